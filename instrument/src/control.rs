@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::ClockQuality;
 use crate::error::{Context, Error, Result};
 use crate::resources::Resources;
+use crate::sync::lock;
 
 /// A message of the launcher.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -112,7 +113,7 @@ impl Control {
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');
-        let mut writer = self.writer.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut writer = lock(&self.writer);
         let _ = writer.write_all(&line);
     }
 }

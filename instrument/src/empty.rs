@@ -3,13 +3,14 @@
 //! Its time is the instrument's own part of a hop whose receiver runs on the sender's thread. C++ and Python have
 //! their own (`empty.hpp`, `empty.py`), since their part differs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::contract::{
     Fill, FrameMut, Link, OnFrame, Publisher, Received, Sent, Setup, Subscription, Transport as Contract,
 };
 use crate::error::Result;
 use crate::frame::HEADER_BYTES;
+use crate::sync::lock;
 
 /// Opens it as a node opens its transport.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
@@ -18,10 +19,6 @@ pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
 
 /// The one receiver there may be.
 type Receiver = Arc<Mutex<Option<OnFrame>>>;
-
-fn lock_receiver(receiver: &Receiver) -> MutexGuard<'_, Option<OnFrame>> {
-    receiver.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[derive(Default)]
 struct Empty(Receiver);
@@ -32,7 +29,7 @@ impl Contract for Empty {
     }
 
     fn subscribe(&self, _: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        *lock_receiver(&self.0) = Some(on_frame);
+        *lock(&self.0) = Some(on_frame);
         Ok(Box::new(DirectSubscription(self.0.clone())))
     }
 }
@@ -45,7 +42,7 @@ struct DirectPublisher {
 impl Publisher for DirectPublisher {
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         self.frame.resize(HEADER_BYTES + payload_bytes, 0);
-        let mut receiver = lock_receiver(&self.receiver);
+        let mut receiver = lock(&self.receiver);
         let Some(on_frame) = receiver.as_mut() else { return Ok(Sent::Busy) };
         fill.write(FrameMut::split(&mut self.frame));
         on_frame.call(Received::split(&self.frame));
@@ -59,6 +56,6 @@ impl Subscription for DirectSubscription {}
 
 impl Drop for DirectSubscription {
     fn drop(&mut self) {
-        drop(lock_receiver(&self.0).take());
+        drop(lock(&self.0).take());
     }
 }

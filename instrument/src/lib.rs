@@ -29,6 +29,7 @@ mod resources;
 mod roles;
 mod scripted_node;
 pub mod spec;
+pub mod sync;
 mod thread_log;
 pub mod typed;
 pub mod version;

@@ -1,9 +1,10 @@
 //! What the ends of one link share within a process, found by the link's name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::contract::Link;
+use crate::sync::lock;
 
 /// Shared state by link.
 #[derive(Default)]
@@ -12,7 +13,7 @@ pub struct Links<T>(Mutex<HashMap<String, Arc<T>>>);
 impl<T: Default> Links<T> {
     /// The state of a link. Whichever end comes first creates it.
     pub fn of(&self, link: &Link) -> Arc<T> {
-        let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = lock(&self.0);
         links.entry(link.name.clone()).or_default().clone()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use crate::clock;
+use crate::sync::lock;
 
 /// A deadline that `go` sets and the last message moves closer.
 pub struct ListenLimit {
@@ -58,7 +59,7 @@ impl ListenLimit {
 
     /// Sleeps until the deadline.
     pub fn sleep(&self) {
-        let mut guard = self.lock.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut guard = lock(&self.lock);
         while let Some(left) = self.time_left(Duration::from_secs(3600)) {
             guard = self.nearer.wait_timeout(guard, left).unwrap_or_else(|broken| broken.into_inner()).0;
         }

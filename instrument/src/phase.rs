@@ -1,13 +1,14 @@
 //! The phase of a trial, as the endpoints of a node see it: here they wait for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use crate::contract::Link;
 use crate::control::Order;
 use crate::error::{Error, Result};
 use crate::spec::LinkSpec;
+use crate::sync::lock;
 
 /// The launcher's orders so far, and what endpoints tell each other.
 #[derive(Default)]
@@ -30,7 +31,7 @@ struct Words {
 impl Phase {
     /// Records an order of the launcher.
     pub fn apply(&self, order: Order) {
-        let mut words = self.words();
+        let mut words = lock(&self.words);
         match order {
             Order::Connect { links } => words.addresses = Some(links),
             Order::Probe => words.probing = true,
@@ -41,12 +42,8 @@ impl Phase {
         self.changed.notify_all();
     }
 
-    fn words(&self) -> MutexGuard<'_, Words> {
-        self.words.lock().unwrap_or_else(|broken| broken.into_inner())
-    }
-
     fn wait_for_value<T>(&self, mut answer: impl FnMut(&Words) -> Option<T>) -> T {
-        let mut words = self.words();
+        let mut words = lock(&self.words);
         loop {
             if let Some(answer) = answer(&words) {
                 return answer;
@@ -67,7 +64,7 @@ impl Phase {
 
     /// A endpoint of this node has opened its receiving end, or failed to.
     pub fn mark_open(&self, id: u32) {
-        self.words().opened.insert(id);
+        lock(&self.words).opened.insert(id);
         self.changed.notify_all();
     }
 
@@ -83,7 +80,7 @@ impl Phase {
 
     /// Whether the pair is proved; waits a short time for it.
     pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
-        let words = self.words();
+        let words = lock(&self.words);
         let unproved = |words: &mut Words| !words.proved.contains(&pair);
         let waited = self.changed.wait_timeout_while(words, patience, unproved);
         let (words, _) = waited.unwrap_or_else(|broken| broken.into_inner());
@@ -102,7 +99,7 @@ impl Phase {
 
     /// Makes every waiting thread check again.
     pub fn wake(&self) {
-        drop(self.words());
+        drop(lock(&self.words));
         self.changed.notify_all();
     }
 

@@ -9,3 +9,4 @@ pub use crate::links::Links;
 pub use crate::node;
 pub use crate::polling::{serve_by_polling, subscribe_by_polling};
 pub use crate::spec::{PayloadKind, Wait};
+pub use crate::sync::lock;

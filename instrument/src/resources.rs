@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use crate::clock;
+use crate::sync::lock;
 
 /// The resources of one process between the first measured message and the end of its last endpoint.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
@@ -53,13 +54,13 @@ impl Meter {
         if !self.begun.swap(true, Ordering::Relaxed) {
             // Resets the peak of resident memory. Old kernels refuse and report the peak since the start.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
-            *self.first.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(Reading::now());
+            *lock(&self.first) = Some(Reading::now());
         }
     }
 
     /// The resources used since; nothing if measuring never began.
     pub fn end(&self) -> Resources {
-        let first = *self.first.lock().unwrap_or_else(|broken| broken.into_inner());
+        let first = *lock(&self.first);
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@
 //! through [`crate::empty`], at the cell's own rate and size, and their time is reported next to the cell's
 //! latencies.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::clock;
 use crate::contract::{Link, OnFrame, Publisher, Received};
@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::frame::{Header, flags};
 use crate::pacer::Pacer;
 use crate::spec::Wait;
+use crate::sync::lock;
 
 use super::RoleContext;
 use super::emit::Emitter;
@@ -37,7 +38,7 @@ pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     let subscription = transport.subscribe(&link, receiver(context, took_ns.clone()))?;
     send_all(context, transport.publisher(&link)?.as_mut())?;
     drop(subscription);
-    let took_ns = std::mem::take(&mut *took_ns.lock().unwrap_or_else(PoisonError::into_inner));
+    let took_ns = std::mem::take(&mut *lock(&took_ns));
     Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
 }
 
@@ -57,7 +58,7 @@ fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame
     OnFrame::new(move |received: Received<'_>| {
         let Some(arrival) = intake.admit(&received) else { return };
         let Header { sent_ns, .. } = arrival.header;
-        took_ns.lock().unwrap_or_else(PoisonError::into_inner).push(arrival.arrived_ns - sent_ns);
+        lock(&took_ns).push(arrival.arrived_ns - sent_ns);
     })
 }
 

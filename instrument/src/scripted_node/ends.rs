@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::frame::Header;
 use crate::payload;
 use crate::spec::Wait;
+use crate::sync::lock;
 
 use super::frames;
 use super::words::{EndKind, FrameWords};
@@ -211,12 +212,12 @@ pub struct Inbox {
 
 impl Inbox {
     fn put(&self, frame: Value) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
+        lock(&self.seen).push(frame);
         self.grown.notify_all();
     }
 
     fn take(&self, count: u64, within_ms: u64) -> Vec<Value> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         let patience = Duration::from_millis(within_ms);
         let few = |seen: &mut Vec<Value>| (seen.len() as u64) < count;
         let waited = self.grown.wait_timeout_while(seen, patience, few);

@@ -5,7 +5,6 @@ A transport provides its messages as objects of the class `Message` below. ../cp
 
 from __future__ import annotations
 
-import importlib.metadata
 import socket
 import threading
 from typing import Any, Protocol
@@ -45,10 +44,6 @@ class Message(Protocol):
     def write(self, header: bytearray, payload: bytearray) -> Any: ...
 
     def read(self, sample: Any) -> tuple[bytes, bytes]: ...
-
-
-def version() -> str:
-    return f"cyclonedds {importlib.metadata.version('cyclonedds')}"
 
 
 def configuration(setup: Setup, *, tagged: bool) -> str:

@@ -10,9 +10,11 @@ from cyclonedds.core import DDSException, Listener
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
+from hopmeter.node.base import package_version
+from hopmeter.node.buffers import PartsBuffer
+from hopmeter.node.contract import Fill, Link, Setup, Take
 
-from .cyclone import Message, Participant, delete, version
+from .cyclone import Message, Participant, delete
 
 
 def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
@@ -26,31 +28,16 @@ def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
     return True
 
 
-class Outgoing:
-    """A message to fill and send."""
-
-    def __init__(self, message: Message) -> None:
-        self._message = message
-        self._header = bytearray(HEADER_BYTES)
-        self._payload = bytearray()
-
-    def write(self, payload_bytes: int, fill: Fill) -> Any:
-        if len(self._payload) != payload_bytes:
-            self._payload = bytearray(payload_bytes)
-        fill(self._header, self._payload)
-        return self._message.write(self._header, self._payload)
-
-
 class Publisher:
     address = ""
 
     def __init__(self, participant: Participant, message: Message, link: Link) -> None:
-        self._outgoing = Outgoing(message)
+        self._message, self._parts = message, PartsBuffer()
         self._topic = participant.topic(message, link)
         self._writer = participant.writer(self._topic, participant.writer_qos(link))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        return self.forward(self._outgoing.write(payload_bytes, fill))
+        return self.forward(self._message.write(*self._parts.fill(payload_bytes, fill)))
 
     def forward(self, native: Any) -> bool:
         return write_sample(self._writer, native)
@@ -163,7 +150,7 @@ class Carrier:
         self.facts = self._participant.facts
         self.close = self._participant.close
 
-    version = staticmethod(version)
+    version = package_version("cyclonedds", "cyclonedds")
 
     def publisher(self, link: Link) -> Publisher:
         return Publisher(self._participant, self._message, link)

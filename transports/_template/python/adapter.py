@@ -6,6 +6,7 @@ import os
 import socket
 import time
 
+from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 from hopmeter.node.sockets import set_patience
 
@@ -97,28 +98,19 @@ class Subscriber:
         self._connection.close()
 
 
-class Transport:
+class Transport(BaseTransport):
     """One per process. Put here what all ends share: a session, a context, a broker's connection."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+    # The path that the bytes really took, for the result. If there are several, ask the library, not the settings.
+    path = "packets of Unix sockets"
 
     @staticmethod
     def version() -> str:
         """Return the version that the library reports, not the one that the manifest pins."""
         return f"Linux {os.uname().release}"
 
-    @staticmethod
-    def facts() -> dict[str, str]:
-        """Return the path that the bytes really took, for the result. If there are several, ask the library, not the
-        settings."""
-        return {"path": "packets of Unix sockets"}
-
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._setup, link)
+        return Publisher(self.setup, link)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._setup, link)
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""
+        return Subscriber(self.setup, link)

@@ -52,16 +52,12 @@ class Image(IdlStruct, typename="message.Image"):
     data: Octets
 
 
-def topic_of(link: str) -> str:
-    """Return the topic's name. It begins with a letter; the name of a link may begin with another character."""
-    return f"hopmeter_{link}"
-
-
 class Timings:
-    sample_type = Timing
+    sample_type: type[IdlStruct] = Timing
 
     def topic(self, link: str) -> str:
-        return topic_of(link)
+        """Return the topic's name. It begins with a letter; the name of a link may begin with another character."""
+        return f"hopmeter_{link}"
 
     def write(self, header: bytearray, payload: bytearray) -> Timing:
         return Timing(signed_seq(header), sent_of(header), label(header), payload)
@@ -70,14 +66,11 @@ class Timings:
         return header_of(sample.source, sample.nanosec, len(sample.padding)), sample.padding
 
 
-class Images:
+class Images(Timings):
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
         self._image_fields = image_fields(setup)
-
-    def topic(self, link: str) -> str:
-        return topic_of(link)
 
     def write(self, header: bytearray, payload: bytearray) -> Image:
         return Image(Time(*stamp(header)), label(header), *self._image_fields, payload)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 from pathlib import Path
 from typing import Any
 
 import iceoryx2
 
+from hopmeter.node.base import BaseTransport, opens, package_version
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 Bytes = iceoryx2.Slice[ctypes.c_uint8]
@@ -73,9 +73,14 @@ class Subscriber:
             self._listener.delete()
 
 
-class Transport:
+class Transport(BaseTransport):
+    version = package_version("iceoryx2")
+    path = "shared memory of iceoryx2"
+    publisher = opens(Publisher)
+    subscriber = opens(Subscriber)
+
     def __init__(self, setup: Setup) -> None:
-        self.setup = setup
+        super().__init__(setup)
         self.blocks = setup.wait == "block"
         self.refuses = setup.settings["full"] == "busy"
         config = iceoryx2.config.default()
@@ -85,32 +90,17 @@ class Transport:
         builder = iceoryx2.NodeBuilder.new().config(config).signal_handling_mode(disabled)
         self._node = builder.create(iceoryx2.ServiceType.Ipc)
 
-    @staticmethod
-    def version() -> str:
-        return importlib.metadata.version("iceoryx2")
-
     def frames(self, link: Link) -> Any:
-        settings = self.setup.settings
         builder = self._node.service_builder(iceoryx2.ServiceName.new(link.name)).publish_subscribe(Bytes)
         builder = builder.max_subscribers(max(8, link.receivers)).max_nodes(max(20, link.receivers + 1))
-        builder = builder.subscriber_max_buffer_size(settings["buffer"])
-        builder = builder.subscriber_max_borrowed_samples(settings["borrowed"])
+        builder = builder.subscriber_max_buffer_size(self.settings["buffer"])
+        builder = builder.subscriber_max_borrowed_samples(self.settings["borrowed"])
         return builder.enable_safe_overflow(not self.refuses).open_or_create()
 
     def events(self, link: Link) -> Any:
         builder = self._node.service_builder(iceoryx2.ServiceName.new(link.name)).event()
         builder = builder.max_listeners(max(16, link.receivers)).max_nodes(max(36, link.receivers + 1))
         return builder.open_or_create()
-
-    def publisher(self, link: Link) -> Publisher:
-        return Publisher(self, link)
-
-    def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self, link)
-
-    @staticmethod
-    def facts() -> dict[str, str]:
-        return {"path": "shared memory of iceoryx2"}
 
     def close(self) -> None:
         del self._node

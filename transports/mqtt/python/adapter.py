@@ -8,7 +8,7 @@ from typing import Any
 from paho.mqtt.client import MQTT_ERR_QUEUE_SIZE, MQTT_ERR_SUCCESS, Client, MQTTMessage, error_string
 from paho.mqtt.enums import CallbackAPIVersion
 
-from hopmeter.node.base import package_version
+from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
 KEEP_ALIVE_S = 600
@@ -91,22 +91,23 @@ class Called:
         self._client.loop_stop()
 
 
-class Transport:
+class Transport(BaseTransport):
     version = package_version("paho-mqtt")
+    path = "TCP through mosquitto"
 
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._qos = setup.settings["qos"]
+        super().__init__(setup)
+        self._qos = self.settings["qos"]
 
     def _connect(self) -> Client:
         """Open a connection for one link end."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
-        client.max_inflight_messages_set(self._setup.settings["inflight"])
-        host, _, port = self._setup.daemon.partition(":")
+        client.max_inflight_messages_set(self.settings["inflight"])
+        host, _, port = self.setup.daemon.partition(":")
         demand(client.connect(host, int(port), KEEP_ALIVE_S), "connecting to mosquitto")
         if connection := client.socket():
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(self._setup.settings["nodelay"]))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(self.settings["nodelay"]))
         return client
 
     def publisher(self, link: Link) -> Publisher:
@@ -117,9 +118,3 @@ class Transport:
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
         return Called(self._connect(), link.name, self._qos, on_frame)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": "TCP through mosquitto"}
-
-    def close(self) -> None:
-        """Release nothing: every link end has closed its own connection."""

@@ -186,7 +186,6 @@ class Responder final : public Server, public Replier {
     if (!reply_to_) return Sent::accepted;
     return connection_.publish(reply_to_, nullptr, draft_.write(payload_bytes, fill));
   }
-  Sent forward(const Received& received) override { return Replier::forward(received); }
 
  private:
   void answer(const Message& request, const auto& handle) {

@@ -126,10 +126,8 @@ class Server(Receiver):
 
 class Transport(BaseTransport):
     version = package_version("nats-py")
+    path = "TCP through nats-server"
     publisher = opens(Publisher)
     subscriber = opens(Subscriber)
     server = opens(Server)
     client = opens(Client)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": "TCP through nats-server"}

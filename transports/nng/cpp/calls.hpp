@@ -143,7 +143,6 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
     socket_.send(payload_bytes, fill, 0);
     return hopmeter::Sent::accepted;
   }
-  hopmeter::Sent forward(const hopmeter::Received& received) override { return Replier::forward(received); }
 
  private:
   std::size_t answer(hopmeter::Timeout timeout, const auto& handle) {

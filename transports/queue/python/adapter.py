@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import AdapterError, Link, Setup
 
 from .piped import PipePublisher, PipeSubscriber
@@ -29,28 +30,23 @@ PATHS = {
 }
 
 
-class Transport:
+class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._kind = setup.settings["kind"]
-        if setup.settings["content"] == "bytes" and self._kind not in BARE:
+        super().__init__(setup)
+        kind = self.settings["kind"]
+        if self.settings["content"] == "bytes" and kind not in BARE:
             remedy = 'leave content = "object", or use kind = pipe or shared_memory'
-            raise AdapterError(f"kind = {self._kind} carries objects, not bare bytes", remedy)
-        self._publisher, self._subscriber = KINDS[self._kind]
-        self._more = (Channels(setup),) if self._kind.startswith("thread_") else ()
+            raise AdapterError(f"kind = {kind} carries objects, not bare bytes", remedy)
+        self.path = PATHS.get(kind, "memory of this process")
+        self._publisher, self._subscriber = KINDS[kind]
+        self._more = (Channels(setup),) if kind.startswith("thread_") else ()
 
     @staticmethod
     def version() -> str:
         return f"{platform.python_implementation()} {platform.python_version()}"
 
     def publisher(self, link: Link) -> Any:
-        return self._publisher(self._setup, link, *self._more)
+        return self._publisher(self.setup, link, *self._more)
 
     def subscriber(self, link: Link) -> Any:
-        return self._subscriber(self._setup, link, *self._more)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": PATHS.get(self._kind, "memory of this process")}
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""
+        return self._subscriber(self.setup, link, *self._more)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import queue
 import select
 import socket
 import threading
@@ -106,6 +107,24 @@ class Writer(Connection):
         super().close()
 
 
+class WriterOutlet:
+    """The channel to one receiver; it is full or gone if its writer is."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    @property
+    def is_full(self) -> bool:
+        return self.writer.is_full
+
+    @property
+    def is_gone(self) -> bool:
+        return self.writer.is_gone
+
+    def close(self) -> None:
+        self.writer.close()
+
+
 class Reader(Connection):
     """The receiving end of a socket that `multiprocessing.Pipe()` creates: `recv` sleeps in the socket for a limited
     time."""
@@ -148,7 +167,9 @@ class Reader(Connection):
 
 
 class Subscriber:
-    """A polled receiver; kinds differ in how they receive one message."""
+    """A polled receiver; kinds differ in how they receive one message. By default it comes from a queue."""
+
+    _queue: Any
 
     def __init__(self, spins: bool) -> None:
         self._spins = spins
@@ -162,7 +183,12 @@ class Subscriber:
             return 0
 
     def _receive(self, timeout_s: float, take: Take) -> int:
-        raise NotImplementedError
+        try:
+            message = self._queue.get(not self._spins, timeout_s)
+        except queue.Empty:
+            return 0
+        take(message, native=message)
+        return 1
 
     def close(self) -> None:
         self._over.set()

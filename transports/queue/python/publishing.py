@@ -9,7 +9,8 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any, Protocol
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup
+from hopmeter.node.buffers import FrameBuffer
+from hopmeter.node.contract import Fill, Link, Setup
 
 WAITING_BYTES = 256 << 20
 
@@ -89,29 +90,24 @@ class Publisher(Reception):
     queue may read it later."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
-        self._buffer = memoryview(bytearray(setup.frame_bytes))
-        self._frame = self._buffer
+        self._outgoing = FrameBuffer(setup.frame_bytes)
         self._bare = setup.settings["content"] == "bytes"
         super().__init__(setup, link)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        outlets = self.outlets()
-        for outlet in outlets:
+        for outlet in self.outlets():
             if outlet.is_full:
                 return False
-        if len(self._frame) != HEADER_BYTES + payload_bytes:
-            self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
-        fill(self._frame)
-        message = self._frame if self._bare else bytes(self._frame)
-        for outlet in outlets:
-            outlet.put(message)
-        return True
+        frame = self._outgoing.fill(payload_bytes, fill)
+        return self._put(frame if self._bare else bytes(frame))
 
     def forward(self, native: bytes) -> bool:
-        outlets = self.outlets()
-        for outlet in outlets:
+        for outlet in self.outlets():
             if outlet.is_full:
                 return False
-        for outlet in outlets:
-            outlet.put(native)
+        return self._put(native)
+
+    def _put(self, message: Any) -> bool:
+        for outlet in self._outlets:
+            outlet.put(message)
         return True

@@ -12,12 +12,11 @@ from multiprocessing import reduction
 from multiprocessing.connection import Client, Connection, Pipe, wait
 from multiprocessing.queues import Queue, SimpleQueue
 from multiprocessing.synchronize import BoundedSemaphore
-from queue import Empty
 from typing import Any
 
 from hopmeter.node.contract import Link, Setup, Take
 
-from .ends import Subscriber, Writer
+from .ends import Subscriber, Writer, WriterOutlet
 from .publishing import Publisher, waiting_limit
 
 SEMAPHORE = 1
@@ -48,9 +47,9 @@ def simple_queue_of(end: Connection[Any, Any]) -> SimpleQueue[bytes]:
     return made
 
 
-class QueueOutlet:
+class QueueOutlet(WriterOutlet):
     def __init__(self, writer: Writer, most: int, free: BoundedSemaphore, limit: int) -> None:
-        self._writer = writer
+        super().__init__(writer)
         self._queue = queue_of(writer, most, free)
         self._limit = min(most, limit)
         self.put: Callable[[bytes], None] = self._queue.put_nowait
@@ -59,33 +58,18 @@ class QueueOutlet:
     def is_full(self) -> bool:
         return self._queue.qsize() >= self._limit
 
-    @property
-    def is_gone(self) -> bool:
-        return self._writer.is_gone
-
     def close(self) -> None:
         """Flush the queue's thread as long as the receiver takes data."""
         self._queue.close()
-        self._writer.stop()
+        self.writer.stop()
         self._queue.join_thread()
-        self._writer.close()
+        super().close()
 
 
-class SimpleQueueOutlet:
+class SimpleQueueOutlet(WriterOutlet):
     def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+        super().__init__(writer)
         self.put: Callable[[bytes], None] = simple_queue_of(writer).put
-
-    @property
-    def is_full(self) -> bool:
-        return self._writer.is_full
-
-    @property
-    def is_gone(self) -> bool:
-        return self._writer.is_gone
-
-    def close(self) -> None:
-        self._writer.close()
 
 
 class QueuePublisher(Publisher):
@@ -128,14 +112,6 @@ class QueueSubscriber(Subscriber):
         name, most = connection.recv()
         self._queue = queue_of(self._reader, most, free_places(name, most, new=False))
         connection.send(True)
-
-    def _receive(self, timeout_s: float, take: Take) -> int:
-        try:
-            message = self._queue.get(not self._spins, timeout_s)
-        except Empty:
-            return 0
-        take(message, native=message)
-        return 1
 
     def close(self) -> None:
         super().close()

@@ -16,7 +16,7 @@ from typing import Any
 
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
 
-from .ends import Reader, Subscriber, Writer
+from .ends import Reader, Subscriber, Writer, WriterOutlet
 from .publishing import Reception
 
 RECEIVERS = 64
@@ -45,30 +45,19 @@ class Ring:
         self._segment.close()
 
 
-class BellOutlet:
+class BellOutlet(WriterOutlet):
     """The pipe that wakes a receiver, and the receiver's counter."""
 
     def __init__(self, writer: Writer, bare: bool) -> None:
-        self.writer = writer
+        super().__init__(writer)
         self.index = -1
         self._bare = bare
-
-    @property
-    def is_full(self) -> bool:
-        return self.writer.is_full
-
-    @property
-    def is_gone(self) -> bool:
-        return self.writer.is_gone
 
     def put(self, message: int) -> None:
         if self._bare:
             self.writer.send_bytes(LENGTH.pack(message))
         else:
             self.writer.send(message)
-
-    def close(self) -> None:
-        self.writer.close()
 
 
 class SegmentPublisher(Reception):

@@ -6,7 +6,7 @@ import queue
 import threading
 from typing import Any
 
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 
 from .ends import Subscriber
 from .publishing import waiting_limit
@@ -83,14 +83,6 @@ class ThreadSubscriber(Subscriber):
     def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
         super().__init__(setup.wait == "spin")
         self._all, self._queue = channels.join_link(link)
-
-    def _receive(self, timeout_s: float, take: Take) -> int:
-        try:
-            message = self._queue.get(not self._spins, timeout_s)
-        except queue.Empty:
-            return 0
-        take(message, native=message)
-        return 1
 
     def close(self) -> None:
         super().close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import redis
 
-from hopmeter.node.base import package_version
+from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
@@ -50,16 +50,18 @@ class Subscriber:
         self._client.close()
 
 
-class Transport:
+class Transport(BaseTransport):
     version = package_version("redis")
 
     def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
         self._tcp, self._unix = setup.daemon.split(" ")
-        self._endpoint = setup.settings["endpoint"]
+        self._is_unix = self.settings["endpoint"] == "unix"
+        self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 
     def _client(self) -> redis.Redis:
         """Return a connection for one link end; it connects at its first command."""
-        if self._endpoint == "unix":
+        if self._is_unix:
             return redis.Redis(unix_socket_path=self._unix)
         host, _, port = self._tcp.partition(":")
         return redis.Redis(host, int(port))
@@ -69,9 +71,3 @@ class Transport:
 
     def subscriber(self, link: Link) -> Subscriber:
         return Subscriber(self._client(), link.name)
-
-    def facts(self) -> dict[str, str]:
-        return {"path": "Unix socket through redis-server" if self._endpoint == "unix" else "TCP through redis-server"}
-
-    def close(self) -> None:
-        """Release nothing: every link end has closed its own connection."""

@@ -62,10 +62,6 @@ def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
     return Carried
 
 
-def topic_of(link: str) -> str:
-    return f"rt/hopmeter_{link}"
-
-
 def message_header(header: bytearray) -> Header:
     return Header(Time(*stamp(header)), label(header))
 
@@ -77,10 +73,10 @@ def frame_header(header: Header, payload_bytes: int) -> bytes:
 class Headers:
     """std_msgs/Header: a time and a text, without a field for a payload."""
 
-    sample_type = Header
+    sample_type: type[IdlStruct] = Header
 
     def topic(self, link: str) -> str:
-        return topic_of(link)
+        return f"rt/hopmeter_{link}"
 
     def write(self, header: bytearray, payload: bytearray) -> Header:
         if payload:
@@ -91,16 +87,13 @@ class Headers:
         return frame_header(sample, 0), b""
 
 
-class Images:
+class Images(Headers):
     """sensor_msgs/Image. For bytes that are no image, height and width are 0."""
 
     sample_type = Image
 
     def __init__(self, setup: Setup) -> None:
         self._image_fields = image_fields(setup)
-
-    def topic(self, link: str) -> str:
-        return topic_of(link)
 
     def write(self, header: bytearray, payload: bytearray) -> Image:
         return Image(message_header(header), *self._image_fields, payload)
@@ -112,7 +105,7 @@ class Images:
 class Enveloped:
     """A message within a request or a reply; the sender sets the client's identity and the number."""
 
-    def __init__(self, message: Headers | Images, sample_type: Any, topic: str) -> None:
+    def __init__(self, message: Headers, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic
 
     def topic(self, link: str) -> str:
@@ -128,8 +121,8 @@ class Enveloped:
 class Service:
     """The requests and replies that carry a message in both directions."""
 
-    def __init__(self, message: Headers | Images) -> None:
-        name = "CarryTiming" if isinstance(message, Headers) else "CarryImage"
+    def __init__(self, message: Headers) -> None:
+        name = "CarryImage" if isinstance(message, Images) else "CarryTiming"
         request, reply = (carrier_type(f"{name}_{part}", message.sample_type) for part in ("Request", "Response"))
         self.request = Enveloped(message, request, "rq/hopmeter_{link}Request")
         self.reply = Enveloped(message, reply, "rr/hopmeter_{link}Reply")

@@ -7,10 +7,11 @@ from typing import Any
 
 from cyclonedds.qos import Qos
 
+from hopmeter.node.buffers import PartsBuffer
 from hopmeter.node.contract import Fill, Handle, Link, Take
 
 from ..._cyclonedds.python.cyclone import Message, Participant, delete
-from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, Outgoing, write_sample
+from ..._cyclonedds.python.ends import Arrivals, Called, Inbox, write_sample
 from .messages import Service
 
 
@@ -20,7 +21,7 @@ class ServiceEnd:
     address = ""
 
     def __init__(self, participant: Participant, link: Link, sent: Message, received: Message, qos: Qos) -> None:
-        self._outgoing, self._received = Outgoing(sent), received
+        self._sent, self._received, self._parts = sent, received, PartsBuffer()
         self._topics = [participant.topic(message, link) for message in (sent, received)]
         self._writer = participant.writer(self._topics[0], qos)
         self._reader = participant.reader(self._topics[1], participant.service_qos())
@@ -36,7 +37,7 @@ class Client(ServiceEnd):
         self._arrivals = Arrivals(participant, self._reader)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        request = self._outgoing.write(payload_bytes, fill)
+        request = self._sent.write(*self._parts.fill(payload_bytes, fill))
         self._number += 1
         request.client, request.number = self._own, self._number
         return write_sample(self._writer, request)
@@ -79,7 +80,7 @@ class Server(ServiceEnd):
 
     def _answer(self, request: Any, handle: Handle) -> None:
         def reply(payload_bytes: int, fill: Fill) -> bool:
-            sample = self._outgoing.write(payload_bytes, fill)
+            sample = self._sent.write(*self._parts.fill(payload_bytes, fill))
             sample.client, sample.number = request.client, request.number
             return write_sample(self._writer, sample)
 

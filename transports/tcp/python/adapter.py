@@ -6,15 +6,19 @@ import errno
 import os
 import socket
 
+from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import AdapterError, Link, Setup, host
 
 from ..._streams.python.sending import Publisher, set_buffer
 from ..._streams.python.streams import Client, Server, Subscriber
 
 
-class Transport:
+class Transport(BaseTransport):
+    path = "TCP on the loopback device"
+
     def __init__(self, setup: Setup) -> None:
-        self._setup, self._host = setup, host(setup)
+        super().__init__(setup)
+        self._host = host(setup)
 
     @staticmethod
     def version() -> str:
@@ -22,15 +26,15 @@ class Transport:
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._setup, *self._listen())
+        return Publisher(self.setup, *self._listen())
 
     def server(self, link: Link) -> Server:
-        return Server(self._setup, *self._listen())
+        return Server(self.setup, *self._listen())
 
     def _listen(self) -> tuple[socket.socket, str]:
         listener = self._socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._bind(listener, self._setup.settings["port"])
+        self._bind(listener, self.settings["port"])
         listener.listen(128)
         return listener, f"{self._host}:{listener.getsockname()[1]}"
 
@@ -44,10 +48,10 @@ class Transport:
             raise AdapterError(f"port {port} of {self._host} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._setup, self._connect(link.address))
+        return Subscriber(self.setup, self._connect(link.address))
 
     def client(self, link: Link) -> Client:
-        return Client(self._setup, self._connect(link.address))
+        return Client(self.setup, self._connect(link.address))
 
     def _connect(self, address: str) -> socket.socket:
         peer, port = address.rsplit(":", 1)
@@ -56,16 +60,9 @@ class Transport:
         return connection
 
     def _socket(self) -> socket.socket:
-        settings = self._setup.settings
+        settings = self.settings
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         set_buffer(made, socket.SO_SNDBUF, settings["send_buffer"], "net.core.wmem_max")
         set_buffer(made, socket.SO_RCVBUF, settings["receive_buffer"], "net.core.rmem_max")
         return made
-
-    @staticmethod
-    def facts() -> dict[str, str]:
-        return {"path": "TCP on the loopback device"}
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
 import select
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from thrift.transport.TTransport import TTransportException
 
+from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 from .channel import Channel, Stack, is_departure
@@ -135,27 +135,24 @@ class Answering:
     image = timing
 
 
-class Transport:
-    def __init__(self, setup: Setup) -> None:
-        self._setup, self._stack = setup, Stack(setup)
+class Transport(BaseTransport):
+    version = package_version("thrift", "thrift")
 
-    @staticmethod
-    def version() -> str:
-        return f"thrift {importlib.metadata.version('thrift')}"
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._stack = Stack(setup)
+        self.path = "Unix sockets" if self._stack.unix else "TCP on the loopback device"
 
     def server(self, link: Link) -> Server:
-        return Server(self._setup, self._stack, link)
+        return Server(self.setup, self._stack, link)
 
     def client(self, link: Link) -> Client:
-        return Client(self._setup, self._stack.connect(link))
+        return Client(self.setup, self._stack.connect(link))
 
     def facts(self) -> dict[str, str]:
-        facts = {"path": "Unix sockets" if self._stack.unix else "TCP on the loopback device"}
+        facts = super().facts()
         try:
             import thrift.protocol.fastbinary  # noqa: F401  (its presence is the fact)
         except ImportError:
             facts["fallback"] = "messages were packed in Python, for Thrift's C extension `fastbinary` is missing"
         return facts
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hopmeter.node.buffers import PartsBuffer
 from hopmeter.node.contract import Fill, Setup
 from hopmeter.node.typed import header_of, label, nanoseconds, sent_of, signed_seq, stamp
 
@@ -14,23 +15,16 @@ class Messages:
     def __init__(self, setup: Setup) -> None:
         self._width, self._height = setup.width, setup.height
         self.method = "image" if setup.payload == "image" else "timing"
-        self._header = bytearray(64)
-        self._payload = bytearray()
+        self._parts = PartsBuffer()
 
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
         """Have `fill` write a frame. Thrift accepts the payload only as `bytes`, which cannot be filled, so it is
         copied."""
-        if len(self._payload) != payload_bytes:
-            self._payload = bytearray(payload_bytes)
-        fill(self._header, self._payload)
+        header, payload = self._parts.fill(payload_bytes, fill)
+        text, data = label(header), bytes(payload)
         if self.method == "image":
-            return self._image(bytes(self._payload))
-        return Timing(signed_seq(self._header), sent_of(self._header), label(self._header), bytes(self._payload))
-
-    def _image(self, data: bytes) -> Image:
-        return Image(
-            Stamp(*stamp(self._header)), label(self._header), self._height, self._width, "rgb8", 3 * self._width, data
-        )
+            return Image(Stamp(*stamp(header)), text, self._height, self._width, "rgb8", 3 * self._width, data)
+        return Timing(signed_seq(header), sent_of(header), text, data)
 
 
 def read(message: Timing | Image) -> tuple[bytes, bytes]:

@@ -6,7 +6,8 @@ import os
 import socket
 from pathlib import Path
 
-from hopmeter.node.contract import AdapterError, Link, Setup
+from hopmeter.node.base import BaseTransport
+from hopmeter.node.contract import AdapterError, Link
 
 from ..._streams.python.sending import Publisher, set_buffer
 from ..._streams.python.streams import Client, Server, Subscriber
@@ -32,9 +33,8 @@ class FileServer(Named, Server):
     pass
 
 
-class Transport:
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+class Transport(BaseTransport):
+    path = "Unix sockets"
 
     @staticmethod
     def version() -> str:
@@ -42,13 +42,13 @@ class Transport:
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
-        return FilePublisher(self._setup, *self._listen(link), self._set_buffer)
+        return FilePublisher(self.setup, *self._listen(link), self._set_buffer)
 
     def server(self, link: Link) -> Server:
-        return FileServer(self._setup, *self._listen(link), self._set_buffer)
+        return FileServer(self.setup, *self._listen(link), self._set_buffer)
 
     def _listen(self, link: Link) -> tuple[socket.socket, str]:
-        path = str(Path(self._setup.directory, f"{link.name}.sock"))
+        path = str(Path(self.setup.directory, f"{link.name}.sock"))
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise AdapterError(f"the path {path} is too long for a socket", "give results a shorter folder with --out")
         listener = self._socket()
@@ -57,10 +57,10 @@ class Transport:
         return listener, path
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._setup, self._connect(link.address))
+        return Subscriber(self.setup, self._connect(link.address))
 
     def client(self, link: Link) -> Client:
-        return Client(self._setup, self._connect(link.address))
+        return Client(self.setup, self._connect(link.address))
 
     def _connect(self, address: str) -> socket.socket:
         connection = self._socket()
@@ -74,11 +74,4 @@ class Transport:
 
     def _set_buffer(self, made: socket.socket) -> None:
         """Set the send buffer of an accepted connection, which does not inherit it from the listening socket."""
-        set_buffer(made, socket.SO_SNDBUF, self._setup.settings["send_buffer"], "net.core.wmem_max")
-
-    @staticmethod
-    def facts() -> dict[str, str]:
-        return {"path": "Unix sockets"}
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""
+        set_buffer(made, socket.SO_SNDBUF, self.settings["send_buffer"], "net.core.wmem_max")

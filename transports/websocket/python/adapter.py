@@ -8,6 +8,7 @@ from pathlib import Path
 import websockets.version
 from websockets.sync.client import ClientConnection, connect
 
+from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import Link, Setup, host
 
 from .calls import Client, Server
@@ -16,39 +17,34 @@ from .patient import Listener, connect_to
 from .topics import Publisher, Subscriber
 
 
-class Transport:
+class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._unix = setup.settings["endpoint"] == "unix"
+        super().__init__(setup)
+        self._unix = self.settings["endpoint"] == "unix"
+        self.path = "Unix sockets" if self._unix else "TCP on the loopback device"
 
     @staticmethod
     def version() -> str:
         return f"websockets {websockets.version.version}"
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._setup, self._listener(link))
+        return Publisher(self.setup, self._listener(link))
 
     def subscriber(self, link: Link) -> Subscriber:
         return Subscriber(self._connection(link))
 
     def server(self, link: Link) -> Server:
-        return Server(self._setup, self._listener(link))
+        return Server(self.setup, self._listener(link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._setup, self._connection(link))
+        return Client(self.setup, self._connection(link))
 
     def _listener(self, link: Link) -> Listener:
-        return Listener(Path(self._setup.directory, f"{link.name}.ws") if self._unix else None, host(self._setup))
+        return Listener(Path(self.setup.directory, f"{link.name}.ws") if self._unix else None, host(self.setup))
 
     def _connection(self, link: Link) -> ClientConnection:
         made = connect_to(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
         peer = "localhost" if self._unix else link.address
         url = f"ws://{peer}/{link.name}"
-        opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self._setup))
+        opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self.setup))
         return opened
-
-    def facts(self) -> dict[str, str]:
-        return {"path": "Unix sockets" if self._unix else "TCP on the loopback device"}
-
-    def close(self) -> None:
-        """Release nothing: the ends own everything."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import queue
 from typing import Any
 
 import zenoh
 
+from hopmeter.node.base import BaseTransport, opens, package_version
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 from .frames import COPIED_FROM_BYTES, Arrivals, Frames
@@ -140,21 +140,20 @@ class Server:
             queryable.undeclare()
 
 
-class Transport:
-    def __init__(self, setup: Setup) -> None:
-        settings = setup.settings
-        self.setup, self.sessions = setup, Sessions(setup)
-        self.arrivals = Arrivals(settings["shared_memory"])
-        blocks = settings["congestion"] == "block"
-        congestion = zenoh.CongestionControl.BLOCK if blocks else zenoh.CongestionControl.DROP
-        self._quality = {"congestion_control": congestion, "express": settings["express"]}
+class Transport(BaseTransport):
+    version = package_version("eclipse-zenoh")
+    server = opens(Server)
 
-    @staticmethod
-    def version() -> str:
-        return importlib.metadata.version("eclipse-zenoh")
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.sessions = Sessions(setup)
+        self.arrivals = Arrivals(self.settings["shared_memory"])
+        blocks = self.settings["congestion"] == "block"
+        congestion = zenoh.CongestionControl.BLOCK if blocks else zenoh.CongestionControl.DROP
+        self._quality = {"congestion_control": congestion, "express": self.settings["express"]}
 
     def channel(self) -> zenoh.handlers.FifoChannel[Any]:
-        return zenoh.handlers.FifoChannel(self.setup.settings["channel"])
+        return zenoh.handlers.FifoChannel(self.settings["channel"])
 
     def publisher(self, link: Link) -> Publisher:
         session, address = self.sessions.listening_session()
@@ -172,9 +171,6 @@ class Transport:
 
         return Called(self.sessions.session_to(link.address).declare_subscriber(key(link), call))
 
-    def server(self, link: Link) -> Server:
-        return Server(self, link)
-
     def client(self, link: Link) -> Client:
         session = self.sessions.session_to(link.address)
         none = zenoh.QueryConsolidation(zenoh.ConsolidationMode.NONE)
@@ -183,9 +179,9 @@ class Transport:
 
     def facts(self) -> dict[str, str]:
         way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
-        word = self.setup.settings["shared_memory"]
+        word = self.settings["shared_memory"]
         expected = word == "loan" or (word == "auto" and self.setup.frame_bytes >= COPIED_FROM_BYTES)
-        drops = self.sessions.reach_others and self.setup.settings["congestion"] == "drop"
+        drops = self.sessions.reach_others and self.settings["congestion"] == "drop"
         return {**self.arrivals.facts(way, expected), **({"loss": DROPPED} if drops else {})}
 
     def close(self) -> None:

@@ -6,11 +6,11 @@ import json
 import socket
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import zenoh
 
 from hopmeter.node.contract import AdapterError, Setup, host
+from hopmeter.node.mapped_files import mapped_files
 
 PORTS_TRIED = 20
 WAKE_S = 0.05
@@ -82,17 +82,11 @@ class Sessions:
     def close(self) -> None:
         """Close all sessions and remove the shared memory that they leave. All shared memory that this process has
         mapped belongs to this trial, and the peers have finished measuring."""
-        left = mapped_segments() if self._shared_memory != "off" else set()
+        left = mapped_files(r"\S*\.zenoh") if self._shared_memory != "off" else set()
         for session in self._all:
             session.close()
         for segment in left:
             segment.unlink(missing_ok=True)
-
-
-def mapped_segments() -> set[Path]:
-    """Return the files of zenoh's shared memory that this process has mapped."""
-    words = Path("/proc/self/maps").read_text(encoding="utf-8").split()
-    return {Path(word) for word in words if word.startswith("/dev/shm/") and word.endswith(".zenoh")}
 
 
 class Waker:

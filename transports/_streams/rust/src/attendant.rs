@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use hopmeter_instrument::prelude::*;
@@ -124,11 +124,6 @@ impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
         }
         Ok(())
     }
-}
-
-/// A panic in another function leaves the list of peers valid: it is only ever pushed to and retained.
-fn lock<P>(peers: &Mutex<P>) -> MutexGuard<'_, P> {
-    peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates an eventfd that never blocks.

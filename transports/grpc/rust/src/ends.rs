@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver as Queue, Sender, channel};
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ impl Publisher for TopicPublisher {
 
     /// Writes the frame once and queues it for every stream; busy while a stream's queue is full.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = lock(&self.streams);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
             // A callback sends on the runtime's own thread: another thread drives the streams during the send.
@@ -55,7 +54,7 @@ impl Publisher for TopicPublisher {
 impl Drop for TopicPublisher {
     /// A stream without a sender ends.
     fn drop(&mut self) {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.streams).clear();
     }
 }
 
@@ -198,15 +197,9 @@ pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 pub struct CallServer {
     /// Dropped before the server, which waits for the running calls when it ends. Their requests then count as
     /// unanswered.
-    requests: UnboundedReceiver<PendingCall>,
-    bound: RunningServer,
-    runtime: Runtime,
-}
-
-impl CallServer {
-    pub fn new(runtime: Runtime, requests: UnboundedReceiver<PendingCall>, bound: RunningServer) -> Self {
-        Self { requests, bound, runtime }
-    }
+    pub requests: UnboundedReceiver<PendingCall>,
+    pub bound: RunningServer,
+    pub runtime: Runtime,
 }
 
 fn respond((request, answer): PendingCall, handle: Handle<'_>) {

@@ -84,7 +84,7 @@ impl Transport for Grpc {
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let (ask, requests) = mpsc::unbounded_channel();
         let bound = self.bind(link, Some(ask), Streams::default())?;
-        Ok(Box::new(CallServer::new(self.runtime.clone(), requests, bound)))
+        Ok(Box::new(CallServer { requests, bound, runtime: self.runtime.clone() }))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {

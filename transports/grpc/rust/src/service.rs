@@ -1,9 +1,9 @@
 //! The services of a binding end: calls, or streams. One server for each binding end, at an address of its own.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hopmeter_instrument::prelude::{Context, Error, PayloadKind};
+use hopmeter_instrument::prelude::{Context, Error, PayloadKind, lock};
 use hopmeter_streams::Listener;
 use hopmeter_streams::endpoint::SocketFile;
 use hopmeter_tokio::Runtime;
@@ -50,7 +50,7 @@ impl Service {
 
     fn stream<M: 'static>(&self, dress: impl Fn(Frame) -> M + Send + 'static) -> Response<Stream<M>> {
         let (sender, frames) = mpsc::channel(UNDER_WAY);
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        lock(&self.streams).push(sender);
         Response::new(ReceiverStream::new(frames).map(Box::new(move |frame| Ok(dress(frame)))))
     }
 }

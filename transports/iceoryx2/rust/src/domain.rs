@@ -28,7 +28,7 @@ impl Domain {
     }
 
     pub fn with_node<T>(&self, use_it: impl FnOnce(&Node<ipc::Service>) -> T) -> T {
-        let node = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        let node = lock(&self.node);
         use_it(node.as_ref().expect("the node is there until the domain is dropped"))
     }
 }

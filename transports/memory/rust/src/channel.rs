@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hopmeter_instrument::OnFrame;
+use hopmeter_instrument::prelude::*;
 
 use crate::lend;
 use crate::pool::Frame;
@@ -24,12 +24,8 @@ pub struct Receivers {
 }
 
 impl Channel {
-    fn receivers(&self) -> MutexGuard<'_, Receivers> {
-        self.receivers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn add_call(&self, on_frame: OnFrame) -> u64 {
-        let mut receivers = self.receivers();
+        let mut receivers = lock(&self.receivers);
         receivers.next_id += 1;
         let id = receivers.next_id;
         receivers.calls.push((id, on_frame));
@@ -37,20 +33,20 @@ impl Channel {
     }
 
     pub fn remove_call(&self, id: u64) {
-        self.receivers().calls.retain(|(other, _)| *other != id);
+        lock(&self.receivers).calls.retain(|(other, _)| *other != id);
     }
 
     pub fn add_queue(&self, queue: Arc<Queue>) {
-        self.receivers().queues.push(queue);
+        lock(&self.receivers).queues.push(queue);
     }
 
     pub fn remove_queue(&self, queue: &Arc<Queue>) {
-        self.receivers().queues.retain(|other| !Arc::ptr_eq(other, queue));
+        lock(&self.receivers).queues.retain(|other| !Arc::ptr_eq(other, queue));
     }
 
     /// The receivers, locked for one send: no callback can be removed during its call.
     pub fn hold(&self) -> LockedReceivers<'_> {
-        LockedReceivers(self.receivers())
+        LockedReceivers(lock(&self.receivers))
     }
 }
 
@@ -94,7 +90,7 @@ impl Queue {
     }
 
     fn push(&self, frame: Frame) {
-        let mut frames = self.frames();
+        let mut frames = lock(&self.frames);
         frames.push_back(frame);
         self.length.store(frames.len(), Ordering::Release);
         drop(frames);
@@ -106,16 +102,12 @@ impl Queue {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let mut frames = self.frames();
+        let mut frames = lock(&self.frames);
         if frames.is_empty() && !timeout.is_zero() {
             frames = self.filled.wait_timeout(frames, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
         let frame = frames.pop_front();
         self.length.store(frames.len(), Ordering::Release);
         frame
-    }
-
-    fn frames(&self) -> MutexGuard<'_, VecDeque<Frame>> {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

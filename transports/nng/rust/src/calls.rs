@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hopmeter_instrument::prelude::*;
+use nng::options::{Options, SendTimeout};
 use nng::{Message, Protocol, Socket};
 
 use crate::inbox::Inbox;
-use crate::sockets::{bind, connect, frame, limit_sending, open, send_outcome};
+use crate::sockets::{bind, connect, frame, open, send_outcome};
 
 /// How long a reply may wait until the previous one is sent. REP forgets the client when it refuses a reply, so a
 /// reply cannot be offered again.
@@ -52,7 +53,7 @@ impl CallClient {
             return Ok(reply);
         }
         // nng reports an error for receiving without a call.
-        if !self.inbox.spins() {
+        if !self.inbox.spins {
             thread::sleep(timeout);
         }
         Ok(None)
@@ -87,7 +88,7 @@ pub struct CallServer {
 impl CallServer {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         let socket = open(Protocol::Rep0)?;
-        limit_sending(&socket, LONGEST_REPLY)?;
+        socket.set_opt::<SendTimeout>(Some(LONGEST_REPLY)).context("limiting replies")?;
         let address = bind(&socket, setup, link)?;
         Ok(Self { inbox: Inbox::new(socket.clone(), setup.wait)?, socket, address })
     }

@@ -1,6 +1,6 @@
 //! Receives from a socket, polled or called, with nng's asynchronous operations.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
@@ -14,17 +14,13 @@ struct PendingReceive {
 }
 
 impl PendingReceive {
-    fn lock(&self) -> MutexGuard<'_, Option<nng::Result<Message>>> {
-        self.come.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn put(&self, received: nng::Result<Message>) {
-        *self.lock() = Some(received);
+        *lock(&self.come) = Some(received);
         self.finished.notify_one();
     }
 
     fn take(&self, timeout: Duration) -> Option<nng::Result<Message>> {
-        let waited = self.finished.wait_timeout_while(self.lock(), timeout, |come| come.is_none());
+        let waited = self.finished.wait_timeout_while(lock(&self.come), timeout, |come| come.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.take()
     }
 }
@@ -38,7 +34,7 @@ pub struct Inbox {
     outcome: Arc<PendingReceive>,
     operation: Aio,
     pending: bool,
-    spins: bool,
+    pub spins: bool,
 }
 
 impl Inbox {
@@ -76,13 +72,17 @@ impl Inbox {
         if self.pending {
             self.operation.cancel();
             self.operation.wait();
-            self.outcome.lock().take();
+            lock(&self.outcome.come).take();
             self.pending = false;
         }
     }
+}
 
-    pub fn spins(&self) -> bool {
-        self.spins
+impl Subscriber for Inbox {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let Some(message) = self.receive(timeout)? else { return Ok(0) };
+        take(Received::split(&message));
+        Ok(1)
     }
 }
 
@@ -105,7 +105,7 @@ impl CallbackSubscription {
         let (again, on_frame) = (socket.clone(), Mutex::new(on_frame));
         let finish = move |operation: Aio, result| {
             let AioResult::Recv(Ok(message)) = result else { return };
-            let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut on_frame = lock(&on_frame);
             on_frame.call(Received::split(&message));
             // nng refuses only while another receive is pending, and this was the only one.
             let _ = again.recv_async(&operation);

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use hopmeter_instrument::prelude::*;
 
 use calls::{CallClient, CallServer};
-use inbox::CallbackSubscription;
+use inbox::{CallbackSubscription, Inbox};
 use sockets::Endpoint;
-use topics::{TopicPublisher, TopicSubscriber, receiver};
+use topics::{TopicPublisher, receiver};
 
 struct Nng {
     setup: Setup,
@@ -33,7 +33,7 @@ impl Transport for Nng {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(TopicSubscriber::open(&self.setup, link)?))
+        Ok(Box::new(Inbox::new(receiver(&self.setup, link)?, self.setup.wait)?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {

@@ -1,10 +1,8 @@
 //! Sockets that bind, connect and send.
 
-use std::time::Duration;
-
 use hopmeter_instrument::prelude::*;
 use nng::options::transport::tcp::BoundPort;
-use nng::options::{Options, RecvMaxSize, SendTimeout};
+use nng::options::{Options, RecvMaxSize};
 use nng::{Listener, Message, Protocol, Socket};
 use serde::Deserialize;
 
@@ -68,11 +66,6 @@ pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
         return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
     }
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
-}
-
-/// Limits how long a send may wait, if it waits.
-pub fn limit_sending(socket: &Socket, longest: Duration) -> Result<()> {
-    socket.set_opt::<SendTimeout>(Some(longest)).context("limiting replies")
 }
 
 /// A frame in nng's memory.

@@ -1,23 +1,11 @@
 //! Publish-subscribe: PUB and SUB, or PUSH and PULL.
 
-use std::time::Duration;
-
 use hopmeter_instrument::prelude::*;
 use nng::options::protocol::pubsub::Subscribe;
 use nng::options::{Options, RecvBufferSize, SendBufferSize};
 use nng::{Protocol, Socket};
-use serde::Deserialize;
 
-use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
-
-/// The kind of the publisher's socket.
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Sender {
-    Pub,
-    Push,
-}
 
 /// The publisher of a pubsub link.
 pub struct TopicPublisher {
@@ -27,7 +15,7 @@ pub struct TopicPublisher {
 
 impl TopicPublisher {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
-        let pushes = setup.setting::<Sender>("protocol")? == Sender::Push;
+        let pushes = pushes(setup)?;
         if pushes && link.receivers > 1 {
             let what = format!("PUSH gives each frame to one receiver, and {} has several", link.name);
             return Err(Error::new(what).remedy("use protocol = \"pub\""));
@@ -54,34 +42,16 @@ impl Publisher for TopicPublisher {
 
 /// A SUB or PULL socket, connected.
 pub fn receiver(setup: &Setup, link: &Link) -> Result<Socket> {
-    let socket = match setup.setting("protocol")? {
-        Sender::Push => open(Protocol::Pull0)?,
-        Sender::Pub => subscriber_socket(setup)?,
-    };
+    let pushes = pushes(setup)?;
+    let socket = open(if pushes { Protocol::Pull0 } else { Protocol::Sub0 })?;
+    if !pushes {
+        socket.set_opt::<Subscribe>(Vec::new()).context("subscribing")?;
+        socket.set_opt::<RecvBufferSize>(setup.setting("receive_buffer")?).context("setting the receive buffer")?;
+    }
     connect(&socket, link)?;
     Ok(socket)
 }
 
-fn subscriber_socket(setup: &Setup) -> Result<Socket> {
-    let socket = open(Protocol::Sub0)?;
-    socket.set_opt::<Subscribe>(Vec::new()).context("subscribing")?;
-    socket.set_opt::<RecvBufferSize>(setup.setting("receive_buffer")?).context("setting the receive buffer")?;
-    Ok(socket)
-}
-
-/// The polled receiver.
-pub struct TopicSubscriber(Inbox);
-
-impl TopicSubscriber {
-    pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
-        Ok(Self(Inbox::new(receiver(setup, link)?, setup.wait)?))
-    }
-}
-
-impl Subscriber for TopicSubscriber {
-    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
-        let Some(message) = self.0.receive(timeout)? else { return Ok(0) };
-        take(Received::split(&message));
-        Ok(1)
-    }
+fn pushes(setup: &Setup) -> Result<bool> {
+    Ok(setup.setting::<String>("protocol")? == "push")
 }

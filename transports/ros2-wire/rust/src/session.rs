@@ -1,7 +1,7 @@
 //! The node that all link ends of a process share: one ROS 2 node on the loopback device.
 
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use hopmeter_instrument::Context as _;
 use hopmeter_instrument::prelude::*;
@@ -39,22 +39,18 @@ impl Session {
 
     pub fn publisher<M: Serialize>(&self, place: &Place) -> Result<Publisher<M>> {
         let topic = self.topic(place)?;
-        self.node().create_publisher(&topic, None).context(format!("making a publisher of {}", place.topic))
+        lock(&self.node).create_publisher(&topic, None).context(format!("making a publisher of {}", place.topic))
     }
 
     pub fn subscription<M: 'static>(&self, place: &Place) -> Result<Subscription<M>> {
         let topic = self.topic(place)?;
-        self.node().create_subscription(&topic, None).context(format!("making a subscription of {}", place.topic))
+        lock(&self.node).create_subscription(&topic, None).context(format!("making a subscription of {}", place.topic))
     }
 
     fn topic(&self, place: &Place) -> Result<Topic> {
         let (name, type_name) = (place.topic.clone(), place.type_name.clone());
         let topic = self.participant.create_topic(name, type_name, &(&place.qos).into(), TopicKind::NoKey);
         topic.context(format!("making the topic {}", place.topic))
-    }
-
-    fn node(&self) -> MutexGuard<'_, Node> {
-        self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn facts(&self) -> Vec<(String, String)> {

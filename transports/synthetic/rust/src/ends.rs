@@ -1,6 +1,6 @@
 //! Both ends of a link: the publisher executes the plan, the subscriber hands over the due frames.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hopmeter_instrument::clock::now_ns;
@@ -18,16 +18,12 @@ impl Receivers {
     /// Adds a receiver. It gets the frames sent from now on.
     pub fn join(&self) -> Arc<Queue> {
         let queue = Arc::new(Queue::default());
-        self.all().push(queue.clone());
+        lock(&self.0).push(queue.clone());
         queue
     }
 
     fn leave(&self, queue: &Arc<Queue>) {
-        self.all().retain(|other| !Arc::ptr_eq(other, queue));
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).retain(|other| !Arc::ptr_eq(other, queue));
     }
 }
 
@@ -52,7 +48,7 @@ impl SyntheticPublisher {
     }
 
     fn is_full(&self) -> bool {
-        self.receivers.all().iter().any(|queue| queue.len() >= self.plan.queue)
+        lock(&self.receivers.0).iter().any(|queue| queue.len() >= self.plan.queue)
     }
 
     /// Returns the due time of a frame that is sent now and travels for `delay_ns`.
@@ -66,7 +62,7 @@ impl SyntheticPublisher {
     }
 
     fn deliver(&self, due_ns: i64, travelling: &Planned) {
-        for queue in self.receivers.all().iter() {
+        for queue in lock(&self.receivers.0).iter() {
             for _ in 0..travelling.copies {
                 queue.push(due_ns, travelling.frame.clone());
             }

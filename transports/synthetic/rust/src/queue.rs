@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use hopmeter_instrument::clock::{now_ns, spin_until};
+use hopmeter_instrument::sync::lock;
 
 /// How long before the due time sleeping turns into spinning. A sleep is never exact to the microsecond, but the delay
 /// must be exact.
@@ -33,11 +34,11 @@ pub struct Queue {
 
 impl Queue {
     pub fn len(&self) -> usize {
-        self.lock().travelling.len()
+        lock(&self.state).travelling.len()
     }
 
     pub fn push(&self, due_ns: i64, frame: Arc<Vec<u8>>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let order = state.sent;
         state.sent += 1;
         state.travelling.push(Reverse(Travelling { due_ns, order, frame }));
@@ -47,7 +48,7 @@ impl Queue {
 
     /// The next frame if it is due.
     pub fn pop(&self) -> Option<Arc<Vec<u8>>> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let first = state.travelling.peek()?;
         if first.0.due_ns > now_ns() {
             return None;
@@ -58,7 +59,7 @@ impl Queue {
     /// Sleeps until a frame is due or `timeout` has passed. A frame that is pushed meanwhile may be due first.
     pub fn wait(&self, timeout: Duration) {
         let end_ns = now_ns().saturating_add(timeout.as_nanos() as i64);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             let due_ns = state.travelling.peek().map_or(i64::MAX, |first| first.0.due_ns);
             let now = now_ns();
@@ -68,15 +69,11 @@ impl Queue {
             if due_ns <= end_ns && due_ns - now <= SPIN_NS {
                 drop(state);
                 spin_until(due_ns);
-                state = self.lock();
+                state = lock(&self.state);
                 continue;
             }
             let sleep = Duration::from_nanos((end_ns.min(due_ns.saturating_sub(SPIN_NS)) - now) as u64);
             state = self.changed.wait_timeout(state, sleep).unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -52,10 +52,6 @@ impl Transport for Thrift {
     }
 }
 
-fn version() -> String {
-    format!("thrift {}", library_version!("thrift"))
-}
-
 fn main() -> ExitCode {
-    node::main("thrift", "rust", Thrift::open, version)
+    node::main("thrift", "rust", Thrift::open, || format!("thrift {}", library_version!("thrift")))
 }

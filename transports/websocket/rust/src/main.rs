@@ -12,10 +12,12 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::Endpoint;
 
 use crate::acceptor::Acceptor;
-use crate::connection::{Connection, Limits};
+use crate::connection::{Connection, Limits, Outgoing};
+use crate::rpc::{CallClient, CallServer};
+use crate::topics::{TopicPublisher, TopicSubscriber};
 
 struct WebSockets {
-    setup: Setup,
+    spins: bool,
     endpoint: Endpoint,
     limits: Limits,
 }
@@ -27,7 +29,7 @@ impl WebSockets {
                 .remedy("leave compression = \"off\", or measure it in Python only"));
         }
         Ok(Self {
-            setup: setup.clone(),
+            spins: setup.wait == Wait::Spin,
             endpoint: Endpoint::read(setup, "ws")?,
             limits: Limits { frame_bytes: setup.frame_bytes, read_buffer: setup.setting("read_buffer")? },
         })
@@ -46,19 +48,21 @@ impl WebSockets {
 
 impl Transport for WebSockets {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(topics::TopicPublisher::new(self.acceptor(link)?)))
+        Ok(Box::new(TopicPublisher { acceptor: self.acceptor(link)?, outgoing: Outgoing::default() }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(topics::TopicSubscriber::new(self.connection(link)?, self.setup.wait)))
+        Ok(Box::new(TopicSubscriber { connection: self.connection(link)?, spins: self.spins }))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(rpc::CallServer::new(self.acceptor(link)?, self.setup.wait)))
+        let (acceptor, outgoing) = (self.acceptor(link)?, Outgoing::default());
+        Ok(Box::new(CallServer { acceptor, clients: Vec::new(), outgoing, spins: self.spins }))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(rpc::CallClient::new(self.connection(link)?, self.setup.wait)))
+        let (connection, outgoing) = (self.connection(link)?, Outgoing::default());
+        Ok(Box::new(CallClient { connection, outgoing, spins: self.spins }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -66,10 +70,7 @@ impl Transport for WebSockets {
     }
 }
 
-fn version() -> String {
-    format!("tungstenite {}", library_version!("tungstenite"))
-}
-
 fn main() -> ExitCode {
+    let version = || format!("tungstenite {}", library_version!("tungstenite"));
     node::main("websocket", "rust", |setup| Ok(Arc::new(WebSockets::open(setup)?)), version)
 }

@@ -12,15 +12,9 @@ use crate::connection::{Connection, Outgoing};
 use crate::topics::receive;
 
 pub struct CallClient {
-    connection: Connection,
-    outgoing: Outgoing,
-    spins: bool,
-}
-
-impl CallClient {
-    pub fn new(connection: Connection, wait: Wait) -> Self {
-        Self { connection, outgoing: Outgoing::default(), spins: wait == Wait::Spin }
-    }
+    pub connection: Connection,
+    pub outgoing: Outgoing,
+    pub spins: bool,
 }
 
 impl Client for CallClient {
@@ -53,17 +47,13 @@ impl Client for CallClient {
 }
 
 pub struct CallServer {
-    acceptor: Acceptor,
-    clients: Vec<Connection>,
-    outgoing: Outgoing,
-    spins: bool,
+    pub acceptor: Acceptor,
+    pub clients: Vec<Connection>,
+    pub outgoing: Outgoing,
+    pub spins: bool,
 }
 
 impl CallServer {
-    pub fn new(acceptor: Acceptor, wait: Wait) -> Self {
-        Self { acceptor, clients: Vec::new(), outgoing: Outgoing::default(), spins: wait == Wait::Spin }
-    }
-
     /// Sleeps until a client sends a request, takes more of its reply, or connects.
     fn wait(&mut self, timeout: Duration) -> Result<()> {
         let mut places: Vec<PollFd<'_>> = self.clients.iter().map(Connection::interest).collect();

@@ -10,15 +10,11 @@ use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Outgoing};
 
 pub struct TopicPublisher {
-    acceptor: Acceptor,
-    outgoing: Outgoing,
+    pub acceptor: Acceptor,
+    pub outgoing: Outgoing,
 }
 
 impl TopicPublisher {
-    pub fn new(acceptor: Acceptor) -> Self {
-        Self { acceptor, outgoing: Outgoing::default() }
-    }
-
     fn is_ready(&self) -> bool {
         !self.acceptor.guests().connections.iter().any(|receiver| receiver.behind)
     }
@@ -63,14 +59,8 @@ fn deliver(acceptor: &Acceptor, message: &Bytes) -> Result<()> {
 }
 
 pub struct TopicSubscriber {
-    connection: Connection,
-    spins: bool,
-}
-
-impl TopicSubscriber {
-    pub fn new(connection: Connection, wait: Wait) -> Self {
-        Self { connection, spins: wait == Wait::Spin }
-    }
+    pub connection: Connection,
+    pub spins: bool,
 }
 
 impl Subscriber for TopicSubscriber {

@@ -1,7 +1,7 @@
 //! Request and reply: zenoh's queries.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
@@ -10,10 +10,10 @@ use zenoh::handlers::{FifoChannel, FifoChannelHandler};
 use zenoh::query::{ConsolidationMode, Querier, Query, Queryable, Reply};
 use zenoh::{Session, Wait};
 
-use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
-use crate::topics::drain;
+use crate::topics::{drain, until_dropped};
+use crate::{Zenoh, key};
 
 /// How zenoh ends a query that got no reply.
 const TIMED_OUT: &[u8] = b"Timeout";
@@ -29,22 +29,18 @@ pub struct CallClient {
 }
 
 impl CallClient {
-    pub fn open(
-        session: Session,
-        key: String,
-        quality: Quality,
-        memory: Memory,
-        arrivals: Arc<Arrivals>,
-    ) -> Result<Self> {
+    pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
+        let session = zenoh.sessions.connected_session(&link.address)?;
         // Without consolidation, zenoh hands over a reply when it comes, not when the query ends.
         let querier = session
-            .declare_querier(key)
-            .congestion_control(quality.congestion)
-            .express(quality.express)
+            .declare_querier(key(link))
+            .congestion_control(zenoh.quality.congestion)
+            .express(zenoh.quality.express)
             .consolidation(ConsolidationMode::None)
             .wait()
             .context("declaring a zenoh querier")?;
         let (sender, replies) = channel();
+        let (memory, arrivals) = (zenoh.memory()?, zenoh.arrivals.clone());
         Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
     }
 
@@ -106,17 +102,13 @@ pub struct CallServer {
 }
 
 impl CallServer {
-    /// `channel` is the number of requests that may wait for a poll; none if the server is called.
-    pub fn open(
-        listening: Listening,
-        key: String,
-        channel: Option<usize>,
-        memory: Memory,
-        arrivals: Arc<Arrivals>,
-    ) -> Result<Self> {
-        let declare = |depth| listening.session.declare_queryable(&key).with(FifoChannel::new(depth)).wait();
-        let queryable = channel.map(declare).transpose().context("declaring a zenoh queryable")?;
-        Ok(Self { queryable, key, memory, arrivals, listening })
+    pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
+        let (listening, key) = (zenoh.sessions.listening_session()?, key(link));
+        let channel = FifoChannel::new(zenoh.quality.channel);
+        let declare = || listening.session.declare_queryable(&key).with(channel).wait();
+        let queryable = (!zenoh.is_called).then(declare).transpose();
+        let queryable = queryable.context("declaring a zenoh queryable")?;
+        Ok(Self { queryable, key, memory: zenoh.memory()?, arrivals: zenoh.arrivals.clone(), listening })
     }
 }
 
@@ -136,12 +128,12 @@ impl Server for CallServer {
         let Self { key, memory, arrivals, listening, .. } = *self;
         let on_request = Mutex::new(on_request);
         let call = move |query: Query| {
-            let mut on_request = on_request.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut on_request = lock(&on_request);
             answer(&query, &memory, &arrivals, &mut **on_request);
         };
         let queryable = listening.session.declare_queryable(key).callback(call).wait();
         let queryable = queryable.context("declaring a zenoh queryable")?;
-        Ok(Box::new(CallbackSubscription { queryable: Some(queryable), _listening: listening }))
+        Ok(until_dropped(listening.session, move || queryable.undeclare().wait_callbacks().wait()))
     }
 }
 
@@ -170,23 +162,6 @@ impl Replier for CallReplier<'_> {
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         self.memory.forward(received, |reply| self.answer(reply))
-    }
-}
-
-/// A server that zenoh's own thread calls.
-struct CallbackSubscription {
-    queryable: Option<Queryable<()>>,
-    _listening: Listening,
-}
-
-impl Subscription for CallbackSubscription {}
-
-impl Drop for CallbackSubscription {
-    fn drop(&mut self) {
-        if let Some(queryable) = self.queryable.take() {
-            // A session that is already closed makes no more calls either.
-            let _ = queryable.undeclare().wait_callbacks().wait();
-        }
     }
 }
 

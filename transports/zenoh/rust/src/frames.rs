@@ -1,7 +1,7 @@
 //! Frames as zenoh's bytes: where they are written, and how they are read on arrival.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use hopmeter_instrument::prelude::*;
@@ -100,13 +100,9 @@ pub struct Pool(Mutex<Vec<Vec<u8>>>);
 
 impl Pool {
     fn take(&self, length: usize) -> Vec<u8> {
-        let mut buffer = self.buffers().pop().unwrap_or_default();
+        let mut buffer = lock(&self.0).pop().unwrap_or_default();
         buffer.resize(length, 0);
         buffer
-    }
-
-    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,7 +120,7 @@ impl AsRef<[u8]> for Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        self.pool.buffers().push(std::mem::take(&mut self.buffer));
+        lock(&self.pool.0).push(std::mem::take(&mut self.buffer));
     }
 }
 

@@ -15,7 +15,7 @@ use zenoh::qos::CongestionControl;
 use calls::{CallClient, CallServer};
 use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
-use topics::{CallbackSubscription, TopicPublisher, TopicSubscriber};
+use topics::{TopicPublisher, TopicSubscriber};
 
 /// The reason for lost messages; the Python adapter reports the same.
 const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
@@ -52,7 +52,7 @@ struct Zenoh {
     quality: Quality,
     shared_memory: SharedMemory,
     arrivals: Arc<Arrivals>,
-    wait: Wait,
+    is_called: bool,
     frame_bytes: usize,
 }
 
@@ -64,7 +64,7 @@ impl Zenoh {
             quality: Quality::read(setup)?,
             shared_memory,
             arrivals: Arc::new(Arrivals::new(shared_memory)),
-            wait: setup.wait,
+            is_called: setup.wait == Wait::Callback,
             frame_bytes: setup.frame_bytes,
         }))
     }
@@ -92,28 +92,23 @@ fn key(link: &Link) -> String {
 
 impl Transport for Zenoh {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(TopicPublisher::open(self.sessions.listening_session()?, key(link), self.quality, self.memory()?)?))
+        Ok(Box::new(TopicPublisher::open(self, link)?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let session = self.sessions.connected_session(&link.address)?;
-        Ok(Box::new(TopicSubscriber::open(session, key(link), self.quality, self.arrivals.clone())?))
+        Ok(Box::new(TopicSubscriber::open(self, link)?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        let session = self.sessions.connected_session(&link.address)?;
-        Ok(Box::new(CallbackSubscription::open(session, key(link), self.arrivals.clone(), on_frame)?))
+        topics::subscribe(self, link, on_frame)
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        let (session, arrivals) = (self.sessions.listening_session()?, self.arrivals.clone());
-        let polled = (self.wait != Wait::Callback).then_some(self.quality.channel);
-        Ok(Box::new(CallServer::open(session, key(link), polled, self.memory()?, arrivals)?))
+        Ok(Box::new(CallServer::open(self, link)?))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        let session = self.sessions.connected_session(&link.address)?;
-        Ok(Box::new(CallClient::open(session, key(link), self.quality, self.memory()?, self.arrivals.clone())?))
+        Ok(Box::new(CallClient::open(self, link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -5,8 +5,8 @@
 //! itself is reached within the listening session, without a socket.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -115,8 +115,4 @@ impl Sessions {
         }
         Ok(config)
     }
-}
-
-fn lock<T>(sessions: &Mutex<T>) -> MutexGuard<'_, T> {
-    sessions.lock().unwrap_or_else(PoisonError::into_inner)
 }

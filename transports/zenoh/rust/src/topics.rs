@@ -1,6 +1,6 @@
 //! Publish-subscribe.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
@@ -9,9 +9,9 @@ use zenoh::handlers::{FifoChannel, FifoChannelHandler};
 use zenoh::sample::Sample;
 use zenoh::{Session, Wait, pubsub};
 
-use crate::Quality;
 use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
+use crate::{Zenoh, key};
 
 /// The publisher. It is dropped before its session, like the types below.
 pub struct TopicPublisher {
@@ -21,15 +21,16 @@ pub struct TopicPublisher {
 }
 
 impl TopicPublisher {
-    pub fn open(listening: Listening, key: String, quality: Quality, memory: Memory) -> Result<Self> {
+    pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
+        let listening = zenoh.sessions.listening_session()?;
         let publisher = listening
             .session
-            .declare_publisher(key)
-            .congestion_control(quality.congestion)
-            .express(quality.express)
+            .declare_publisher(key(link))
+            .congestion_control(zenoh.quality.congestion)
+            .express(zenoh.quality.express)
             .wait()
             .context("declaring a zenoh publisher")?;
-        Ok(Self { publisher, memory, listening })
+        Ok(Self { publisher, memory: zenoh.memory()?, listening })
     }
 
     #[inline]
@@ -60,10 +61,11 @@ pub struct TopicSubscriber {
 }
 
 impl TopicSubscriber {
-    pub fn open(session: Session, key: String, quality: Quality, arrivals: Arc<Arrivals>) -> Result<Self> {
-        let subscriber = session.declare_subscriber(key).with(FifoChannel::new(quality.channel)).wait();
+    pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
+        let session = zenoh.sessions.connected_session(&link.address)?;
+        let subscriber = session.declare_subscriber(key(link)).with(FifoChannel::new(zenoh.quality.channel)).wait();
         let subscriber = subscriber.context("declaring a zenoh subscriber")?;
-        Ok(Self { subscriber, arrivals, _session: session })
+        Ok(Self { subscriber, arrivals: zenoh.arrivals.clone(), _session: session })
     }
 }
 
@@ -85,33 +87,39 @@ pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_ove
     Ok(count)
 }
 
-/// The subscriber that zenoh's own thread calls.
-pub struct CallbackSubscription {
-    subscriber: Option<pubsub::Subscriber<()>>,
-    _session: Session,
+/// Opens a subscriber that zenoh's own thread calls.
+pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+    let session = zenoh.sessions.connected_session(&link.address)?;
+    // zenoh calls from one thread at a time per publisher; the lock proves that to the compiler.
+    let (arrivals, on_frame) = (zenoh.arrivals.clone(), Mutex::new(on_frame));
+    let call = move |sample: Sample| {
+        arrivals.count_and_lend(sample.payload(), |received| lock(&on_frame).call(received));
+    };
+    let subscriber = session.declare_subscriber(key(link)).callback(call).wait();
+    let subscriber = subscriber.context("declaring a zenoh subscriber")?;
+    Ok(until_dropped(session, move || subscriber.undeclare().wait_callbacks().wait()))
 }
 
-impl CallbackSubscription {
-    pub fn open(session: Session, key: String, arrivals: Arc<Arrivals>, on_frame: OnFrame) -> Result<Self> {
-        // zenoh calls from one thread at a time per publisher; the lock proves that to the compiler.
-        let on_frame = Mutex::new(on_frame);
-        let call = move |sample: Sample| {
-            let mut on_frame = on_frame.lock().unwrap_or_else(PoisonError::into_inner);
-            arrivals.count_and_lend(sample.payload(), |received| on_frame.call(received));
-        };
-        let subscriber = session.declare_subscriber(key).callback(call).wait();
-        let subscriber = subscriber.context("declaring a zenoh subscriber")?;
-        Ok(Self { subscriber: Some(subscriber), _session: session })
-    }
+/// Returns a subscriber or queryable that zenoh's own thread calls. `undeclare` waits for the last call.
+pub fn until_dropped(
+    session: Session,
+    undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,
+) -> Box<dyn Subscription> {
+    // A session that is already closed makes no more calls either.
+    Box::new(CallbackSubscription { undeclare: Some(Box::new(move || drop(undeclare()))), _session: session })
+}
+
+struct CallbackSubscription {
+    undeclare: Option<Box<dyn FnOnce() + Send>>,
+    _session: Session,
 }
 
 impl Subscription for CallbackSubscription {}
 
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
-        if let Some(subscriber) = self.subscriber.take() {
-            // A session that is already closed makes no more calls either.
-            let _ = subscriber.undeclare().wait_callbacks().wait();
+        if let Some(undeclare) = self.undeclare.take() {
+            undeclare();
         }
     }
 }
