@@ -80,7 +80,7 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
     least = np.maximum(np.minimum(model.own_freedoms[:, first], model.own_freedoms[:, second]), 1.0)
-    allowance: Floats = 1 + 1 / (model.variances.shape[1] * least) + 2 / least**3
+    allowance: Floats = 1 + 1 / (model.variances.shape[1] * least) + 2.5 / least**3
     return allowance
 
 

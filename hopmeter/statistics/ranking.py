@@ -23,6 +23,8 @@ from hopmeter.statistics.pair_tests import (
 
 ALPHA = 0.05
 BEST = "best"
+LEAST_DIFFERENCE = 1e-9
+"""The lower end, on the scale of the fit, of a pair that is decided only by a later step."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,8 @@ def _pairs(table: Table, tests: PairTests, compared: list[int], versus: str | No
 
 
 def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float) -> Pair:
-    """Make a pair: its nearer end has the level of its step, so that it agrees with the test; its farther end that of
-    the first step."""
+    """Make a pair. Its interval has the level of the first step, which makes all intervals hold at once; a pair that
+    only a later step decides is known to differ, but not by how much at least."""
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])
     a, b = names if distance <= 0 else names[::-1]
@@ -142,8 +144,10 @@ def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, 
     low: float | None = None
     high: float | None = None
     if rounds >= LEAST_ROUNDS:
-        low = on_scale(table.scale, abs(distance) - quantile(level, freedom) * error)
-        high = on_scale(table.scale, abs(distance) + quantile(single, freedom) * error)
+        half = quantile(single, freedom) * error
+        least = min(LEAST_DIFFERENCE, abs(distance)) if decided else -math.inf
+        low = on_scale(table.scale, max(abs(distance) - half, least))
+        high = on_scale(table.scale, abs(distance) + half)
     size = on_scale(table.scale, abs(distance))
     ratio, difference = (size, None) if table.scale == "ratio" else (None, size)
     return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level)

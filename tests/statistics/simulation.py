@@ -18,10 +18,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.levels import level_intervals
 from hopmeter.statistics.looks import LEAST_ROUNDS_FOR_WIDTH, WIDTH_ALLOWANCE, look_rounds, spend
 from hopmeter.statistics.noise_model import fit_noise
-from hopmeter.statistics.pair_tests import all_pairs_divisors, compare_cells, step_down
+from hopmeter.statistics.pair_tests import all_pairs_divisors, best_divisors, compare_cells, step_down
 
 Floats = NDArray[np.float64]
 Trials = tuple[Floats, Floats]
@@ -146,6 +147,35 @@ def decide(
     tests = compare_cells(fit_noise(centred, steal, present), steal, centred)
     decided, _ = step_down(tests.p_values(), all_pairs_divisors(values.shape[1]), alpha)
     return decided, tests.differences
+
+
+def best_is_wrong(setting: Setting, cells: int, rounds: int, tables: int = 1000) -> float:
+    """Return the share of tables of equal cells in which the best one, chosen from the data, beats any other."""
+    values, steal = draw(setting, (tables, cells, rounds), 5)
+    model = fit_noise(values, steal, np.ones(values.shape, bool))
+    tests = compare_cells(model, steal, values)
+    best = model.effects.cells.argmin(axis=1)[:, None]
+    own = (tests.first == best) | (tests.second == best)
+    p_values = tests.p_values()[own].reshape(tables, cells - 1)
+    return float(step_down(p_values, best_divisors(cells), 0.05)[0].any(axis=1).mean())
+
+
+def interval_coverage(setting: Setting, levels: Sequence[float], rounds: int, tables: int = 200) -> float:
+    """Return the share of tables whose intervals all contain the true ratio."""
+    values, steal = (np.exp(each) for each in draw(setting, (tables, len(levels), rounds), 6, levels))
+    covered = 0
+    for table in range(tables):
+        ranking = fit(
+            Observation(str(cell), at, values[table, cell, at], math.log(steal[table, cell, at]))
+            for cell in range(len(levels))
+            for at in range(rounds)
+        )
+        covered += all(
+            pair.low <= levels[int(pair.b)] / levels[int(pair.a)] <= pair.high
+            for pair in ranking.pairs
+            if pair.low is not None and pair.high is not None
+        )
+    return covered / tables
 
 
 def follow_rule(trials: Trials) -> Floats:

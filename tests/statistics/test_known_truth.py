@@ -12,11 +12,13 @@ from tests.statistics.simulation import (
     HOSTILE,
     RECORDED,
     Setting,
+    best_is_wrong,
     decide,
     draw,
     equal_variances,
     false_tables,
     heavy_tails,
+    interval_coverage,
     power,
     precise_coverage,
     recorded_trials,
@@ -64,6 +66,26 @@ def test_equal_cells_among_others_are_rarely_called_different(
     setting: Setting, levels: list[float], rounds: int
 ) -> None:
     assert wrong_tables(setting, levels, rounds) <= MOST_FALSE
+
+
+@pytest.mark.nightly
+@hostile
+@pytest.mark.parametrize("cells", GROUPS)
+@pytest.mark.parametrize("rounds", [5, 12])
+def test_the_best_of_equal_cells_is_rarely_called_better(setting: Setting, cells: int, rounds: int) -> None:
+    assert best_is_wrong(setting, cells, rounds) <= MOST_FALSE
+
+
+@pytest.mark.parametrize(
+    ("setting", "tables"),
+    [
+        (unequal_variances, 100),
+        *(pytest.param(each, 1000, marks=pytest.mark.nightly) for each in HOSTILE),
+    ],
+    ids=lambda each: getattr(each, "__name__", str(each)),
+)
+def test_all_intervals_of_a_table_hold_at_once(setting: Setting, tables: int) -> None:
+    assert interval_coverage(setting, [1.3**each for each in range(6)], 8, tables) >= 0.935
 
 
 @noisy
