@@ -24,7 +24,7 @@ STEAL_TURNS = (1, 3, 5)
 STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
 USUAL_STEAL_WEIGHT = 100.0
 STEAL_WEIGHT_SPREAD = 1.5
-"""Prior of log(1 + g) as measured on guests with two cores: its mean, and its standard deviation."""
+"""A weak prior of log(1 + g): its mean is that of `USUAL_STEAL_WEIGHT`, and this is its standard deviation."""
 LEAST_VARIANCE = 0.3
 """A cell weighs at most as one whose variance is this share of the middle one: a quiet cell must not fix the rounds."""
 FLOOR = 1e-18
