@@ -156,15 +156,15 @@ class Run:
         return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
 
 
-def read(folder: Path) -> Run:
-    """Read a run that has its tables.
+def read(folder: Path, trials: bool = True) -> Run:
+    """Read a run that has its tables; without its trials if the caller needs none.
 
     Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
     """
-    stored = RunFolder.open(folder)
-    medians = _medians(stored.path)
-    trials = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
-    run = Run(stored.path, stored.about, trials)
+    stored = RunFolder.open(folder, trials)
+    medians = _medians(stored.path) if trials else {}
+    measured = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
+    run = Run(stored.path, stored.about, measured)
     planned = {cell.id: cell for cell in stored.cells}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     return run

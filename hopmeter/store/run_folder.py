@@ -61,8 +61,8 @@ class RunFolder:
         return cls(partial, about, {})
 
     @classmethod
-    def open(cls, path: Path) -> RunFolder:
-        """Open a run for reading: finished, unfinished or packed.
+    def open(cls, path: Path, trials: bool = True) -> RunFolder:
+        """Open a run for reading: finished, unfinished or packed; without its trials if the caller needs none.
 
         Raises UsageError if there is none, and StoreError if it is damaged.
         """
@@ -72,7 +72,7 @@ class RunFolder:
             about = convert_run(about)
         except (AttributeError, KeyError, TypeError) as cause:
             raise _odd(path, cause) from cause
-        return cls(path, about, {(each.cell, each.trial): each for each in _read_trials(path)})
+        return cls(path, about, {(each.cell, each.trial): each for each in (_read_trials(path) if trials else [])})
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:

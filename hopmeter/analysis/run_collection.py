@@ -1,0 +1,78 @@
+"""Find and read the runs below folders."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hopmeter.analysis.run_results import Run, read
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.store.disk import StoreError
+from hopmeter.store.pack import SUFFIX
+
+
+def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
+    """Read the runs that are named, and all below folders that are named; the oldest first.
+
+    A run below a folder that cannot be read is left out with a warning. Raises HopmeterError if a run that is named
+    cannot be read, or if there is no run.
+    """
+    found: dict[Path, Run] = {}
+    for place in places:
+        for folder in find_runs(place):
+            if folder.resolve() not in found and (run := _read(folder, folder == place, trials)):
+                found[folder.resolve()] = run
+    if not found:
+        where = ", ".join(map(str, places))
+        raise UsageError("E-NO-RUN", f"there is no run in {where}", "name a run, or a folder with runs")
+    return sorted(found.values(), key=lambda run: (start(run), run.name))
+
+
+def start(run: Run) -> datetime:
+    """Return when the run started; a run without a valid time comes before all others."""
+    try:
+        started = datetime.fromisoformat(run.text("started"))
+    except ValueError:
+        started = datetime.min
+    return started if started.tzinfo else started.replace(tzinfo=UTC)
+
+
+def _read(folder: Path, is_named: bool, trials: bool) -> Run | None:
+    try:
+        return _read_finished(folder, trials)
+    except HopmeterError as error:
+        if is_named:
+            raise
+        warnings.warn(f"left out: {error}", stacklevel=3)
+        return None
+
+
+def _read_finished(folder: Path, trials: bool) -> Run:
+    run = read(folder, trials)
+    if run.folder.name.startswith("."):
+        remedy = f"finish it with `hopmeter run --resume {folder}`"
+        raise UsageError("E-RUN-UNFINISHED", f"{folder} is not finished", remedy)
+    if not (run.folder / "trials.parquet").is_file():
+        remedy = "restore it from a copy, or measure again"
+        raise StoreError("E-FILE-MISSING", f"{folder} has no trials.parquet", remedy)
+    return run
+
+
+def find_runs(place: Path) -> Iterator[Path]:
+    """Yield the run itself, or the runs below a folder: finished, unfinished and packed."""
+    if place.is_file() or _is_run(place) or not place.is_dir():
+        yield place
+        return
+    for path, folders, files in os.walk(place):
+        here = Path(path)
+        yield from (here / name for name in sorted(files) if name.endswith(SUFFIX))
+        runs = [name for name in sorted(folders) if _is_run(here / name)]
+        yield from (here / name for name in runs)
+        folders[:] = [name for name in sorted(folders) if name not in runs and not name.startswith(".")]
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.json").is_file()

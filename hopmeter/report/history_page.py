@@ -1,0 +1,83 @@
+"""The page of a history: what changed and when, then a table and the charts of each group of cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.history import METRICS, History, Series
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import conditions, formatting, history_chart, report_file
+from hopmeter.report.drawing import Figure
+from hopmeter.report.history_words import cell_name, changes_in_words, sentences
+from hopmeter.report.section import Column, Line, Page, Section, Value, table
+from hopmeter.store.disk import replacing, writing
+
+COLUMNS = (
+    Column("Cell", "name", heads=True),
+    Column("Runs", "number"),
+    *(Column(f"{metric}, µs", "number", "level of the newest runs") for metric in METRICS),
+    Column("Changes"),
+)
+
+
+READING = (
+    "In each chart, a dot is a run with its 95 % interval. A horizontal line is the level: the median of the runs "
+    "between two changes. A vertical line is a significant change."
+)
+
+
+def write(history: History, out: Path) -> Path:
+    """Write the page as one HTML file, and return its path."""
+    text = report_file.render(page(history))
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as partly:
+        partly.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return out
+
+
+def page(history: History) -> Page:
+    """Return the page."""
+    days = formatting.distinct(history.runs[place].text("started")[:10] for place in (0, -1))
+    facts = [formatting.plural(len(history.runs), "run"), " to ".join(days)]
+    reading = Section("", sentences=[READING])
+    sections = [reading, *(_section(history, group) for group in history.groups())]
+    return Page("hopmeter: history", "What changed over time?", sentences(history), facts, sections)
+
+
+def _section(history: History, group: Group) -> Section:
+    title = conditions.title(group)
+    drawn = [_figure(history, row, f"{group.id}-history-{number}") for number, row in enumerate(group.rows, 1)]
+    return Section(
+        title,
+        chips=conditions.chips(group),
+        tables=[table(title, COLUMNS, [_line(row, history.of(row)) for row in group.rows])],
+        figures=[figure for figure in drawn if figure],
+        id=group.id,
+        style="group",
+        fold="open",
+    )
+
+
+def _line(row: Row, series: dict[str, Series]) -> Line:
+    runs = Value(str(len(series[METRICS[0]].points)))
+    levels = [Value(level(series, metric)) for metric in METRICS]
+    changes = [text for each in series.values() for text in changes_in_words(each)]
+    return Line([Value(cell_name(row)), runs, *levels, Value("; ".join(changes) or formatting.NOTHING)])
+
+
+def level(series: dict[str, Series], metric: str) -> str:
+    """Return the level of the newest runs."""
+    return formatting.number(series[metric].levels[-1]) if metric in series else formatting.NOTHING
+
+
+def _figure(history: History, row: Row, name: str) -> Figure | None:
+    series = list(history.of(row).values())
+    return history_chart.figure(name, cell_name(row), series, _runs_of(history, series[0].machine))
+
+
+def _runs_of(history: History, machine: str) -> list[Run]:
+    """Return all runs of a machine that have a valid cell."""
+    known = {id(point.run) for each in history.series if each.machine == machine for point in each.points}
+    return [run for run in history.runs if id(run) in known]
