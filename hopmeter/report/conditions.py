@@ -7,9 +7,12 @@ from typing import Any
 
 from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
 from hopmeter.images import parse_source
+from hopmeter.model.cell import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
 from hopmeter.report import formatting
 
+IDLE = "no_idle_states"
+IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
 IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
 
 
@@ -20,6 +23,22 @@ def title(group: Group) -> str:
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
     varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE)
     return ", ".join([first, *counts, *varied, *filter(None, [group.machine])])
+
+
+def subject(group: Group) -> str:
+    """Return what a sentence is about: `a 64-byte message at 1,000 Hz, 20 relays`."""
+    words, payload = _words(group.conditions), group.conditions["payload"]
+    size = group.conditions["payload_bytes"] or 0
+    kind, _, shape = str(payload).partition(":")
+    named = {
+        "timing": f"a {HEADER_BYTES + size}-byte message",
+        "bytes": f"a message of {formatting.payload_bytes(size)}",
+        "image": f"an image of {shape.replace('x', '×')}",
+    }.get(kind, words["payload"])
+    counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
+    varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE and key != IDLE)
+    idle = [IDLE_WORDS[bool(group.conditions[IDLE])]] if IDLE in group.varied else []
+    return ", ".join([f"{named} {_pace(group.conditions)}", *counts, *varied, *idle, *filter(None, [group.machine])])
 
 
 def chips(group: Group) -> list[str]:
@@ -82,7 +101,7 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
-    "no_idle_states": lambda *_: "no idle states",
+    "no_idle_states": lambda *_: "idle cores kept awake",
 }
 
 

@@ -66,6 +66,11 @@ def times(value: float | None) -> str:
     return NOTHING if value is None else f"{number(value)}×"
 
 
+def ratio(value: float) -> str:
+    """Return `2.1`, `37`, and near one `1.05`."""
+    return f"{value:.2f}" if value < 1.995 else number(value, 2)
+
+
 def percent(share: float | None) -> str:
     """Return a share of one; a small one is not rounded to zero."""
     if share is None:

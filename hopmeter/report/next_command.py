@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from statistics import fmean
 
+from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Run
+from hopmeter.report.comparison_sentences import open_pairs
 from hopmeter.system import humanize
 
 TRIALS = 12
 """As many rounds decide most differences of a half on a noisy machine (docs/method.md)."""
-VALUES = ("--trials", "--out", "--seed", "--resume")
+BUDGET = re.compile(r"--budget (\S+?)`")
+VALUES = ("--trials", "--budget", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
 FLAGS = ("--json", "--dry-run")
 
 
-def next_command(run: Run) -> str:
-    """Return the run's own command with more trials."""
+def next_sentence(run: Run) -> str:
+    """Return the command that decides more, and what it decides; empty if nothing is left to decide."""
+    more_time = run.text("more_time")
+    if found := BUDGET.search(more_time):
+        decides = more_time[found.end() :].partition(";")[0].strip().removeprefix("would ")
+        return f"To {decides}, run `{_command(run, '--budget', found[1])}`."
+    many = _rounds(run)
+    return f"To decide more, run `{_command(run, '--trials', str(many))}`{_how_long(run, many)}." if many else ""
+
+
+def _command(run: Run, *options: str) -> str:
+    """Return the run's own command with another length."""
     recorded = run.about.get("command")
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
-    return shlex.join([*without(words, VALUES, FLAGS), "--trials", str(_trials(run))])
+    return shlex.join([*without(words, VALUES, FLAGS), *options])
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
@@ -33,19 +47,15 @@ def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = 
     ]
 
 
-def next_sentence(run: Run) -> str:
-    """Return what to run next, and about how long it takes."""
-    return f"To decide, run `{next_command(run)}`{_how_long(run)}."
+def _rounds(run: Run) -> int:
+    """Return the rounds that a quick look lacks, or that the open pair which needs the fewest takes; 0 if none."""
+    needed = [pair.rounds for group in groups([run]) for pair in open_pairs(group) if pair.rounds]
+    return max(TRIALS if run.quick else 0, min(needed, default=0))
 
 
-def _trials(run: Run) -> int:
-    most = max((row["trials"] or 0 for row in run.measured_rows), default=0)
-    return max(TRIALS, 2 * most if most >= TRIALS else 0)
-
-
-def _how_long(run: Run) -> str:
+def _how_long(run: Run, rounds: int) -> str:
     took = [trial["wall_s"] for trial in run.trials if trial.get("wall_s")]
     if not took:
         return ""
     cells = len({trial["cell"] for trial in run.trials})
-    return f", which takes about {humanize.time(fmean(took) * cells * _trials(run))}"
+    return f", which takes about {humanize.time(fmean(took) * cells * rounds)}"

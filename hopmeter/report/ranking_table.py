@@ -9,6 +9,7 @@ from hopmeter.analysis.ranking import Rank, bounds, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow
+from hopmeter.report.comparison_sentences import details, lead
 from hopmeter.report.drawing import Figure
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 
@@ -50,6 +51,7 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
     title = conditions.title(group)
     return Section(
         title,
+        sentences=[lead(group), *details(group)],
         chips=conditions.chips(group),
         tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=[*process_table.sections(group), *why_slow.sections(group)],

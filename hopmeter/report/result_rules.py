@@ -40,7 +40,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
             "W-QUICK",
             "A quick look",
             f"Some cells have fewer than {QUICK_TRIALS} trials, or short ones. Intervals are wide, and the order may "
-            f"change in the next run. {next_sentence(next(run for run in runs if run.quick))}",
+            f"change in the next run. {next_sentence(next(run for run in runs if run.quick))}".strip(),
         )
 
 

@@ -8,7 +8,7 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.analysis.steal import Steal, steal_of
 from hopmeter.report import formatting
 
-DONE = "No trial was left out; their spread is in the intervals."
+DONE = "Trials that lost much count less in the comparison; none was left out."
 """What was done about it."""
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+import numpy as np
 import pytest
 from report_rows import cell, run_of
 
@@ -10,6 +14,7 @@ from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer
+from hopmeter.report.comparison_sentences import details, lead
 
 
 def answer_text(run: Run) -> str:
@@ -18,15 +23,16 @@ def answer_text(run: Run) -> str:
 
 def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_least() -> None:
     said = answer_text(run_of(cell("unix", 20, 19, 21), cell("shm", 10, 9, 10.5)))
-    assert said.startswith("shm was fastest: half of its messages arrived within 10.0\N{NARROW NO-BREAK SPACE}µs")
-    assert "unix, took at least 1.81× as long" in said  # 19 / 10.5, and not 20 / 10
+    assert said.startswith("For a 92-byte message at 1,000\N{NARROW NO-BREAK SPACE}Hz shm is fastest: unix, the next, ")
+    assert "takes at least 1.81 times as long" in said  # 19 / 10.5, and not 20 / 10
+    assert "half of its messages arrived within 10.0\N{NARROW NO-BREAK SPACE}µs" in said
 
 
 def test_intervals_that_touch_are_a_tie() -> None:
     said = answer_text(run_of(cell("shm", 10, 9, 12), cell("unix", 13, 12, 14), cell("zenoh", 30, 29, 31)))
     assert "shm and unix do not differ significantly" in said
     assert "fastest" not in said
-    assert "shm is faster than zenoh" in said
+    assert "zenoh, the next, takes at least 2.4 times as long" in said
 
 
 def test_without_intervals_no_order_is_settled() -> None:
@@ -62,9 +68,9 @@ def test_codecs_are_compared_over_each_transport() -> None:
     said = answer_text(
         objects(("shm", "numpy", 60), ("shm", "pickle", 160), ("zeromq", "numpy", 180), ("zeromq", "pickle", 182))
     )
-    assert "Array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm: numpy was fastest" in said
-    assert "the next, pickle, took at least 2.56× as long" in said  # 160 x 0.98 / (60 x 1.02)
-    assert "over zeromq: numpy and pickle do not differ significantly" in said
+    assert "array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm numpy is fastest" in said
+    assert "pickle, the next, takes at least 2.6 times as long" in said  # 160 x 0.98 / (60 x 1.02)
+    assert "over zeromq numpy and pickle do not differ significantly" in said
 
 
 def test_many_transports_of_many_codecs_are_one_sentence() -> None:
@@ -78,7 +84,7 @@ def test_saturated_and_unranked_rows_never_win() -> None:
             cell("tcp", 1, 1, 1, status="saturated"), cell("synthetic", 1, 1, 1, ranked=False), cell("shm", 10, 9, 11)
         )
     )
-    assert said.startswith("shm: ")
+    assert " shm is alone: half of its messages" in said
     assert "tcp could not keep up" in said
 
 
@@ -93,6 +99,86 @@ def test_a_quick_look_names_the_command_that_decides() -> None:
     run = run_of(cell("shm", 10, 9, 11), quick=True, command=command)
     run.trials = [{"cell": "c0", "trial": 0, "good": True, "wall_s": 10.0}]
     assert "run `hopmeter run --transport shm,unix --trials 12`, which takes about 2 min" in answer_text(run)
+
+
+def in_rounds(levels: dict[str, float], rounds: int = 8, **about: Any) -> Run:
+    """A run whose cells differ by 2 % at random within rounds that drift by half."""
+    draw = np.random.default_rng(5)
+    run = run_of(*(cell(name, us, 0.9 * us, 1.1 * us) for name, us in levels.items()), **about)
+    for number in range(rounds):
+        drift = 1 + draw.random() / 2
+        for place, us in enumerate(levels.values()):
+            value = us * drift * draw.lognormal(0, 0.02)
+            run.trials.append(
+                {
+                    "cell": f"c{place}",
+                    "trial": number,
+                    "good": True,
+                    "order": number,
+                    "round": number,
+                    "median_us": value,
+                    "wall_s": 2.0,
+                    "steal_us": 0.0,
+                }
+            )
+    return run
+
+
+def test_rounds_give_a_ratio_with_its_interval_and_what_does_not_differ() -> None:
+    said = answer_text(in_rounds({"zenoh": 10.0, "nng": 22.0, "zeromq": 22.1, "mqtt": 90.0}))
+    (low, high) = map(
+        float, re.search(r"zenoh is fastest: nng, the next, takes ([\d.]+) to ([\d.]+) times", said).groups()
+    )
+    assert 2 <= low <= 2.2 <= high < 2.4
+    assert "; nng and zeromq do not differ" in said
+    assert re.search(r"Not decided: nng and zeromq \(one may take up to 1\.0\d times as long; .*rounds would", said)
+
+
+def test_a_tie_says_how_large_the_ratio_may_be_and_the_command_that_decides() -> None:
+    run = in_rounds({"zenoh": 10.0, "nng": 10.2, "mqtt": 90.0}, command=["hopmeter", "run", "mine", "--trials", "8"])
+    said = answer_text(run)
+    assert re.search(
+        r"zenoh and nng do not differ significantly: nng takes at most 1\.0\d times as long as zenoh", said
+    )
+    assert re.search(r"mqtt, the next, takes [\d.]+ to [\d.]+ times as long", said)
+    needed = re.search(r"Not decided: zenoh and nng \(about (\d+) rounds would decide\)", said)
+    assert needed and f"`hopmeter run mine --trials {needed[1]}`" in said
+
+
+def test_a_budget_that_would_decide_is_the_next_command() -> None:
+    words = "`--budget 5m` would separate nng from zenoh; 3 other pairs need longer"
+    command = ["hopmeter", "run", "--transport", "nng,zenoh", "--budget", "90s"]
+    said = answer_text(run_of(cell("nng", 10, 9, 11), cell("zenoh", 11, 9, 12), more_time=words, command=command))
+    assert "To separate nng from zenoh, run `hopmeter run --transport nng,zenoh --budget 5m`." in said
+
+
+def test_cores_as_they_are_and_kept_awake_are_one_question_with_a_line_on_whose_case_it_is() -> None:
+    levels = (("nng", 80.0, False), ("zenoh", 60.0, False), ("nng", 20.0, True), ("zenoh", 30.0, True))
+    run = run_of(*(cell(name, us, us - 1, us + 1, no_idle_states=awake) for name, us, awake in levels))
+    said = answer([run], groups([run]))
+    assert " with idle cores kept awake, nng is fastest" in said[0]
+    assert "As it is, the medians are zenoh 60.0" in said[0] and "zenoh is fastest." in said[0]
+    assert said[1].startswith("Which of the two is yours")
+    alone = run_of(*(cell(name, us, us - 1, us + 1) for name, us, _ in levels[:2]))
+    assert not any("awake" in each for each in answer([alone], groups([alone])))
+    asleep = [{"subject": "idle states", "level": "hurts"}]
+    alone.about["doctor"] = asleep
+    assert any("--no-idle-states" in each for each in answer([alone], groups([alone])))
+
+
+def test_a_table_that_only_shows_the_level_claims_no_order() -> None:
+    levels = (("nng", 80.0, False), ("zenoh", 60.0, False), ("nng", 20.0, True), ("zenoh", 30.0, True))
+    rows = [cell(name, us, us - 1, us + 1, no_idle_states=awake) for name, us, awake in levels]
+    found = groups([run_of(*rows, scenario={"no_idle_states": "both"})])
+    (level,) = [group for group in found if not group.conditions["no_idle_states"]]
+    assert "the medians are zenoh 60.0" in lead(level) and "fastest" not in lead(level) and details(level) == []
+
+
+def test_what_failed_is_said_with_the_answer() -> None:
+    said = answer_text(
+        run_of(cell("shm", 10, 9, 11), cell("unix", 20, 19, 21), {"transport": "tcp", "status": "failed"})
+    )
+    assert "tcp failed." in said
 
 
 def test_nothing_measured_is_said() -> None:
@@ -153,7 +239,7 @@ def test_a_reference_is_never_recommended_and_stands_apart() -> None:
         cell("unix", 20, 19, 21, installable=False),
     )
     said = answer_text(run).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert said.startswith("zenoh was fastest") and "the next, nng, took at least 1.75× as long" in said
+    assert " zenoh is fastest: nng, the next, takes at least 1.75 times as long" in said
     assert "no library to install: shm 10.0 µs and unix 20.0 µs" in said
     (group,) = groups([run])
     (table,) = ranking_table.section(group, []).tables
@@ -164,7 +250,7 @@ def test_a_reference_is_never_recommended_and_stands_apart() -> None:
 
 def test_references_alone_are_compared_with_each_other() -> None:
     said = answer_text(run_of(cell("shm", 10, 9, 11, installable=False), cell("unix", 20, 19, 21, installable=False)))
-    assert said.startswith("shm was fastest") and "no library" not in said
+    assert " shm is fastest" in said and "no library" not in said
 
 
 def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:

@@ -48,7 +48,7 @@ def test_a_search_beside_another_run_leaves_that_its_answer() -> None:
     runs = [searched_run(), run_of(cell("shm", 10.0, 9.0, 11.0, relays=3), cell("unix", 20.0, 19.0, 21.0, relays=3))]
     said = answer(runs, groups(runs))
     assert said[0].startswith("Highest rate that held")
-    assert said[1].startswith("shm was fastest")
+    assert " shm is fastest" in said[1]
 
 
 def test_other_runs_have_no_searches() -> None:

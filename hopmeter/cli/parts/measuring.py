@@ -279,8 +279,6 @@ def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, 
         folder.write_tables(rows)
         report = None
     _print_run(folder, rows, console, as_json)
-    if more_time := folder.about.get("more_time"):
-        console.print(f"\n{more_time}", markup=False, soft_wrap=True)
     if result_lines:
         _print_result_lines(folder, rows, console)
     if not complete:

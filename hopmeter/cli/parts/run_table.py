@@ -18,8 +18,10 @@ from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting, limits_table
+from hopmeter.report.comparison_sentences import details, lead
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system import humanize
@@ -59,6 +61,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
+    console.print(Text(" ".join([lead(group), *details(group)])))
     left_out: list[str] = []
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
@@ -180,30 +183,35 @@ def _style(row: Row) -> str:
 
 
 def _print_legend(console: Console, run: Run) -> None:
-    notes = []
-    if any(row.ok for row in run.rows):
-        notes.append("Brackets: 95 % interval. Rows with the same rank do not differ significantly.")
-    if any(row.ok and row.bounds is None for row in run.rows):
-        notes.append(f"({formatting.NO_INTERVAL}): no interval, which needs {LEAST_TRIALS} good trials.")
-    if any(row["cpu_core_percent"] is not None for row in run.rows):
-        notes.append("CPU %: share of one core at this rate, all processes together.")
-    few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
-    if any(row["status"] == "ok" and row.p50 is None for row in run.rows):
-        few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
-    notes.append(f"{few}.")
-    if any(row["installable"] is False for row in run.measured_rows):
-        notes.append("floor, reference: no library to install; for comparison only.")
-    if any(row["empty_hop_us"] is not None for row in run.rows):
-        notes.append(formatting.EMPTY_HOP)
-    if run.quick:
-        notes.append(f"This is a quick look with few, short trials. {next_sentence(run)}")
+    """Print what the tables mean, which answer is the reader's, what to run next, and what disturbed the run."""
     console.print()
-    console.print(Text(" ".join(notes), style="dim"))
+    console.print(Text(" ".join(_notes(run)), style="dim"))
+    for sentence in filter(None, [*idle_sentence([run], groups([run])), next_sentence(run)]):
+        console.print(Text(sentence))
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
         remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
         console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
+
+
+def _notes(run: Run) -> list[str]:
+    """Return the explanations of what this run's tables have."""
+    rows = run.measured_rows
+    few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
+    if any(row["status"] == "ok" and row.p50 is None for row in rows):
+        few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
+    no_interval = f"({formatting.NO_INTERVAL}): no interval, which needs {LEAST_TRIALS} good trials."
+    notes = (
+        ("Brackets: 95 % interval. Rows with the same rank do not differ significantly.", lambda row: row.ok),
+        (no_interval, lambda row: row.ok and row.bounds is None),
+        ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
+        (f"{few}.", lambda _: True),
+        ("floor, reference: no library to install; for comparison only.", lambda row: row["installable"] is False),
+        (formatting.EMPTY_HOP, lambda row: row["empty_hop_us"] is not None),
+        ("This is a quick look with few, short trials.", lambda _: run.quick),
+    )
+    return [text for text, applies in notes if any(map(applies, rows))]
 
 
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:

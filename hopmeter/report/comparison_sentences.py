@@ -1,0 +1,210 @@
+"""The answer of one table in words, made from the comparison of its rows; it never claims more than is decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import Rank, compare, faster, ranks
+from hopmeter.analysis.rounds import Comparison
+from hopmeter.analysis.run_results import Row
+from hopmeter.report import conditions, formatting
+from hopmeter.statistics import rounds_needed
+
+LATENCIES = {
+    "response": "half of its messages arrived within {p50} of when they were due",
+    "roundtrip": "half of its messages came back within {p50}",
+    "gather": "half of its messages had the replies of all servers within {p50}",
+    "service": "half of its messages took {p50} or less",
+}
+LEVEL_ONLY = "These few rounds show the level; those with idle cores kept awake decide the order."
+MOST_NAMES, MOST_PAIRS = 4, 2
+MOST_ROUNDS = 300
+"""A pair that needs more rounds is too close to tell."""
+
+
+def lead(group: Group, subject: str = "") -> str:
+    """Return the order of a table: the fastest that a user can install, the next, and what does not differ."""
+    subject = subject or conditions.subject(group)
+    head = f"For {subject}{',' if ', ' in subject else ''} "
+    order = f"{levels(group)}. {LEVEL_ONLY}" if shows_level(group) else _order(group)
+    return f"{head}{order}{_references(group)}"
+
+
+def details(group: Group) -> list[str]:
+    """Return what could not be decided, with what would decide it, and what failed."""
+    undecided = "" if shows_level(group) else not_decided(group)
+    return [sentence for sentence in (undecided, *_without_result(group)) if sentence]
+
+
+def shows_level(group: Group) -> bool:
+    """Whether a table only shows the level with idle cores as they are, because one with cores kept awake decides."""
+    run = group.rows[0].run
+    both = run.part("scenario").get("no_idle_states") == "both"
+    return both and not group.conditions[conditions.IDLE] and any(row[conditions.IDLE] for row in run.measured_rows)
+
+
+def levels(group: Group) -> str:
+    """Return the medians in words."""
+    known = [f"{group.label(rank.row)} {formatting.microseconds(rank.row.p50)}" for rank in choice_ranks(group)]
+    return f"the medians are {formatting.join(formatting.first(known, MOST_NAMES))}" if known else "there is no median"
+
+
+def choice_ranks(group: Group) -> list[Rank]:
+    """Return the ranks of the rows that a user can choose, fastest first; ties are among them too."""
+    chosen = set(map(id, group.choices))
+    return [
+        replace(rank, ties=tuple(row for row in rank.ties if id(row) in chosen))
+        for rank in ranks(group)
+        if id(rank.row) in chosen
+    ]
+
+
+def _order(group: Group) -> str:
+    ranked = choice_ranks(group)
+    if not ranked:
+        return "no transport has a latency to show."
+    first, name = ranked[0], group.label(ranked[0].row)
+    if len(ranked) == 1:
+        alone = "There is nothing else to compare it with."
+        return f"{name} is alone: {_median(first.row)}{_times_floor(first.row)}. {alone}"
+    if first.best is None:
+        return (
+            f"{name} had the lowest median of {len(ranked)} rows. There are too few good trials, or too few "
+            "messages in them, for intervals, so the rows have no rank."
+        )
+    rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
+    parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
+    return f"{'; '.join([*parts, *_alike(group, rest)])}. {_sentence(_median(first.row), group, first.row)}"
+
+
+def _sentence(median: str, group: Group, row: Row) -> str:
+    """Return `With zenoh, half of its messages …`."""
+    return f"With {group.label(row)}, {median}."
+
+
+def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
+    (after,) = _next(group, first, rest)
+    return f"{group.label(first)} is fastest: {after}"
+
+
+def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
+    """Return how much longer the next one takes; empty without one."""
+    return [f"{group.label(rest[0])}, the next, takes {_how_long(first, rest[0])}"] if rest else []
+
+
+def _how_long(one: Row, other: Row) -> str:
+    """Return `2.1 to 2.6 times as long`; without rounds the least factor that both intervals allow."""
+    known = compare(one, other)
+    if known and known.low is not None and known.high is not None:
+        return f"{formatting.ratio(known.low)} to {formatting.ratio(known.high)} times as long"
+    here, there = one.bounds, other.bounds
+    least = there[0] / here[1] if here and there and here[1] > 0 else None
+    return f"at least {formatting.ratio(least)} times as long" if least else "longer"
+
+
+def _tie(group: Group, first: Rank) -> str:
+    """Return the rows that do not differ from the first, and how large their ratio may still be."""
+    names = formatting.join(formatting.first([group.label(row) for row in (first.row, *first.ties)], MOST_NAMES))
+    highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
+    if len(highs) < len(first.ties):
+        return f"{names} do not differ significantly"
+    who = group.label(first.ties[0]) if len(first.ties) == 1 else "the others"
+    takes = "takes" if len(first.ties) == 1 else "take"
+    most = f"{formatting.ratio(max(highs))} times as long as {group.label(first.row)}"
+    return f"{names} do not differ significantly: {who} {takes} at most {most}"
+
+
+def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
+    """Return the rows further behind that do not differ from each other."""
+    clusters: list[list[Row]] = []
+    for row in rows:
+        if clusters and not any(faster(other, row) or faster(row, other) for other in clusters[-1]):
+            clusters[-1].append(row)
+        else:
+            clusters.append([row])
+    several = [[group.label(row) for row in cluster] for cluster in clusters if len(cluster) > 1]
+    return [f"{formatting.join(formatting.first(names, MOST_NAMES))} do not differ" for names in several[:MOST_PAIRS]]
+
+
+def _median(row: Row) -> str:
+    """Return the median in words, with its interval."""
+    half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
+    return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")
+
+
+def _times_floor(row: Row) -> str:
+    ratio = row["times_floor"]
+    return (
+        "" if ratio is None or row.is_floor else f", {formatting.times(ratio)} the time of the cheapest transport here"
+    )
+
+
+def _references(group: Group) -> str:
+    """Return the medians of the floors and references."""
+    known = [f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in group.references if row.ok]
+    if not known:
+        return ""
+    return f" For comparison, no library to install: {formatting.join(formatting.first(known, MOST_NAMES))}."
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """Two rows that are not decided."""
+
+    one: Row
+    other: Row
+    known: Comparison
+    rounds: int | None
+    """How many rounds would decide them in four of five cases; None if they are too close."""
+
+    @property
+    def reach(self) -> float:
+        """The largest factor that is still possible, in either direction."""
+        low, high = self.known.low, self.known.high
+        return max(high, 1 / low) if low and high else math.inf
+
+
+def open_pairs(group: Group) -> list[OpenPair]:
+    """Return the pairs of choices that the rounds did not decide, those that need the fewest rounds first."""
+    found = list(_open_pairs([rank.row for rank in choice_ranks(group)]))
+    return sorted(found, key=lambda each: each.rounds or math.inf)
+
+
+def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
+    for one, other in combinations(rows, 2):
+        known = compare(one, other)
+        if known and not known.decided and known.ratio is not None and known.low is not None:
+            ranking = one.run.rankings[one.cell.group].ranking
+            needed = rounds_needed(ranking, known.ratio, one.id, other.id)
+            yield OpenPair(one, other, known, needed if needed and needed <= MOST_ROUNDS else None)
+
+
+def not_decided(group: Group) -> str:
+    """Return the pairs that are not decided, how large their ratio may be, and the rounds that would decide them."""
+    found = open_pairs(group)
+    first = {id(rank.row) for rank in choice_ranks(group)[:1]}
+    words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
+    rest = len(found) - len(words)
+    words += [formatting.plural(rest, "other pair")] if rest else []
+    return f"Not decided: {'; '.join(words)}." if words else ""
+
+
+def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
+    """Return the pair; its largest ratio only if the first sentence does not have it."""
+    reach = "" if is_known else f"one may take up to {formatting.ratio(pair.reach)} times as long; "
+    needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
+    return f"{group.label(pair.one)} and {group.label(pair.other)} ({reach}{needs})"
+
+
+def _without_result(group: Group) -> list[str]:
+    """Return which rows failed, and which could not keep up."""
+    failed = [group.label(row) for row in group.choices if row["status"] == "failed"]
+    saturated = [group.label(row) for row in group.choices if row["status"] == "saturated"]
+    return [
+        f"{formatting.join(failed)} failed." if failed else "",
+        f"{formatting.join(saturated)} could not keep up, so there is no rank." if saturated else "",
+    ]
