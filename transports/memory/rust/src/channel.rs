@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
@@ -10,62 +10,34 @@ use hopmeter_instrument::prelude::*;
 use crate::lend;
 use crate::pool::Frame;
 
-/// The receivers of one link.
-#[derive(Default)]
-pub struct Channel {
-    receivers: Mutex<Receivers>,
-}
-
+/// The receivers of one link. A publisher locks them for each send, so no callback can be removed during its call.
 #[derive(Default)]
 pub struct Receivers {
-    calls: Vec<(u64, OnFrame)>,
-    queues: Vec<Arc<Queue>>,
+    pub calls: Vec<(u64, OnFrame)>,
+    pub queues: Vec<Arc<Queue>>,
     next_id: u64,
 }
 
-impl Channel {
-    pub fn add_call(&self, on_frame: OnFrame) -> u64 {
-        let mut receivers = lock(&self.receivers);
-        receivers.next_id += 1;
-        let id = receivers.next_id;
-        receivers.calls.push((id, on_frame));
-        id
+impl Receivers {
+    /// Adds a callback; returns its number.
+    pub fn add_call(&mut self, on_frame: OnFrame) -> u64 {
+        self.next_id += 1;
+        self.calls.push((self.next_id, on_frame));
+        self.next_id
     }
 
-    pub fn remove_call(&self, id: u64) {
-        lock(&self.receivers).calls.retain(|(other, _)| *other != id);
-    }
-
-    pub fn add_queue(&self, queue: Arc<Queue>) {
-        lock(&self.receivers).queues.push(queue);
-    }
-
-    pub fn remove_queue(&self, queue: &Arc<Queue>) {
-        lock(&self.receivers).queues.retain(|other| !Arc::ptr_eq(other, queue));
-    }
-
-    /// The receivers, locked for one send: no callback can be removed during its call.
-    pub fn hold(&self) -> LockedReceivers<'_> {
-        LockedReceivers(lock(&self.receivers))
-    }
-}
-
-/// The receivers of a link while a frame is sent to them.
-pub struct LockedReceivers<'a>(MutexGuard<'a, Receivers>);
-
-impl LockedReceivers<'_> {
     /// Whether every queue has room for one more frame. Only the link's one publisher adds frames, so the answer
     /// stays true until it does.
     pub fn has_room(&self) -> bool {
-        self.0.queues.iter().all(|queue| queue.has_room())
+        self.queues.iter().all(|queue| queue.has_room())
     }
 
     /// Hands a frame over: calls the callbacks on this thread, and gives every queue a reference.
     #[inline]
     pub fn send(&mut self, frame: &Frame) {
         let received = lend(frame);
-        self.0.calls.iter_mut().for_each(|(_, on_frame)| on_frame.call(received));
-        for queue in &self.0.queues {
+        self.calls.iter_mut().for_each(|(_, on_frame)| on_frame.call(received));
+        for queue in &self.queues {
             queue.push(frame.clone());
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! | question | here |
 //! |---|---|
-//! | How do the two ends of a link find each other? | by its name, in a map of [`Channel`]s |
+//! | How do the two ends of a link find each other? | by its name, in a map of [`Receivers`] |
 //! | Where is a frame written before it is sent? | in a pooled buffer ([`Pool`]) |
 //! | How does a receiver wait? | not at all (called), or at a queue (polled) |
 //! | When is memory used again? | when the last reference to the buffer is gone |
@@ -15,18 +15,20 @@ mod channel;
 mod pool;
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
 
-use crate::channel::{Channel, Queue};
+use crate::channel::{Queue, Receivers};
 use crate::pool::{Frame, Pool};
 
 /// `main` of an adapter is one line: its name, its language, how it opens, and the version of the adapted library.
 fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
+
+type Channel = Mutex<Receivers>;
 
 /// One per process, shared by all participants. It stores the common state of both ends of a link.
 struct Memory {
@@ -48,13 +50,13 @@ impl Transport for Memory {
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let (channel, queue) = (self.channels.of(link), Arc::new(Queue::of(self.queue)));
-        channel.add_queue(queue.clone());
+        lock(&channel).queues.push(queue.clone());
         Ok(Box::new(MemorySubscriber { channel, queue }))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         let channel = self.channels.of(link);
-        let id = channel.add_call(on_frame);
+        let id = lock(&channel).add_call(on_frame);
         Ok(Box::new(MemorySubscription { channel, id }))
     }
 
@@ -73,7 +75,7 @@ impl Publisher for MemoryPublisher {
     /// `fill` stamps the sent time as its last action, so call it as late as possible: the frame is ready, the
     /// receivers are locked and have room, and only the sending follows.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let mut receivers = self.channel.hold();
+        let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
             return Ok(Sent::Busy);
         }
@@ -89,7 +91,7 @@ impl Publisher for MemoryPublisher {
         let Some(frame) = received.native_as::<Frame>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));
         };
-        let mut receivers = self.channel.hold();
+        let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
             return Ok(Sent::Busy);
         }
@@ -118,7 +120,7 @@ impl Subscriber for MemorySubscriber {
 
 impl Drop for MemorySubscriber {
     fn drop(&mut self) {
-        self.channel.remove_queue(&self.queue);
+        lock(&self.channel).queues.retain(|queue| !Arc::ptr_eq(queue, &self.queue));
     }
 }
 
@@ -132,7 +134,7 @@ impl Subscription for MemorySubscription {}
 /// Removing the callback takes the channel's lock, so no call is running when this returns.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
-        self.channel.remove_call(self.id);
+        lock(&self.channel).calls.retain(|(id, _)| *id != self.id);
     }
 }
 

@@ -42,8 +42,3 @@ impl Frames {
 pub fn as_received(payload: &Bytes) -> Received<'_> {
     Received::split(payload).with_native(payload)
 }
-
-/// The bytes of a received frame, for sending them on; none if the frame came from another transport.
-pub fn whole_frame(received: &Received<'_>) -> Option<Bytes> {
-    received.native_as::<Bytes>().cloned()
-}

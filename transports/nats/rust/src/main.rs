@@ -11,6 +11,7 @@ use async_nats::Client as Connection;
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
 
+use frames::Frames;
 use server::{CallReplier, CallServer};
 use topics::{TopicPublisher, TopicSubscriber};
 
@@ -35,7 +36,8 @@ impl Nats {
     }
 
     fn open_sender(&self, link: &Link, inbox: Option<String>) -> TopicPublisher {
-        TopicPublisher::new(self.connection.clone(), link.name.as_str().into(), inbox.map(Into::into))
+        let (connection, subject) = (self.connection.clone(), link.name.as_str().into());
+        TopicPublisher { connection, subject, inbox: inbox.map(Into::into), frames: Frames::default() }
     }
 }
 
@@ -55,7 +57,8 @@ impl Transport for Nats {
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let requests = self.open_receiver(link.name.clone())?;
-        Ok(Box::new(CallServer { requests, replier: CallReplier::new(self.connection.clone()) }))
+        let replier = CallReplier { connection: self.connection.clone(), inbox: None, frames: Frames::default() };
+        Ok(Box::new(CallServer { requests, replier }))
     }
 
     /// The replies to all calls of a client come to one inbox.

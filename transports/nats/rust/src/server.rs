@@ -29,17 +29,13 @@ impl Server for CallServer {
 }
 
 pub struct CallReplier {
-    connection: Connection,
+    pub connection: Connection,
     /// The inbox for the reply to the current request. A request without one gets no reply.
-    inbox: Option<Subject>,
-    frames: Frames,
+    pub inbox: Option<Subject>,
+    pub frames: Frames,
 }
 
 impl CallReplier {
-    pub fn new(connection: Connection) -> Self {
-        Self { connection, inbox: None, frames: Frames::default() }
-    }
-
     fn answer(&mut self, request: Message, handle: Handle<'_>) {
         self.inbox = request.reply;
         handle(as_received(&request.payload), self);

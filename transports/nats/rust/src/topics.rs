@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt};
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::{Runtime, Task};
 
-use crate::frames::{Frames, as_received, whole_frame};
+use crate::frames::{Frames, as_received};
 
 /// Hands a message to the connection's thread; busy if its queue is full.
 ///
@@ -28,18 +28,14 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
 
 /// The publisher of a topic, or of a client's requests.
 pub struct TopicPublisher {
-    connection: Connection,
-    subject: Subject,
+    pub connection: Connection,
+    pub subject: Subject,
     /// The inbox for replies, for requests.
-    inbox: Option<Subject>,
-    frames: Frames,
+    pub inbox: Option<Subject>,
+    pub frames: Frames,
 }
 
 impl TopicPublisher {
-    pub fn new(connection: Connection, subject: Subject, inbox: Option<Subject>) -> Self {
-        Self { connection, subject, inbox, frames: Frames::default() }
-    }
-
     fn publish(&self, frame: Bytes) -> Result<Sent> {
         let (connection, subject) = (&self.connection, self.subject.clone());
         match &self.inbox {
@@ -56,8 +52,8 @@ impl Publisher for TopicPublisher {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        match whole_frame(received) {
-            Some(frame) => self.publish(frame),
+        match received.native_as::<Bytes>() {
+            Some(frame) => self.publish(frame.clone()),
             None => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
         }
     }
