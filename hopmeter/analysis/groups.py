@@ -120,10 +120,14 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
 
     Rows that differ in `columns` may have the same name.
     """
-    parts = {id(row): {part: str(row[part] or "") for part in ("transport", "language", "cell")} for row in rows}
+    parts = {
+        id(row): {part: str(row[part] or "") for part in ("transport", "language", "side", "cell")} for row in rows
+    }
     for row in rows:
         parts[id(row)] |= {"profile": profile(row, rows), "run": row.run.name}
-    differing = [part for part in ("language", "profile", "run") if len({each[part] for each in parts.values()}) > 1]
+    differing = [
+        part for part in ("language", "profile", "side", "run") if len({each[part] for each in parts.values()}) > 1
+    ]
     names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
     if len({(names[id(row)], *(row[key] for key in columns)) for row in rows}) < len(rows):
         names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in parts.items()}

@@ -20,7 +20,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World, profile_of
 from hopmeter.plan.rules import languages
-from hopmeter.plan.sides import OldSide
+from hopmeter.plan.sides import OldSide, cells_with_sides
 from hopmeter.system import paths
 
 Pair = tuple[str, str]
@@ -58,7 +58,7 @@ def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> O
     Raises UsageError if there is no such revision or its nodes read other specs, and BuildError if it cannot be built.
     """
     revision = find(name)
-    needed = {(cell.axes.transport, language) for cell in plan.runnable for language in languages(cell)}
+    needed = {(cell.axes.transport, language) for cell in cells_with_sides(plan) for language in languages(cell)}
     _build(revision, sorted(needed), say)
     manifests = every([revision.tree / "transports"])
     ready = {pair: _readiness(revision, manifests[pair[0]], pair[1]) for pair in needed if _is_offered(manifests, pair)}

@@ -110,6 +110,30 @@ def run(
         bool | None,
         typer.Option(help="Report why the slowest messages are slow; one more trial of each cell.", show_default=False),
     ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[METRIC:]slower:5%",
+            help="With --against: exit with 3 if a cell is slower by more; or undecided.",
+            rich_help_panel="Compare",
+        ),
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="Write the comparison as Markdown.", rich_help_panel="Compare"),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.xml", help="Write a test for each cell.", rich_help_panel="Compare"),
+    ] = None,
+    export: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:FILE",
+            help="Write JSON: bencher or github-action-benchmark.",
+            rich_help_panel="Compare",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,
@@ -129,26 +153,31 @@ def run(
     """
     options = scenario_options(locals())  # the scenario has the same names for its axes and lengths
     from hopmeter.cli.parts import measuring
+    from hopmeter.cli.parts.comparison_request import Request, check_sides
     from hopmeter.plan.sides import add_old_sides
 
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        if options or setting or full or dry_run or scenario is not None or out is not None or against:
+        if options or setting or full or dry_run or scenario is not None or out is not None or against or fail_if:
             raise UsageError(
                 "E-OPTION-CONFLICT",
                 "--resume continues a run as it was planned and takes no other options",
                 f"hopmeter run --resume {resume}",
             )
         raise typer.Exit(measuring.resume(resume, console, as_json))
+    request = Request.of(fail_if or [], summary, junit, export or [])
+    check_sides(request, bool(against))
     name = "quick" if scenario is None else scenario
     variables = read_variables(os.environ, options, measuring.fixed_options(name))
     for line in variables.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
     plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [], full)
-    old = measuring.prepare_old_side(against, plan, world, console) if against else None
-    plan = add_old_sides(plan, old) if old else plan
+    sides = None
+    if against:
+        sides = measuring.Against(measuring.prepare_old_side(against, plan, world, console), request)
+        plan = add_old_sides(plan, sides.old)
     if dry_run:
         raise typer.Exit(measuring.show_plan(plan, console, as_json))
     command = ["hopmeter", *sys.argv[1:], *variables.options]
     lines = bool(variables.used) or not console.is_terminal
-    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, lines, old))
+    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, lines, sides))

@@ -39,13 +39,16 @@ def add_old_sides(plan: Plan, old: OldSide) -> Plan:
     """
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
-    floors = {cell.comparison.floor for cell in plan.cells}
-    cells: list[Cell] = []
-    for cell in plan.cells:
-        is_added = cell.id in floors and not cell.comparison.ranked
-        cells += [cell] if cell.dropped or is_added else _both(cell, old)
+    two = {cell.id for cell in cells_with_sides(plan)}
+    cells = [each for cell in plan.cells for each in (_both(cell, old) if cell.id in two else [cell])]
     _check_any(cells, old.name)
     return replace(plan, cells=cells)
+
+
+def cells_with_sides(plan: Plan) -> list[Cell]:
+    """Return the cells that are measured on both sides: all but the floors that hopmeter added."""
+    floors = {cell.comparison.floor for cell in plan.cells}
+    return [cell for cell in plan.runnable if cell.comparison.ranked or cell.id not in floors]
 
 
 def _both(cell: Cell, old: OldSide) -> list[Cell]:

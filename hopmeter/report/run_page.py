@@ -19,6 +19,7 @@ from hopmeter.report import (
     ranking_table,
 )
 from hopmeter.report.answer import answer
+from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.section import Page, Section
 from hopmeter.report.studies import study_sections
@@ -44,6 +45,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     found, style = groups(runs), Style.of(runs)
     across = list(figures.across(found, style))
     return [
+        *comparisons.sections(runs),
         *highest_rates.sections(runs),
         *limits_table.sections(runs),
         *machine_table.sections(runs, found),

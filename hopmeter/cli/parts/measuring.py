@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from hopmeter import manifest, plan, scenario
 from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import run_table
+from hopmeter.cli.parts.comparison_request import Request
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.plan import Cell, Plan, budget
@@ -29,6 +31,14 @@ NOTHING_TO_RUN = 2
 SOME_FAILED = 1
 LATENCY_FILE = "/dev/cpu_dma_latency"
 """A process that writes 0 to it and holds it open keeps idle cores awake."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """The old side of a run, and what to do with the comparison."""
+
+    old: OldSide
+    request: Request
 
 
 def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False) -> tuple[Plan, World]:
@@ -92,7 +102,7 @@ def measure(
     console: Console,
     as_json: bool,
     result_lines: bool = False,
-    old: OldSide | None = None,
+    against: Against | None = None,
 ) -> int:
     """Measure a new run, and return the exit code."""
     from hopmeter.runtime.frames import Pictures, facts
@@ -111,13 +121,13 @@ def measure(
 
     def create_folder(shown: Pictures) -> RunFolder:
         more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
-        more |= {"against": old.name} if old else {}
+        more |= {"against": against.old.name} if against else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder
 
     with ExitStack() as lock:
-        return _run_trials(made, world, create_folder, console, as_json, result_lines, old)
+        return _run_trials(made, world, create_folder, console, as_json, result_lines, against)
 
 
 def _run_path(out: Path) -> Path:
@@ -170,14 +180,14 @@ def _resume_locked(asked: Path, console: Console, as_json: bool) -> int:
     made = _stored_plan(RunFolder.open(asked))
     world = this_world()
     _check_still_ready(made, world)
-    old = _prepare_again(RunFolder.open(asked).about, made, world, console)
+    against = _prepare_again(RunFolder.open(asked).about, made, world, console)
     sweep_leftovers(console)
 
     def open_folder(shown: Pictures) -> RunFolder:
         check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
         return RunFolder.resume(asked)
 
-    return _run_trials(made, world, open_folder, console, as_json, not console.is_terminal, old)
+    return _run_trials(made, world, open_folder, console, as_json, not console.is_terminal, against)
 
 
 def _stored_plan(folder: Any) -> Plan:
@@ -189,9 +199,11 @@ def _stored_plan(folder: Any) -> Plan:
         raise folder.odd(cause) from cause
 
 
-def _prepare_again(about: Mapping[str, Any], made: Plan, world: World, console: Console) -> OldSide | None:
+def _prepare_again(about: Mapping[str, Any], made: Plan, world: World, console: Console) -> Against | None:
     """Prepare the old side of a run with two sides as before."""
-    return prepare_old_side(str(about["against"]), made, world, console) if about.get("against") else None
+    if not about.get("against"):
+        return None
+    return Against(prepare_old_side(str(about["against"]), made, world, console), Request())
 
 
 def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
@@ -228,7 +240,7 @@ def _run_trials(
     console: Console,
     as_json: bool,
     result_lines: bool,
-    old: OldSide | None = None,
+    against: Against | None = None,
 ) -> int:
     """Decode files before the run folder is created, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
@@ -238,8 +250,8 @@ def _run_trials(
     try:
         with decode_payloads(made) as pictures:
             folder = begin(pictures)
-            complete = _execute(made, world, folder, pictures, old)
-        return _show_results(folder, complete, console, as_json, result_lines)
+            complete = _execute(made, world, folder, pictures, against)
+        return _show_results(folder, complete, console, as_json, result_lines, against)
     except (KeyboardInterrupt, InterruptedRunError):
         if folder is None:
             raise KeyboardInterrupt from None
@@ -247,7 +259,7 @@ def _run_trials(
         return INTERRUPTED
 
 
-def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any], old: OldSide | None) -> bool:
+def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any], against: Against | None) -> bool:
     """Run the trials, and return whether all were executed."""
     from hopmeter.analysis.budget import BudgetedRounds, median_us, what_more_time_decides
     from hopmeter.analysis.search import Hunt
@@ -256,7 +268,7 @@ def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any],
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
     console = Console(stderr=True, highlight=False)
-    before = old.world if old else None
+    before = against.old.world if against else None
     done = folder.trials
     rounds = None
     if made.scenario.budget_s:
@@ -267,7 +279,14 @@ def _execute(made: Plan, world: World, folder: Any, pictures: Mapping[str, Any],
     return complete
 
 
-def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, result_lines: bool) -> int:
+def _show_results(
+    folder: Any,
+    complete: bool,
+    console: Console,
+    as_json: bool,
+    result_lines: bool,
+    against: Against | None = None,
+) -> int:
     """Analyse the trials, print and write their results, and return the exit code."""
     from hopmeter.analysis.whole_run import analyse_run
 
@@ -284,8 +303,19 @@ def _show_results(folder: Any, complete: bool, console: Console, as_json: bool, 
     if not complete:
         _print_resume_command(console, folder)
         return INTERRUPTED
+    gate = _compare_sides(folder.path, against.request, console, as_json) if against else 0
     _print_paths(console, folder.path, report)
+    if gate:
+        return gate
     return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
+
+
+def _compare_sides(path: Path, request: Request, console: Console, as_json: bool) -> int:
+    """Show what differs between the sides, and return the exit code of the gate. `--json` prints only the cells."""
+    from hopmeter.cli.parts import comparison
+    from hopmeter.comparison import sources
+
+    return comparison.finish(sources.open_sides(str(path)), request, console, shown=not as_json)
 
 
 def _write_report(path: Path, console: Console) -> Path | None:

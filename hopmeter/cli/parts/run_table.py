@@ -101,7 +101,8 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     medians, tails = (_with_intervals(_ordered(group), name) for name in ("p50", "p99"))
     lines = []
     for place, row in enumerate(_ordered(group)):
-        names = [" ".join(formatting.distinct([str(row["transport"]), profile(row, group.rows)])), str(row["language"])]
+        named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
+        names = [" ".join(named), str(row["language"])]
         lines.append(_line(row, names, known.get(id(row)), (medians[place], tails[place]), columns))
     return lines
 

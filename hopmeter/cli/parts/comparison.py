@@ -1,0 +1,98 @@
+"""Shows a comparison, writes its files, and applies the gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from hopmeter.cli.parts.comparison_request import Request
+from hopmeter.comparison import gate as gates
+from hopmeter.comparison.between_runs import drift
+from hopmeter.comparison.change import UNDECIDED, Change
+from hopmeter.comparison.gate import Failure, Gate
+from hopmeter.report.comparisons import words
+from hopmeter.store.disk import replacing, writing
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
+
+GATE_FAILED = 3
+Compare = Callable[[str], list[Change]]
+"""Returns the changes of a metric."""
+
+
+def finish(
+    compare: Compare,
+    request: Request,
+    console: Console,
+    as_json: bool = False,
+    metric: str = "p50",
+    shown: bool = True,
+) -> int:
+    """Show the comparison, write its files, and return the exit code of the gate."""
+    metrics = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
+    changes = {name: compare(name) for name in metrics}
+    listed = [each for own in changes.values() for each in own]
+    if as_json:
+        for each in listed:
+            print(json.dumps(each.as_json(), allow_nan=False))
+    elif shown:
+        _print(console, changes)
+    failures = gates.failures(request.gate, changes) if request.gate else []
+    for path, export in request.files:
+        _write(path, export(listed, failures))
+    return _report_gate(request.gate, changes, failures, console) if request.gate else 0
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+
+
+def _print(console: Console, changes: Mapping[str, Sequence[Change]]) -> None:
+    for metric, own in changes.items():
+        console.print()
+        console.print(Text(words.sentence(own, drift(own)), style="bold"))
+        for key, title in words.titles(own).items():
+            console.print()
+            console.print(Text(f"{title}, {metric}", style="bold cyan"))
+            print_whole(console, _table([each for each in own if each.cell.group == key]))
+
+
+def _table(changes: Sequence[Change]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("cell", no_wrap=True)
+    for head in ("old µs", "new µs", "change", "95 % interval"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for each in changes:
+        sides = [words.value(side.value if side else None) for side in (each.old, each.new)]
+        table.add_row(each.name, *sides, words.change(each), words.interval(each), words.verdict(each))
+    return table
+
+
+def _report_gate(
+    gate: Gate, changes: Mapping[str, Sequence[Change]], failures: Sequence[Failure], console: Console
+) -> int:
+    console.print()
+    for each in failures:
+        said = f"gate failed: {each.change.name} ({each.change.metric}): {each.why}"
+        console.print(said, style="bold red", markup=False, soft_wrap=True)
+    if not failures:
+        console.print("gate passed", style="bold green")
+    for change in [] if gate.strict else [each for name in gate.metrics for each in changes[name]]:
+        if change.verdict == UNDECIDED:
+            said = f"  undecided: {change.name} ({change.metric}): {_what_would_be_seen(change)}"
+            console.print(said, markup=False, soft_wrap=True)
+    return GATE_FAILED if failures else 0
+
+
+def _what_would_be_seen(change: Change) -> str:
+    if change.detectable is None:
+        return words.verdict(change)
+    return f"a change of {words.percent(change.detectable)} would be found ({words.interval(change)})"

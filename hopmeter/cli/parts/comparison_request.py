@@ -1,0 +1,52 @@
+"""What the options of a comparison ask for: a gate, and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.comparison import gate as gates
+from hopmeter.comparison.gate import Gate
+from hopmeter.errors import UsageError
+from hopmeter.report.comparisons import exports
+from hopmeter.system.toml_files import one_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the options of a comparison ask for."""
+
+    gate: Gate | None = None
+    files: tuple[tuple[Path, exports.Export], ...] = ()
+
+    @classmethod
+    def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
+        """Check the options. Raises UsageError for a rule or a format that does not exist."""
+        files = [(path, export) for path, export in ((summary, exports.markdown), (junit, exports.junit)) if path]
+        return cls(gates.parse(fail_if), (*files, *map(_export, exported)))
+
+
+def _export(text: str) -> tuple[Path, exports.Export]:
+    name, colon, path = text.partition(":")
+    if not colon or not path or name not in exports.FORMATS:
+        remedy = "write --export FORMAT:FILE, such as --export bencher:result.json"
+        raise UsageError("E-OPTION-VALUE", f"--export {text}: format {one_of(name, exports.FORMATS)}", remedy)
+    return Path(path), exports.FORMATS[name]
+
+
+def check_second_side(request: Request, decides: bool) -> None:
+    """Raise UsageError for a gate that would have nothing to judge."""
+    if request.gate is not None and not decides:
+        raise UsageError(
+            "E-GATE",
+            "--fail-if needs a second side that decides: two single runs do not",
+            "compare a baseline with a run, or measure with `hopmeter run --against REF`",
+        )
+
+
+def check_sides(request: Request, has_sides: bool) -> None:
+    """Raise UsageError if a run without `--against` shall be judged or exported."""
+    check_second_side(request, has_sides)
+    if request.files and not has_sides:
+        raise UsageError("E-OPTION-CONFLICT", "--summary, --junit and --export need two sides", "add --against REF")

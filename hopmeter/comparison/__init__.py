@@ -1,0 +1,1 @@
+"""Compare two runs, a run with a baseline, or the two sides of one run. Computes; shows nothing."""

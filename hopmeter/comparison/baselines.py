@@ -1,0 +1,115 @@
+"""Baselines: at least three runs of different hours, copied beside the results without their samples."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.comparison import matching
+from hopmeter.comparison.trial_values import read_run
+from hopmeter.errors import UsageError
+from hopmeter.store.disk import writing
+from hopmeter.store.names import NAMES
+from hopmeter.system import paths
+
+FOLDER = "baselines"
+LEAST_RUNS = 3
+HOUR_S = 3600.0
+FILES = ("run.json", "cells.parquet", "trials.parquet", "processes.parquet")
+"""What a comparison needs of a run."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A name and its runs."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+def baselines_folder() -> Path:
+    """Return the folder of all baselines."""
+    return paths.results() / FOLDER
+
+
+def names() -> list[str]:
+    """Return the names of all baselines."""
+    folder = baselines_folder()
+    return (
+        sorted(each.name for each in folder.iterdir() if each.is_dir() and NAMES.fullmatch(each.name))
+        if (folder.is_dir())
+        else []
+    )
+
+
+def load(name: str) -> Baseline:
+    """Read a baseline. Raises UsageError if there is none of this name."""
+    folder = baselines_folder() / name
+    if not NAMES.fullmatch(name) or not folder.is_dir():
+        known = f"there are {', '.join(names())}" if names() else "`hopmeter baseline NAME RUN RUN RUN` makes one"
+        raise UsageError("E-NO-BASELINE", f"{name} is neither a run folder nor a baseline", known)
+    return Baseline(name, tuple(read_run(each) for each in sorted(folder.iterdir()) if (each / "run.json").exists()))
+
+
+def store(name: str, folders: Sequence[Path]) -> Baseline:
+    """Make a baseline from runs.
+
+    Raises UsageError if the name is taken, or the runs are too few, of one hour, of several machines or have no cell in
+    common.
+    """
+    final = baselines_folder() / name
+    if not NAMES.fullmatch(name):
+        raise UsageError("E-NAME", f"`{name}` is not a valid name of a baseline", "use letters, digits and . _ + -")
+    if final.exists():
+        raise UsageError("E-EXISTS", f"the baseline {name} exists already", f"choose another name, or remove {final}")
+    runs = [read_run(folder) for folder in folders]
+    _check(name, runs)
+    with writing(final):
+        partial = final.with_name(f".{name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        for number, run in enumerate(sorted(runs, key=_start)):
+            _copy(run.folder, partial / f"{number}-{run.name}")
+        partial.rename(final)
+    return load(name)
+
+
+def _copy(run: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    for file in FILES:
+        if (run / file).exists():
+            shutil.copy2(run / file, target / file)
+
+
+def _check(name: str, runs: Sequence[Run]) -> None:
+    matching.check_machine(runs)
+    hours = _hours([_start(run) for run in runs])
+    if hours < LEAST_RUNS:
+        raise UsageError(
+            "E-BASELINE-RUNS",
+            f"baseline {name}: {len(runs)} runs, {hours} of them at least an hour apart; {LEAST_RUNS} are needed",
+            "measure the scenario again at other hours: only then does a baseline know how this machine drifts",
+        )
+    keys = [set(matching.rows_by_key(run)) for run in runs]
+    if not set.intersection(*keys):
+        raise UsageError("E-COMPARE-NOTHING", f"baseline {name}: its runs have no cell in common", "name other runs")
+
+
+def _start(run: Run) -> datetime:
+    try:
+        return datetime.fromisoformat(run.text("started")).astimezone()
+    except ValueError as cause:
+        remedy = "name runs of this version of hopmeter"
+        raise UsageError("E-RUN-DAMAGED", f"{run.folder} does not say when it started", remedy) from cause
+
+
+def _hours(starts: Sequence[datetime]) -> int:
+    """Return how many of these times are at least an hour apart."""
+    found: list[datetime] = []
+    for start in sorted(starts):
+        if not found or (start - found[-1]).total_seconds() >= HOUR_S:
+            found.append(start)
+    return len(found)

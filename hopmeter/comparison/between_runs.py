@@ -1,0 +1,143 @@
+"""Compare runs that were measured at different times: single runs, which decide nothing, and baselines, which do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.comparison import matching, trial_values
+from hopmeter.comparison.change import UNDECIDED, Change, Estimate, Side, judge, without_value
+from hopmeter.comparison.matching import Key
+from hopmeter.messages import tag
+from hopmeter.statistics import fit
+from hopmeter.statistics.ranking import ALPHA, Bounds, quantile
+from hopmeter.statistics.runs import compare_runs
+
+SINGLE = tag(
+    "W-SINGLE-RUNS",
+    "two single runs decide nothing: the machine drifts between them, and only a baseline knows by how much",
+)
+LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial of this cell")
+
+
+@dataclass(frozen=True)
+class Level:
+    """The level of a cell in one run in us, and the variance of its logarithm as the trials of the run say."""
+
+    value: float
+    variance: float
+
+    @classmethod
+    def of(cls, bounds: Bounds, rounds: int) -> Level:
+        """Take the level of a ranking; its interval gives the variance."""
+        value, _, high = bounds
+        if high is None or value <= 0:
+            return cls(value, math.nan)
+        return cls(value, (math.log(high / value) / quantile(ALPHA, rounds - 1)) ** 2)
+
+
+Levels = dict[Key, Level]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One side: a run, or the runs of a baseline."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The rows and levels of each run of a side, by cell."""
+
+    rows: list[dict[Key, Row]]
+    levels: list[Levels]
+
+    @classmethod
+    def of(cls, side: Runs, metric: str) -> _Measured:
+        return cls([matching.rows_by_key(run) for run in side.runs], [_levels(run, metric) for run in side.runs])
+
+
+def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
+    """Return the change of each cell, table by table.
+
+    Raises UsageError if the runs come from different machines or have no cell in common.
+    """
+    matching.check_machine([*old.runs, *new.runs])
+    before, after = _Measured.of(old, metric), _Measured.of(new, metric)
+    matching.check_common(before.rows, after.rows, (old.name, new.name))
+    decides = len(old.runs) + len(new.runs) > 2
+    changes: list[Change] = []
+    for keys in _tables([*before.rows, *after.rows]).values():
+        table = [_change(key, before, after, metric) for key in keys]
+        changes += judge(_estimate(keys, table, before, after)) if decides else [_leave_open(each) for each in table]
+    return changes
+
+
+def drift(changes: Iterable[Change]) -> dict[str, float]:
+    """Return the ratios of the control cells: what changed although nothing should have."""
+    return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
+
+
+def _levels(run: Run, metric: str) -> Levels:
+    """Return the level of each cell in one run, from its trials."""
+    trials = trial_values.values(run)
+    found: Levels = {}
+    for rows in trial_values.tables(matching.rows_by_key(run).values()).values():
+        ranking = fit(trial_values.observations(rows, trials, metric))
+        known = [row for row in rows if row.id in ranking.levels]
+        found |= {matching.key(row.cell): Level.of(ranking.levels[row.id], ranking.rounds[row.id]) for row in known}
+    return found
+
+
+def _tables(rows: Iterable[dict[Key, Row]]) -> dict[str, list[Key]]:
+    found: dict[str, list[Key]] = {}
+    for key, row in {key: row for run in rows for key, row in run.items()}.items():
+        found.setdefault(row.cell.group, []).append(key)
+    return found
+
+
+def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Change:
+    row = next(run[key] for run in (*after.rows, *before.rows) if key in run)
+    old, new = _side(key, before), _side(key, after)
+    found, reason = without_value(old, new)
+    change = Change(row.cell, trial_values.column(row, metric), old, new, reason=reason)
+    return replace(change, verdict=found or UNDECIDED, is_control=matching.is_control(row.cell))
+
+
+def _side(key: Key, side: _Measured) -> Side | None:
+    """Return one side of a cell: the geometric mean of its runs."""
+    own = [run[key] for run in side.rows if key in run]
+    values = [run[key].value for run in side.levels if key in run]
+    if not own:
+        return None
+    mean = math.exp(sum(map(math.log, values)) / len(values)) if values and min(values) > 0 else None
+    return Side.of(own, mean)
+
+
+def _leave_open(change: Change) -> Change:
+    """Return the change of single runs, which has a ratio and no interval."""
+    return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
+
+
+def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
+    """Fill in the estimates of the cells that all runs have."""
+    runs = [*before.levels, *after.levels]
+    is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
+    usable = [
+        at for at, key in enumerate(keys) if is_open[at] and all(key in run and run[key].value > 0 for run in runs)
+    ]
+    found = [replace(each, reason=LACKING) if is_open[at] else each for at, each in enumerate(table)]
+    if not usable:
+        return found
+    old, new = (np.log([[run[keys[at]].value for at in usable] for run in side.levels]) for side in (before, after))
+    result = compare_runs(old, new, np.asarray([[run[keys[at]].variance for at in usable] for run in runs]))
+    for place, at in enumerate(usable):
+        numbers = (float(each[place]) for each in (result.differences, result.errors, result.freedoms))
+        found[at] = replace(table[at], estimate=Estimate(*numbers))
+    return found

@@ -1,0 +1,147 @@
+"""One cell on both sides: its ratio, the interval of the ratio, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopmeter.analysis.run_results import Row
+from hopmeter.messages import split_code, tag
+from hopmeter.model.cell import AXES, Cell
+from hopmeter.statistics.ranking import ALPHA, quantile
+from hopmeter.statistics.verdicts import verdict
+
+NORMAL_POWER = 0.8416
+"""The 80 % quantile of the normal distribution."""
+ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
+METRICS = ("p50", "p99")
+"""The percentiles that a trial has."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The logarithm of new / old, its standard error and its degrees of freedom."""
+
+    difference: float
+    error: float
+    freedom: float
+
+    def p_value(self, threshold: float) -> float:
+        """Return the one-sided p-value of a ratio of at most `threshold`."""
+        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+
+        return float(stdtr(self.freedom, -(self.difference - math.log(threshold)) / self.error))
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return the interval of the ratio at a level, such as 0.05."""
+        reach = quantile(level, self.freedom) * self.error
+        return math.exp(self.difference - reach), math.exp(min(self.difference + reach, 700.0))
+
+    def detectable(self, level: float) -> float:
+        """Return the smallest ratio that would be found in 80 % of cases."""
+        return math.exp(min((quantile(level, self.freedom) + NORMAL_POWER) * self.error, 700.0))
+
+
+@dataclass(frozen=True)
+class Side:
+    """A cell on one side: its value in us, and what happened to it."""
+
+    value: float | None
+    status: str
+    lost: int
+    failed: int
+    """Trials that failed."""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], value: float | None) -> Side:
+        """Take what happened to the cell in all runs of a side."""
+        worst = next((row for row in rows if row["status"] != "ok"), rows[0])
+        lost = sum(int(row["lost"] or 0) for row in rows)
+        failed = sum(not trial["good"] for row in rows for trial in row.trials)
+        return cls(value, str(worst["status"]), lost, failed, str(worst["reason"] or ""))
+
+
+@dataclass(frozen=True)
+class Change:
+    """One cell on both sides. Without an estimate the verdict is `undecided`, for the reason."""
+
+    cell: Cell
+    metric: str
+    """The column: `response_p50_us`."""
+    old: Side | None
+    new: Side | None
+    estimate: Estimate | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = UNDECIDED
+    detectable: float | None = None
+    reason: str = ""
+    alpha: float = ALPHA
+    """The level that all changes of a table share; less if looks at unfinished rounds have used some of it."""
+    is_control: bool = False
+    """Whether the cell shows the drift of the machine: a floor, or `synthetic`."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Return new / old."""
+        if self.estimate is not None:
+            return math.exp(self.estimate.difference)
+        if self.old is None or self.new is None or not self.old.value or self.new.value is None:
+            return None
+        return self.new.value / self.old.value
+
+    @property
+    def name(self) -> str:
+        """Return the transport, its language and its settings."""
+        axes = self.cell.axes
+        return " ".join(filter(None, [axes.transport, f"({axes.language})", self.cell.carriage.profile]))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the keys of a line of `hopmeter compare --json`."""
+        reason, code = split_code(self.reason)
+        return {
+            **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, "payload_bytes")},
+            "group": self.cell.group,
+            "metric": self.metric,
+            "old": self.old.value if self.old else None,
+            "new": self.new.value if self.new else None,
+            "ratio": self.ratio,
+            "low": self.low,
+            "high": self.high,
+            "verdict": self.verdict,
+            "detectable": self.detectable,
+            "control": self.is_control,
+            "old_status": self.old.status if self.old else None,
+            "new_status": self.new.status if self.new else None,
+            "reason": reason or None,
+            "code": code,
+        }
+
+
+def judge(changes: Sequence[Change]) -> list[Change]:
+    """Give verdicts to the changes of one table, from intervals that hold together."""
+    many = sum(each.estimate is not None for each in changes)
+    return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
+
+
+def _judge_one(change: Change, level: float) -> Change:
+    estimate = change.estimate
+    assert estimate is not None
+    low, high = estimate.bounds(level)
+    found = verdict(math.exp(estimate.difference), low, high)
+    return replace(change, low=low, high=high, verdict=found, detectable=estimate.detectable(level))
+
+
+def without_value(old: Side | None, new: Side | None) -> tuple[str, str]:
+    """Return verdict and reason of a cell that cannot be compared; empty if both sides have a value."""
+    if old is None or new is None:
+        return (ONLY_NEW, "") if old is None else (ONLY_OLD, "")
+    for name, side in (("old", old), ("new", new)):
+        if side.status != "ok":
+            return UNDECIDED, tag("W-SIDE-STATUS", f"the {name} side is {side.status}: {split_code(side.reason)[0]}")
+        if side.value is None or side.value <= 0:
+            return UNDECIDED, tag("W-SIDE-NO-VALUE", f"the {name} side has no value above zero for this percentile")
+    return "", ""

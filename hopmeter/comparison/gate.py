@@ -1,0 +1,109 @@
+"""The gate of a continuous integration job: which changes fail it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hopmeter.comparison.change import METRICS, UNDECIDED, Change
+from hopmeter.errors import UsageError
+from hopmeter.statistics.ranking import ALPHA
+
+RULE = re.compile(r"(?:(?P<metric>\w+):)?slower:(?P<percent>\d+(?:\.\d+)?)%")
+STRICT = "undecided"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What fails the gate: `p99:slower:10%`."""
+
+    metric: str
+    percent: float
+
+    @property
+    def ratio(self) -> float:
+        """Return the ratio that is still allowed."""
+        return 1 + self.percent / 100
+
+
+@dataclass(frozen=True)
+class Gate:
+    """All rules of a gate; `strict` if an undecided change fails it too."""
+
+    rules: tuple[Rule, ...]
+    strict: bool = False
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the percentiles that the gate compares."""
+        return tuple(dict.fromkeys(rule.metric for rule in self.rules))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A change that fails the gate, and why."""
+
+    change: Change
+    why: str
+
+
+def parse(texts: Sequence[str]) -> Gate | None:
+    """Return the gate of `--fail-if`; None if there is none. Raises UsageError for a rule that is none."""
+    rules = tuple(_rule(text) for text in texts if text != STRICT)
+    if not texts:
+        return None
+    return Gate(rules or (Rule("p50", 5.0),), STRICT in texts)
+
+
+def _rule(text: str) -> Rule:
+    found = RULE.fullmatch(text)
+    metric = (found and found["metric"]) or "p50"
+    if not found or metric not in METRICS:
+        raise UsageError(
+            "E-GATE",
+            f'--fail-if "{text}" is not a rule',
+            f"write slower:5%, or METRIC:slower:5% with {' or '.join(METRICS)}, or {STRICT}",
+        )
+    return Rule(metric, float(found["percent"]))
+
+
+def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
+    """Return what fails the gate; `changes` are those of each metric. Holm's procedure covers all slower ones."""
+    broken = [Failure(each, why) for each in changes[gate.metrics[0]] if (why := _breakage(each))]
+    found = [*broken, *_slower(gate, changes)]
+    if gate.strict:
+        open_ones = [each for metric in gate.metrics for each in changes[metric] if each.verdict == UNDECIDED]
+        known = {id(each.change) for each in found}
+        found += [Failure(each, "undecided") for each in open_ones if id(each) not in known]
+    return found
+
+
+def _slower(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
+    tested = [
+        (each.estimate.p_value(rule.ratio), rule, each)
+        for rule in gate.rules
+        for each in changes[rule.metric]
+        if each.estimate is not None
+    ]
+    alpha = min((change.alpha for _, _, change in tested), default=ALPHA)
+    found = []
+    for place, (p_value, rule, change) in enumerate(sorted(tested, key=lambda each: each[0])):
+        if 2 * p_value > alpha / (len(tested) - place):
+            break
+        found.append(Failure(change, f"slower by more than {rule.percent:g} %"))
+    return sorted(found, key=lambda each: each.change.name)
+
+
+def _breakage(change: Change) -> str:
+    """Return what only the new side suffers from; empty if nothing."""
+    old, new = change.old, change.new
+    if old is None or new is None or old.status != "ok":
+        return ""
+    if new.status != "ok":
+        return f"{new.status} on the new side only"
+    if new.failed and not old.failed:
+        return f"{new.failed} trials failed on the new side only"
+    if new.lost and not old.lost:
+        return f"{new.lost} messages were lost on the new side only"
+    return ""

@@ -1,0 +1,69 @@
+"""Compare the two sides of one run: both were measured next to each other in each round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.comparison import trial_values
+from hopmeter.comparison.change import Change, Estimate, Side, judge, without_value
+from hopmeter.messages import tag
+from hopmeter.plan.sides import NEW
+from hopmeter.statistics import Pair, Ranking, fit
+from hopmeter.statistics.ranking import ALPHA
+
+
+def has_sides(run: Run) -> bool:
+    """Return whether a run was made with `--against`."""
+    return any(row.cell.comparison.side == NEW for row in run.rows)
+
+
+def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
+    """Return the change of each cell that has two sides, table by table."""
+    trials, changes = trial_values.values(run), []
+    by_id = {row.id: row for row in run.rows}
+    for rows in trial_values.tables(run.measured_rows).values():
+        ranking = fit(trial_values.observations(rows, trials, metric))
+        pairs = [(by_id[row.cell.comparison.counterpart], row) for row in rows if row.cell.comparison.side == NEW]
+        alpha = _level(run, rows[0].cell.group)
+        changes += judge([replace(_change(old, new, ranking, metric), alpha=alpha) for old, new in pairs])
+    return changes
+
+
+def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
+    before, after = _side(old, ranking), _side(new, ranking)
+    change = Change(new.cell, trial_values.column(new, metric), before, after)
+    pair = next((each for each in ranking.pairs if {each.a, each.b} == {old.id, new.id}), None)
+    reason = without_value(before, after)[1] or _why_undecided(ranking, pair)
+    if reason or pair is None:
+        return replace(change, reason=reason)
+    return replace(change, estimate=estimate(pair, new.id))
+
+
+def _level(run: Run, group: str) -> float:
+    """Return the level that is left for the result: that of the last look, if there were looks during the run."""
+    looks = run.part("looks").get(group)
+    return float(looks[-1]["alpha"]) if looks else ALPHA
+
+
+def _side(row: Row, ranking: Ranking) -> Side:
+    return Side.of([row], ranking.levels[row.id][0] if row.id in ranking.levels else None)
+
+
+def _why_undecided(ranking: Ranking, pair: Pair | None) -> str:
+    if ranking.scale != "ratio":
+        return tag("W-SIDE-NO-VALUE", "a value of its table is zero or below, so it has no ratio")
+    if pair is None or pair.low is None:
+        return tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of both sides")
+    return ""
+
+
+def estimate(pair: Pair, new: str) -> Estimate:
+    """Turn the ratio of the slower to the faster cell into that of new to old.
+
+    The neighbours in the table add no certainty beyond the rounds of the pair: the noise of cells comes in bursts.
+    """
+    assert pair.ratio is not None
+    size = math.log(pair.ratio)
+    return Estimate(size if pair.b == new else -size, pair.error, min(pair.freedom, pair.rounds - 1.0))

@@ -1,0 +1,53 @@
+"""Find the same cell in several runs: by its conditions, because ids differ between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hopmeter.analysis import hosts
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.errors import UsageError
+from hopmeter.model.cell import Cell, table_key
+from hopmeter.plan.sides import OLD
+
+Key = tuple[Any, ...]
+CONTROLS = ("memory", "shm", "synthetic")
+"""Transports whose cells change only if the machine or hopmeter does."""
+
+
+def key(cell: Cell) -> Key:
+    """Return what the same cell has in common in every run. The version of a library is no part of it."""
+    return cell.axes.transport, cell.axes.language, cell.carriage.profile, *table_key(cell)
+
+
+def rows_by_key(run: Run) -> dict[Key, Row]:
+    """Return the measured rows of a run, without the old side of a run with two sides."""
+    return {key(row.cell): row for row in run.measured_rows if row.cell.comparison.side != OLD}
+
+
+def is_control(cell: Cell) -> bool:
+    """Return whether a cell shows the drift of the machine."""
+    return cell.axes.transport in CONTROLS
+
+
+def check_machine(runs: Sequence[Run]) -> None:
+    """Raise UsageError if the runs come from different machines."""
+    found = hosts.names(runs)
+    if found:
+        listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)
+        raise UsageError(
+            "E-COMPARE-MACHINES",
+            f"the runs come from different machines: {listed}",
+            "compare runs of one machine; `hopmeter report A B` shows whether machines order transports alike",
+        )
+
+
+def check_common(old: Sequence[dict[Key, Row]], new: Sequence[dict[Key, Row]], names: tuple[str, str]) -> None:
+    """Raise UsageError if no cell was measured on both sides."""
+    if not set().union(*old) & set().union(*new):
+        raise UsageError(
+            "E-COMPARE-NOTHING",
+            f"{names[0]} and {names[1]} have no cell in common",
+            "compare runs of the same scenario with the same options",
+        )

@@ -1,0 +1,35 @@
+"""Open what a user names: a run folder, or a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hopmeter.comparison import baselines
+from hopmeter.comparison.between_runs import Runs
+from hopmeter.comparison.change import Change
+from hopmeter.comparison.interleaved import compare_sides, has_sides
+from hopmeter.comparison.trial_values import read_run
+from hopmeter.errors import UsageError
+
+
+def open_runs(name: str) -> Runs:
+    """Open a run folder, or the runs of a baseline. Raises UsageError if there is neither."""
+    path = Path(name)
+    if path.exists() or path.with_name(f".{path.name}.partial").exists():
+        run = read_run(path)
+        return Runs(run.name, (run,))
+    found = baselines.load(name)
+    return Runs(found.name, found.runs)
+
+
+def open_sides(name: str) -> Callable[[str], list[Change]]:
+    """Open a run with two sides, and return the function that compares them. Raises UsageError if it has one side."""
+    run = read_run(Path(name))
+    if not has_sides(run):
+        raise UsageError(
+            "E-COMPARE-NOTHING",
+            f"{name} has one side: it was measured without --against",
+            f"name the run or baseline to compare it with: hopmeter compare A {name}",
+        )
+    return lambda metric: compare_sides(run, metric)

@@ -1,0 +1,81 @@
+"""The percentiles of single trials, which all comparisons are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hopmeter.analysis.run_results import Row, Run, read
+from hopmeter.errors import UsageError
+from hopmeter.statistics import Observation
+from hopmeter.store.disk import StoreError
+
+Values = dict[tuple[str, int], dict[str, Any]]
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run whose trials can be compared.
+
+    Raises UsageError if there is none or it was interrupted, and StoreError if it is damaged.
+    """
+    run = read(folder)
+    if run.folder.name.startswith("."):
+        remedy = f"finish it with `hopmeter run --resume {folder}`"
+        raise UsageError("E-RUN-UNFINISHED", f"{folder} was interrupted, so its trials are not all there", remedy)
+    if not (run.folder / "trials.parquet").exists():
+        remedy = "restore it from a copy, or measure again"
+        raise StoreError("E-FILE-DAMAGED", f"{folder} has no trials.parquet, from which runs are compared", remedy)
+    return run
+
+
+def values(run: Run) -> Values:
+    """Return the row of each trial in `trials.parquet`, by cell and number."""
+    path = run.folder / "trials.parquet"
+    try:
+        rows = pl.read_parquet(path).to_dicts()
+        return {(row["cell"], row["trial"]): row for row in rows}
+    except (OSError, KeyError, pl.exceptions.PolarsError) as cause:
+        remedy = "restore it from a copy, or measure again"
+        raise StoreError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", remedy) from cause
+
+
+def column(row: Row, metric: str) -> str:
+    """Return the column of the percentile of the latency that ranks a cell."""
+    return f"{row.headline}_{metric}_us"
+
+
+def observations(rows: Iterable[Row], trials: Values, metric: str) -> list[Observation]:
+    """Return the good trials of these cells, by round."""
+    return [each for row in rows for each in _of_row(row, trials, metric)]
+
+
+def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
+    own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
+    found = [(number, _value(row, trial, metric), trial) for number, trial in zip(_rounds(own), own, strict=True)]
+    return [
+        Observation(row.id, number, float(value), trial.get("steal_share"))
+        for number, value, trial in found
+        if value is not None
+    ]
+
+
+def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
+    """Return a trial's percentile. Its median needs no minimum of messages, because its noise shows between rounds."""
+    median = trial.get("median_us") if metric == "p50" else None
+    return trial.get(column(row, metric)) if median is None else median
+
+
+def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
+    """Return the rounds; runs before there were rounds have the number of the trial instead."""
+    return [trial["trial"] if trial.get("round") is None else trial["round"] for trial in trials]
+
+
+def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return rows by the table that they are ranked in."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.cell.group, []).append(row)
+    return found

@@ -1,0 +1,88 @@
+"""Comparisons as files: a Markdown summary of a job, JUnit XML, and the JSON of two services that track benchmarks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from hopmeter.analysis.groups import CONDITIONS, Group
+from hopmeter.comparison.change import Change
+from hopmeter.comparison.gate import Failure
+from hopmeter.report import conditions, formatting
+from hopmeter.report.comparisons import words
+
+Export = Callable[[Sequence[Change], Sequence[Failure]], str]
+
+
+def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
+    """Return the summary of a job, as Markdown."""
+    lines = ["## hopmeter", "", words.sentence(changes), ""]
+    if failures:
+        lines += ["**The gate failed:**", "", *(f"- {each.change.name}: {each.why}" for each in failures), ""]
+    for key, title in words.titles(changes).items():
+        lines += [f"### {title}", "", "| cell | old, µs | new, µs | change | 95 % interval | verdict |"]
+        lines += ["|---|---:|---:|---:|---:|---|"]
+        lines += [_row(each) for each in changes if each.cell.group == key]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _row(each: Change) -> str:
+    sides = [words.value(side.value if side else None) for side in (each.old, each.new)]
+    cells = [each.name, *sides, words.change(each), words.interval(each), words.verdict(each)]
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
+    """Return a test case for each change, as JUnit XML."""
+    why = {(each.change.metric, each.change.cell.id): each.why for each in failures}
+    count = sum((each.metric, each.cell.id) in why for each in changes)
+    suite = ET.Element("testsuite", name="hopmeter", tests=str(len(changes)), failures=str(count))
+    titles = words.titles(changes)
+    for each in changes:
+        case = ET.SubElement(suite, "testcase", classname=f"{titles[each.cell.group]} {each.metric}", name=each.name)
+        if reason := why.get((each.metric, each.cell.id)):
+            ET.SubElement(case, "failure", message=reason).text = _detail(each)
+        else:
+            ET.SubElement(case, "system-out").text = _detail(each)
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _detail(each: Change) -> str:
+    sides = " -> ".join(f"{words.value(side.value if side else None)} us" for side in (each.old, each.new))
+    return f"{sides}, {words.change(each)} ({words.interval(each) or 'no interval'}): {words.verdict(each)}"
+
+
+def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
+    """Return the Bencher Metric Format: the new side of each cell as a latency in ns, and the ratio with its bounds."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for each in changes:
+        measures = found.setdefault(full_name(each), {})
+        if each.new is not None and each.new.value is not None:
+            measures["latency"] = {"value": each.new.value * 1000}
+        if each.ratio is not None:
+            bounds = {"lower_value": each.low, "upper_value": each.high}
+            measures["ratio"] = {"value": each.ratio} | {key: end for key, end in bounds.items() if end is not None}
+    return json.dumps({name: measures for name, measures in found.items() if measures}, indent=2) + "\n"
+
+
+def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> str:
+    """Return the JSON of github-action-benchmark (`customSmallerIsBetter`): the new side of each cell."""
+    rows: list[dict[str, Any]] = []
+    for each in changes:
+        if each.new is not None and each.new.value is not None:
+            extra = f"old {words.value(each.old.value if each.old else None)} us, {words.verdict(each)}"
+            rows.append({"name": full_name(each), "unit": "us", "value": each.new.value, "extra": extra})
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def full_name(each: Change) -> str:
+    """Return a name that is the same in every run: all conditions, the cell and the metric."""
+    group = Group({name: each.cell[name] for name in CONDITIONS}, ())
+    return f"{conditions.describe(group)}: {each.name} {each.metric}".replace(formatting.THIN, " ")
+
+
+FORMATS: dict[str, Export] = {"bencher": bencher, "github-action-benchmark": github_action_benchmark}

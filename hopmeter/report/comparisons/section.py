@@ -1,0 +1,55 @@
+"""The section of a report on the two sides of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.comparison.change import Change
+from hopmeter.comparison.interleaved import compare_sides, has_sides
+from hopmeter.report.comparisons import words
+from hopmeter.report.section import Column, Line, Section, Table, Value, table
+
+COLUMNS = (
+    Column("Cell", "name", heads=True),
+    Column("Old, µs", "number"),
+    Column("New, µs", "number"),
+    Column("Change", "number", "~: no significant difference"),
+    Column("95 % interval", "number"),
+    Column("Verdict"),
+)
+
+
+def sections(runs: Sequence[Run]) -> list[Section]:
+    """Return a section for each run with two sides."""
+    return [_section(run) for run in runs if has_sides(run)]
+
+
+def _section(run: Run) -> Section:
+    changes = compare_sides(run)
+    titles = words.titles(changes)
+    tables = [_table(title, [each for each in changes if each.cell.group == key]) for key, title in titles.items()]
+    return Section(
+        f"New against old: {run.text('against')}",
+        question=f"What differs from {run.text('against')}?",
+        sentences=[words.sentence(changes)],
+        tables=tables,
+        id=f"against-{run.name}",
+    )
+
+
+def _table(title: str, changes: Sequence[Change]) -> Table:
+    return table(f"{title}: old and new", COLUMNS, [_line(each) for each in changes], title)
+
+
+def _line(each: Change) -> Line:
+    sides = [side.value if side else None for side in (each.old, each.new)]
+    return Line(
+        [
+            Value(each.name),
+            *(Value(words.value(side), sort=side) for side in sides),
+            Value(words.change(each), sort=each.ratio),
+            Value(words.interval(each)),
+            Value(words.verdict(each)),
+        ]
+    )

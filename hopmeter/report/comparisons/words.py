@@ -1,0 +1,111 @@
+"""Comparisons in words: the change of each cell, and one sentence about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hopmeter.analysis.groups import CONDITIONS, Group
+from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
+from hopmeter.messages import split_code
+from hopmeter.report import conditions, formatting
+
+VERDICTS = {
+    "much_slower": "slower by more than 5 %",
+    "slower": "slower",
+    "same": "the same within 5 %",
+    "faster": "faster",
+    "much_faster": "faster by more than 5 %",
+    UNDECIDED: "undecided",
+    ONLY_OLD: "only on the old side",
+    ONLY_NEW: "only on the new side",
+}
+"""Verdicts, worst first."""
+SAME = "~"
+SINGLE_RUNS = "W-SINGLE-RUNS"
+SPELLED_OUT = 3
+
+
+def titles(changes: Sequence[Change]) -> dict[str, str]:
+    """Return the title of each table, by its group."""
+    groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, ()) for each in changes}
+    values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
+    varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
+    return {key: conditions.title(Group(group.conditions, (), varied=varied)) for key, group in groups.items()}
+
+
+def value(microseconds: float | None) -> str:
+    """Return a value in us."""
+    return formatting.number(microseconds)
+
+
+def change(each: Change) -> str:
+    """Return `+12 %`, or `~` if the sides do not differ significantly. Single runs have only the ratio."""
+    if each.ratio is None:
+        return formatting.NOTHING
+    is_shown = each.verdict not in (UNDECIDED, "same") or split_code(each.reason)[1] == SINGLE_RUNS
+    return percent(each.ratio) if is_shown else SAME
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio as a change: `+12 %`, or `3.4×` if it is above 2."""
+    if ratio >= 2:
+        return formatting.times(ratio)
+    return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
+
+
+def interval(each: Change) -> str:
+    """Return the interval of the change: `+9 % to +15 %`."""
+    return "" if each.low is None or each.high is None else f"{percent(each.low)} to {percent(each.high)}"
+
+
+def verdict(each: Change) -> str:
+    """Return the verdict; if it is undecided, with the reason or the smallest change that would have been found."""
+    words, (reason, code) = VERDICTS[each.verdict], split_code(each.reason)
+    if reason and code != SINGLE_RUNS:  # the sentence gives this reason once
+        return f"{words}: {reason}"
+    if each.verdict == UNDECIDED and each.detectable is not None:
+        return f"{words}; {percent(each.detectable)} would be found"
+    return words
+
+
+def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None) -> str:
+    """Return what the comparison says, in one or two sentences."""
+    compared = [each for each in changes if not each.is_control or each.estimate is not None]
+    if not any(each.estimate for each in changes):
+        return f"Nothing is decided{_why(changes)}.{_drift(drift or {})}"
+    parts = [_part(word, [each for each in compared if each.verdict == word]) for word in VERDICTS]
+    return f"Of {formatting.plural(len(compared), 'cell')}, {formatting.join([part for part in parts if part])}."
+
+
+def _why(changes: Sequence[Change]) -> str:
+    reasons = formatting.distinct(split_code(each.reason)[0] for each in changes)
+    return f": {formatting.join(formatting.first(reasons, 2))}" if reasons else ""
+
+
+def _drift(drift: Mapping[str, float]) -> str:
+    """Describe how far the machine moved between two runs."""
+    if not drift:
+        return " No control cell shows the drift of this machine: measure `memory` or `shm` in both runs."
+    low, high = min(drift.values()), max(drift.values())
+    span = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    return f" Cells that should not change ({formatting.join(sorted(drift))}) changed by {span}."
+
+
+def _part(word: str, changes: Sequence[Change]) -> str:
+    if not changes:
+        return ""
+    many = len(changes)
+    verb = "is" if many == 1 else "are"
+    if word == UNDECIDED:
+        return f"{many} {verb} undecided{_detectable(changes)}"
+    named = word not in ("same", UNDECIDED) and many <= SPELLED_OUT
+    listed = [f"{each.name} {interval(each)}".strip() for each in changes]
+    return f"{many} {verb} {VERDICTS[word]}" + (f" ({formatting.join(listed)})" if named else "")
+
+
+def _detectable(changes: Sequence[Change]) -> str:
+    found = [each.detectable for each in changes if each.detectable is not None]
+    if not found:
+        return ""
+    span = formatting.distinct([percent(min(found)), percent(max(found))])
+    return f" (a change of {' to '.join(span)} would have been found)"

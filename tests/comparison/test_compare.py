@@ -1,0 +1,253 @@
+"""Comparing runs, baselines and sides: cells are matched by their conditions, and only what can decide decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopmeter.cli.main import run as run_command
+from hopmeter.comparison import baselines, between_runs, sources
+from hopmeter.comparison.change import Change
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.messages import split_code
+from hopmeter.model.cell import Cell
+from tests.coded import lacking
+
+from .runs import MACHINE, make_run, sides, transport
+
+HOURS = ("2026-11-21T04:00:00+00:00", "2026-11-21T06:00:00+00:00", "2026-11-22T04:00:00+00:00")
+SHM, UNIX, TCP = transport("shm"), transport("unix"), transport("tcp")
+
+
+def medians(level: float, seed: int, count: int = 12, spread: float = 0.01) -> list[float]:
+    return [float(each) for each in level * np.exp(spread * np.random.default_rng(seed).normal(size=count))]
+
+
+def compare(old: Path | str, new: Path | str, metric: str = "p50") -> dict[str, Change]:
+    found = between_runs.compare(sources.open_runs(str(old)), sources.open_runs(str(new)), metric)
+    return {each.name: each for each in found}
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def baseline(tmp_path: Path) -> str:
+    """A baseline named main: shm takes 10 us, unix 20 and tcp 30, and the machine drifts by a few percent."""
+    runs = [
+        make_run(
+            tmp_path / f"results/run{number}",
+            [(one, medians(level * drift, number)) for one, level in ((SHM, 10), (UNIX, 20), (TCP, 30))],
+            started=started,
+        )
+        for number, (started, drift) in enumerate(zip(HOURS, (1.0, 1.01, 0.99), strict=True))
+    ]
+    baselines.store("main", runs)
+    return "main"
+
+
+def test_two_single_runs_show_ratios_beside_the_drift_and_decide_nothing(tmp_path: Path) -> None:
+    one = make_run(tmp_path / "one", [(SHM, medians(10, 1)), (UNIX, medians(20, 2)), (TCP, medians(30, 3))])
+    other = make_run(tmp_path / "other", [(SHM, medians(11, 4)), (UNIX, medians(60, 5))])
+    found = compare(one, other)
+    unix = found["unix (rust)"]
+    assert unix.ratio == pytest.approx(3, rel=0.05)
+    assert (unix.verdict, unix.low, unix.high) == ("undecided", None, None)
+    assert split_code(unix.reason)[1] == "W-SINGLE-RUNS"
+    assert found["tcp (rust)"].verdict == "only_old"
+    assert between_runs.drift(found.values()) == {"shm (rust)": pytest.approx(1.1, rel=0.05)}
+
+
+def test_cells_are_matched_by_their_conditions_and_not_by_their_ids(tmp_path: Path) -> None:
+    def carried(name: str, size: int) -> Cell:
+        return transport("unix", payload="array:9x9", codec="numpy", payload_bytes=size).with_values(id=name)
+
+    one = make_run(tmp_path / "one", [(carried("c1", 700), medians(20, 1)), (SHM, medians(10, 1))])
+    other = make_run(tmp_path / "other", [(SHM, medians(10, 1)), (carried("c2", 704), medians(20, 1))])
+    assert {each.verdict for each in compare(one, other).values()} == {"undecided"}
+
+
+def test_a_baseline_decides(baseline: str, tmp_path: Path) -> None:
+    slower = make_run(
+        tmp_path / "new", [(SHM, medians(10, 7)), (UNIX, medians(40, 8)), (transport("zenoh"), medians(9, 9))]
+    )
+    found = compare(baseline, slower)
+    assert found["unix (rust)"].verdict == "much_slower"
+    assert found["shm (rust)"].verdict in ("same", "undecided")
+    assert (found["tcp (rust)"].verdict, found["zenoh (rust)"].verdict) == ("only_old", "only_new")
+    low, ratio, high = (getattr(found["unix (rust)"], name) for name in ("low", "ratio", "high"))
+    assert 1.05 < low < ratio < high
+
+
+def test_a_baseline_outlives_its_runs_and_is_listed(
+    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shutil
+
+    shutil.rmtree(tmp_path / "results/run0")
+    assert len(baselines.load(baseline).runs) == 3
+    assert exit_code(["baseline"], capsys)[1].startswith("main: 0-run0")
+
+
+def test_a_baseline_needs_runs_of_three_hours(tmp_path: Path) -> None:
+    starts = (HOURS[0], "2026-11-21T04:20:00+00:00", HOURS[1])
+    runs = [make_run(tmp_path / f"r{at}", [(SHM, medians(10, at))], started=one) for at, one in enumerate(starts)]
+    with pytest.raises(UsageError) as refused:
+        baselines.store("main", runs)
+    assert lacking(str(refused.value), "E-BASELINE-RUNS 3 2") == []
+
+
+def break_nothing(_: Path) -> None:
+    pass
+
+
+def drop_trials(run: Path) -> None:
+    (run / "trials.parquet").unlink()
+
+
+def drop_cells(run: Path) -> None:
+    (run / "cells.parquet").unlink()
+
+
+def make_later(run: Path) -> None:
+    about = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**about, "format": 999}))
+
+
+def interrupt(run: Path) -> None:
+    run.rename(run.with_name(f".{run.name}.partial"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "machine", "transports", "says"),
+    [
+        (break_nothing, {**MACHINE, "cores": 64}, "shm", "E-COMPARE-MACHINES"),
+        (break_nothing, MACHINE, "tcp", "E-COMPARE-NOTHING"),
+        (drop_trials, MACHINE, "shm", "E-FILE-DAMAGED trials.parquet"),
+        (drop_cells, MACHINE, "shm", "E-RUN-UNFINISHED cells.parquet"),
+        (make_later, MACHINE, "shm", "E-RUN-FORMAT 999"),
+        (interrupt, MACHINE, "shm", "E-RUN-UNFINISHED --resume"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused_with_the_remedy(
+    damage: Any, machine: dict[str, Any], transports: str, says: str, tmp_path: Path
+) -> None:
+    one = make_run(tmp_path / "one", [(SHM, medians(10, 1))])
+    other = make_run(tmp_path / "other", [(transport(transports), medians(10, 1))], machine=machine)
+    damage(other)
+    with pytest.raises(HopmeterError) as refused:
+        compare(one, other)
+    assert lacking(str(refused.value), says) == []
+
+
+def test_a_baseline_that_does_not_exist_is_refused_with_those_that_do(baseline: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        compare("mian", tmp_path / "results/run0")
+    assert lacking(str(refused.value), "E-NO-BASELINE mian main") == []
+
+
+def exit_code(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """The exit code of a command, and what it printed."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setattr("sys.argv", ["hopmeter", *words])
+        run_command()
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err
+
+
+def with_sides(tmp_path: Path, ratio: float, **row: Any) -> Path:
+    """A run with --against whose new side of unix takes `ratio` times as long, with other values of its row."""
+    unix, tcp = sides("unix"), sides("tcp")
+    both = [(unix[0], medians(20, 1)), (unix[1], medians(20 * ratio, 2))]
+    both += [(tcp[0], medians(30, 3)), (tcp[1], medians(30, 4)), (SHM, medians(10, 5))]
+    return make_run(tmp_path / "both", both, against="set:hwm=1", rows={unix[1].id: row})
+
+
+KEYS = {"transport", "language", "payload", "metric", "old", "new", "ratio", "low", "high", "verdict", "detectable"}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "code"),
+    [(1.0, "same", 0), (1.03, "same", 0), (1.1, "much_slower", 3), (1.5, "much_slower", 3)],
+)
+def test_the_sides_of_one_run_decide_and_the_gate_exits_with_three(
+    ratio: float, verdict: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_sides(tmp_path, ratio)
+    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%", "--json"], capsys)
+    rows = {row["transport"]: row for row in map(json.loads, out.splitlines())}
+    assert done == code
+    assert rows["unix"].keys() >= KEYS
+    assert (rows["unix"]["verdict"], rows["tcp"]["verdict"]) == (verdict, "same")
+    assert rows["unix"]["metric"] == "response_p50_us"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [({"status": "failed"}, "failed"), ({"status": "saturated"}, "saturated"), ({"lost": 7}, "7 messages were lost")],
+)
+def test_what_breaks_on_the_new_side_only_fails_the_gate(
+    row: dict[str, Any], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_sides(tmp_path, 1.0, **row)
+    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%"], capsys)
+    assert done == 3
+    assert why in " ".join(out.split())
+
+
+def test_an_undecided_change_passes_and_says_what_it_would_have_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unix = sides("unix")
+    run = make_run(tmp_path / "both", [(one, medians(20, at, 6, 0.3)) for at, one in enumerate(unix)], against="x")
+    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%"], capsys)
+    assert done == 0
+    assert "would be found" in out
+    assert exit_code(["compare", str(run), "--fail-if", "undecided"], capsys)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--fail-if", "slower:5"], "E-GATE"),
+        (["--fail-if", "p42:slower:5%"], "E-GATE"),
+        (["--metric", "p42"], "E-OPTION-VALUE"),
+        (["--export", "bencher"], "E-OPTION-VALUE"),
+        (["--export", "benchar:b.json"], "E-OPTION-VALUE"),
+    ],
+)
+def test_options_that_cannot_be_used_exit_with_two(
+    words: list[str], code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_sides(tmp_path, 1.0)
+    done, _, err = exit_code(["compare", str(run), *words], capsys)
+    assert (done, lacking(err, code)) == (2, [])
+
+
+def test_a_gate_on_two_single_runs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = make_run(tmp_path / "one", [(SHM, medians(10, 1))])
+    done, _, err = exit_code(["compare", str(one), str(one), "--fail-if", "slower:5%"], capsys)
+    assert (done, lacking(err, "E-GATE")) == (2, [])
+
+
+def test_the_gate_on_a_baseline_exits_with_three(
+    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = make_run(tmp_path / "new", [(SHM, medians(10, 7)), (UNIX, medians(80, 8)), (TCP, medians(30, 9))])
+    done, out, _ = exit_code(["compare", baseline, str(new), "--fail-if", "slower:5%"], capsys)
+    assert done == 3
+    assert "gate failed: unix" in out
+    assert "gate failed: tcp" not in out
+
+
+def test_a_run_with_one_side_is_not_compared_with_itself(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        sources.open_sides(str(make_run(tmp_path / "one", [(SHM, medians(10, 1))])))
+    assert refused.value.code == "E-COMPARE-NOTHING"
