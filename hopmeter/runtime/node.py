@@ -15,7 +15,7 @@ from typing import Any
 
 from hopmeter.manifest.readiness import environment
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.system.processes import die_with_launcher, has_ended, kill_group
+from hopmeter.system.processes import end_with_launcher, has_ended, kill_group
 from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
@@ -70,7 +70,7 @@ class Node:
     def _spawn(start: Start, control: socket.socket, log: int) -> subprocess.Popen[bytes]:
         fd = control.fileno()
         return subprocess.Popen(
-            [*start.command, "--spec", str(start.spec_file), "--control-fd", str(fd)],
+            **end_with_launcher([*start.command, "--spec", str(start.spec_file), "--control-fd", str(fd)]),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -81,7 +81,6 @@ class Node:
             start_new_session=True,
             # A full pipe or a limit on file sizes is an error that a node can report, and no signal that kills it.
             restore_signals=False,
-            preexec_fn=die_with_launcher,
         )
 
     def say(self, message: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.stops import StopWatch
 from hopmeter.system.scratch_dir import ScratchDir, new_run_id, remove_leftovers
 
-LEAD_NS = 30_000_000
+LEAD_NS = 15_000_000
 """From `go` to the start of the schedule: long enough for every node to have received it."""
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import functools
 import os
+import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
+DEATH_SIGNAL = ("--pdeathsig", "KILL", "--")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -18,6 +25,30 @@ def die_with_launcher() -> None:
     """Have the kernel kill this process when the launcher ends. Call it in the new process, before its program
     starts."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+@functools.cache
+def _setpriv() -> str | None:
+    """Return the path of util-linux's `setpriv`, or None if there is none that can do what `die_with_launcher` does."""
+    path = shutil.which("setpriv")
+    if path is None:
+        return None
+    done = subprocess.run([path, *DEATH_SIGNAL, "true"], capture_output=True, check=False)
+    return path if done.returncode == 0 else None
+
+
+def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
+    """Return the options of Popen that start a program, and have the kernel kill it when the launcher ends.
+
+    A `preexec_fn` would make Python copy the launcher's page tables for each start, which takes 10 to 20 ms; `setpriv`
+    takes 1 ms. Raises OSError if the program cannot be executed.
+    """
+    if not shutil.which(command[0]):
+        number = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
+        raise OSError(number, os.strerror(number), command[0])
+    if (setpriv := _setpriv()) is not None:
+        return {"args": [setpriv, *DEATH_SIGNAL, *command]}
+    return {"args": command, "preexec_fn": die_with_launcher}
 
 
 def start_ticks(pid: int) -> int | None:
