@@ -32,7 +32,8 @@ class Plan:
         """Estimate how long the schedule takes, without starting and ending nodes."""
         if self.scenario.budget_s is not None:
             return self.scenario.budget_s
-        return sum(cell.schedule.trials * scheduled_s(cell) for cell in self.runnable)
+        more = 1 if self.scenario.why else 0
+        return sum((cell.schedule.trials + more) * scheduled_s(cell) for cell in self.runnable)
 
 
 def scheduled_s(cell: Cell) -> float:

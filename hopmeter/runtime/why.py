@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 
+from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.topology import is_chain
 from hopmeter.runtime.order import Turn
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
+
+MOST_MESSAGES = 100_000
+"""A thousand slow messages are enough, and readings take memory."""
 
 
 def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
@@ -20,6 +24,15 @@ def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
     measured = [cell for cell in cells if any(each.good for each in folder.trials_of(cell.id))]
     draw, before = random.Random(plan.seed), len(folder.trials)
     return [
-        Turn(cell, 1 + max(each.trial for each in folder.trials_of(cell.id)), before + order, draw.getrandbits(63))
+        Turn(
+            _shorten(cell),
+            1 + max(each.trial for each in folder.trials_of(cell.id)),
+            before + order,
+            draw.getrandbits(63),
+        )
         for order, cell in enumerate(measured)
     ]
+
+
+def _shorten(cell: Cell) -> Cell:
+    return cell.with_values(messages=min(cell.schedule.messages, MOST_MESSAGES))

@@ -14,7 +14,10 @@ from rich.console import Console
 from hopmeter.errors import HopmeterError
 from hopmeter.messages import split_code
 from hopmeter.runtime.executor import Executor
+from hopmeter.runtime.why import MOST_MESSAGES, why_turns
 from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.why_folder import WhyFolder
+from tests.coded import lacking
 
 from .conftest import fake_plan, fake_world
 
@@ -82,3 +85,20 @@ def test_cpu_is_sampled_every_second_where_asked(execute: Callable[..., RunFolde
     rows = pq.read_table(folder.cpu_path("c1-fake-rust", 0)).to_pylist()
     assert {row["role"] for row in rows} == {"source", "sink", "launcher"}
     assert all(0 <= row["percent"] < 100 for row in rows)
+
+
+def test_the_extra_trial_for_why_is_stored_apart_and_its_failure_too(execute: Callable[..., RunFolder]) -> None:
+    folder = execute(why=True, trials=2)
+    assert [trial.trial for trial in folder.trials] == [0, 1]
+    (result,) = WhyFolder(folder.path).results().values()
+    assert (result.trial, result.good) == (2, False)
+    assert not lacking(result.reason, "E-FILE-DAMAGED"), "the fake node writes no readings"
+    (again,) = why_turns(fake_plan(why=True, trials=2), folder)
+    assert again.cell.id == result.cell, "only a good one is not repeated"
+
+
+def test_the_extra_trial_is_not_longer_than_it_need_be(execute: Callable[..., RunFolder]) -> None:
+    folder = execute()
+    (turn,) = why_turns(fake_plan(why=True, messages=10 * MOST_MESSAGES), folder)
+    assert turn.cell.schedule.messages == MOST_MESSAGES
+    assert not why_turns(fake_plan(messages=10), folder), "nobody asked"

@@ -31,4 +31,6 @@ def print_cell(console: Console, row: Row) -> None:
     )
     console.print(Text(row.id, style="bold cyan"))
     console.print(Text(f"{row.headline}: {latency}" if row.ok else f"{row['status']}: {row['reason'] or ''}"))
+    if row["status"] == "dropped":
+        return
     console.print(Text(f"why slow: {why_slow.sentence(row) or NOT_ASKED}"), soft_wrap=True)
