@@ -71,6 +71,7 @@ BENCHES = (
     Bench("pool", 2, 6),
     Bench("video", 2, 5),
     Bench("starting", 65),
+    Bench("site", 240),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
+from hopmeter.analysis.run_results import Row
 from hopmeter.images import parse_source
 from hopmeter.model.cell import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
@@ -78,6 +79,11 @@ def _payload(value: Any, conditions: Mapping[str, Any]) -> str:
     shape = shape if kind == "file" or parse_source(str(value)) else shape.replace("x", "×")
     named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(formatting.distinct([kind, shape])))
     return ", ".join(formatting.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
+
+
+def payload_name(row: Row) -> str:
+    """Return the payload of a row in words, with its size."""
+    return _payload(row["payload"], {"payload_bytes": row["payload_bytes"]})
 
 
 CORES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import jinja2
@@ -41,6 +41,14 @@ def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
 
 def render(page: Page, figure_folder: Path | None = None) -> str:
     """Return the HTML of a page."""
+    template = templates().get_template("page.html.j2")
+    with svg.skip_schema_check():
+        return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder))
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Return the templates; each is compiled once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopmeter.report"),
         autoescape=True,
@@ -49,9 +57,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["code"] = formatting.code
-    template = environment.get_template("page.html.j2")
-    with svg.skip_schema_check():
-        return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder))
+    return environment
 
 
 def _draw(folder: Path | None, figure: Figure) -> Markup:

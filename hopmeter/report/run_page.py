@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hopmeter.analysis.groups import groups
+from hopmeter.analysis.groups import Group, groups
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import (
     caveats,
@@ -25,8 +25,8 @@ from hopmeter.report.section import Page, Section
 from hopmeter.report.studies import study_sections
 
 
-def page(runs: Sequence[Run]) -> Page:
-    """Everything that a report of these runs shows."""
+def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
+    """Everything that a report of these runs shows; figures take most of the time."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
@@ -35,22 +35,22 @@ def page(runs: Sequence[Run]) -> Page:
         " ".join(formatting.distinct(questions)) or f"What does a hop cost? ({title})",
         answer(runs, groups(runs)),
         [scenarios, *_facts(runs)],
-        sections(runs),
+        sections(runs, with_figures),
         "quick look" if any(run.quick for run in runs) else "",
     )
 
 
-def sections(runs: Sequence[Run]) -> list[Section]:
+def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
     """Return the sections, from the widest comparison to the details."""
     found, style = groups(runs), Style.of(runs)
-    across = list(figures.across(found, style))
+    across = list(figures.across(found, style)) if with_figures else []
     return [
         *comparisons.sections(runs),
         *highest_rates.sections(runs),
         *limits_table.sections(runs),
         *machine_table.sections(runs, found),
         *([Section("Across conditions", figures=across)] if across else []),
-        *(ranking_table.section(group, _with_prefix(group.id, figures.draw(group, style))) for group in found),
+        *(ranking_table.section(group, _figures(group, style) if with_figures else []) for group in found),
         *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
         *study_sections.sections(runs),
         *caveats.warning_sections(runs),
@@ -61,9 +61,9 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     ]
 
 
-def _with_prefix(group: str, drawn: Sequence[Figure]) -> list[Figure]:
-    """Return the figures with names that are unique in the page."""
-    return [replace(figure, name=f"{group}-{figure.name}") for figure in drawn]
+def _figures(group: Group, style: Style) -> list[Figure]:
+    """Return the figures of a group with names that are unique in the page."""
+    return [replace(figure, name=f"{group.id}-{figure.name}") for figure in figures.draw(group, style)]
 
 
 def scenario(run: Run) -> str:

@@ -1,7 +1,7 @@
 """A run as one ZIP file, and back to a folder.
 
-The layout is fixed: `NAME/run.json`, compressed, and the Parquet files of the run, stored as they are because Parquet
-compresses itself. A file that has anything else is refused before a byte is written.
+The layout is fixed: JSON files are compressed, and Parquet files are stored as they are because Parquet compresses
+itself. A file that has anything else is refused before a byte is written.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ SUFFIX = ".hopmeter.zip"
 FORMAT = 1
 COMMENT = re.compile(rb"hopmeter pack (\d{1,9})")
 """The comment of the ZIP file, which has the number of the layout."""
-MEMBER = re.compile(rf"({NAME})/(run\.json|(?:cells|trials|processes)\.parquet|(?:samples|cpu)/{NAME}\.parquet)")
+FILE = rf"run\.json|why/trials\.jsonl|(?:cells|trials|processes)\.parquet|(?:samples|cpu|why)/{NAME}\.parquet"
+MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
 """The name of a run, and of a file in its folder."""
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")
+TEXTS = (".json", ".jsonl")
 MAX_JSON_BYTES = 1 << 28
-"""The largest `run.json`. All other files are as large in the ZIP file as outside."""
+"""The largest text. All other files are as large in the ZIP file as outside."""
 MAX_FILES = 200_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
 """What the ZIP library raises for damaged and encrypted files."""
@@ -62,7 +64,7 @@ def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
 
 def _members(run: Path) -> list[str]:
     """Return the files of the run, in a fixed order."""
-    files = (path.relative_to(run).as_posix() for pattern in ("*", "samples/*", "cpu/*") for path in run.glob(pattern))
+    files = (path.relative_to(run).as_posix() for pattern in ("*", "*/*") for path in run.glob(pattern))
     return sorted(name for name in files if MEMBER.fullmatch(f"{run.name}/{name}"))
 
 
@@ -81,7 +83,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
 
 
 def _compression(name: str) -> int:
-    return zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
+    return zipfile.ZIP_DEFLATED if name.endswith(TEXTS) else zipfile.ZIP_STORED
 
 
 def unpack(file: Path, into: Path) -> Path:
@@ -169,7 +171,7 @@ def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
         found = "it has two files of one name"
     if not found and len({name.partition("/")[0] for name in names}) > 1:
         found = "it has more than one run"
-    if not found and sum(each.file_size for each in members if not each.filename.endswith(".json")) > size:
+    if not found and sum(each.file_size for each in members if not each.filename.endswith(TEXTS)) > size:
         found = "its files are larger than itself"
     return found
 
@@ -183,7 +185,7 @@ def _wrong_member(member: zipfile.ZipInfo) -> str:
         return f"{name} is a link or another special file"
     if member.compress_type != _compression(name) or member.flag_bits & 1:
         return f"{name} is compressed or encrypted in another way than `hopmeter pack` does it"
-    if name.endswith(".json") and member.file_size > MAX_JSON_BYTES:
+    if name.endswith(TEXTS) and member.file_size > MAX_JSON_BYTES:
         return f"{name} has {member.file_size:,} bytes, and at most {MAX_JSON_BYTES:,} are allowed"
     return ""
 

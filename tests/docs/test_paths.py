@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
-MADE = ("build/", "results/", "target/", "dist/", "samples/", "logs/", "cpu/", "live/")
+MADE = ("build/", "results/", "target/", "dist/", "samples/", "logs/", "cpu/", "live/", "site/")
 """Folders of what a build or a run makes."""
 PATH = re.compile(r"`((?:[a-z_.]+/)+[\w.*-]*\.(?:py|rs|hpp|cpp|toml|md|sh|lock|json|h)|(?:[a-z_.]+/)+)`")
 ROOTS = ("", "hopmeter/", "instrument/src/", "instrument/", "cpp/include/", "transports/*/", "transports/ros2/")

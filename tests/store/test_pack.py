@@ -17,6 +17,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder, pack, query
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import FORMAT
+from hopmeter.store.why_folder import WhyFolder
 from tests.store.raw import write_raw
 
 NAME = "2026-run"
@@ -28,6 +29,8 @@ def run(tmp_path: Path) -> Path:
     sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "intended": 1, "sent": 2}])
     arrived = write_raw(tmp_path / "1.raw", 1, [{"seq": 0, "arrived": 5}])
     folder.add_trial(TrialResult("c1", 0, good=True, nodes=[{"version": "1.0"}]), [sent, arrived])
+    WhyFolder(folder.path).add(TrialResult("c1", 0, good=False, reason="it hung"), [])
+    (folder.path / "why" / "c1-threads.parquet").write_bytes(b"readings")
     return folder.finish([{"cell": "c1", "status": "ok"}])
 
 
