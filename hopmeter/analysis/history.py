@@ -130,12 +130,15 @@ def _values(series: Series) -> list[float]:
 
 
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
-    """Return the valid rows of each cell on each machine, sorted by machine and conditions."""
+    """Return the valid rows of each cell on each machine, sorted by machine and conditions.
+
+    The old side of a run with `--against` is a version that other runs do not have.
+    """
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = hosts.machines(runs)
     for run in runs:
         for row in run.rows:
-            if row.ok:
+            if row.ok and row["side"] != "old":
                 found.setdefault((machines[id(run)], *_identity(row)), []).append(row)
     return dict(sorted(found.items(), key=_order))
 

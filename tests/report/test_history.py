@@ -72,6 +72,17 @@ def test_each_machine_has_its_own_series(source: Path, tmp_path: Path) -> None:
     assert {len(each.points) for each in series if each.metric == "p50"} == {2}
 
 
+def test_the_old_side_of_a_comparison_is_left_out(results: Path, tmp_path: Path) -> None:
+    copy(results, tmp_path)
+    runs = read_runs([tmp_path], trials=False)
+    runs[1].rows[0].values["side"] = "old"
+    runs[2].rows[0].values["side"] = "new"
+    cell = runs[0].rows[0].id
+    counts = {each.latest.id: len(each.points) for each in history(runs).series if each.metric == "p50"}
+    assert counts.pop(cell) == 2
+    assert set(counts.values()) == {3}
+
+
 def test_a_change_of_all_cells_points_to_the_machine(source: Path, tmp_path: Path) -> None:
     chance = random.Random(3)
     for number in range(20):
