@@ -76,7 +76,8 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
 def _refusal(library: Library) -> str:
     """Return why the run has no cell with this library in two versions."""
     if library.package:
-        return f"no cell of this run uses {Requirement(library.package).name} without a codec"
+        package = Requirement(library.package).name
+        return f"only a Python node without a codec can have another version of {package}, and this run has none"
     apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
     if apt:
         return f"{library.manifest.name} comes from the system ({', '.join(apt)}), which has one version of it"

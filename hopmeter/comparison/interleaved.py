@@ -24,7 +24,8 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
     trials, changes = trial_values.values(run), []
     by_id = {row.id: row for row in run.rows}
     for rows in trial_values.tables(run.measured_rows).values():
-        ranking = fit(trial_values.observations(rows, trials, metric))
+        compared = [row for row in rows if row.cell.comparison.side and row["status"] == "ok"]
+        ranking = fit(trial_values.observations(compared, trials, metric))
         pairs = [(by_id[row.cell.comparison.counterpart], row) for row in rows if row.cell.comparison.side == NEW]
         alpha = _level(run, rows[0].cell.group)
         changes += judge([replace(_change(old, new, ranking, metric), alpha=alpha) for old, new in pairs])

@@ -1,0 +1,165 @@
+"""What `--against` prepares: another version of a Python library, and a git revision with its own nodes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.build import library_versions, old_sides, python, revisions
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Readiness
+from hopmeter.manifest.readiness import SPEC_FORMAT, describe
+from hopmeter.messages import split_code
+from hopmeter.plan.expand import World
+from hopmeter.plan.sides import add_old_sides
+from hopmeter.system import paths
+from tests.coded import lacking
+from tests.plan.world import make_plan, transport, world
+
+WAITS = {"waits": ["spin", "block"], "library": "L"}
+BUS = transport("bus", languages={"rust": WAITS, "python": {**WAITS, "pip": ["some-bus[fast]==2.*", "helper>=1"]}})
+APT = transport("train", languages={"c++": {**WAITS, "apt": ["libtrain-dev"]}})
+PLAIN = transport("walk", languages={"rust": WAITS})
+
+
+def prepare(name: str, where: World, **given: Any) -> Any:
+    return old_sides.prepare(name, make_plan(where, **given), where, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("train@1.0", {"transport": "train", "language": "c++"}, "E-AGAINST libtrain-dev"),
+        ("walk@1.0", {"transport": "walk"}, "E-AGAINST walk"),
+        ("bus@1.0", {"transport": "bus", "language": "rust"}, "E-AGAINST some-bus --language"),
+        ("no-such-revision", {"transport": "bus"}, "E-AGAINST no-such-revision set:NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_had_in_two_versions_is_refused_with_the_reason(
+    name: str, given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        prepare(name, world(BUS, APT, PLAIN), **given)
+    assert lacking(str(refused.value), says) == []
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """The packages that were installed, each time; nothing is downloaded."""
+    found: list[list[str]] = []
+
+    def make(environment: Path, *_: Any) -> None:
+        (environment / "bin").mkdir(parents=True)
+        (environment / "bin/python").symlink_to(sys.executable)
+
+    monkeypatch.setattr(library_versions, "folder", lambda name: tmp_path / "environments" / name)
+    monkeypatch.setattr("hopmeter.manifest.interpreter.folder", lambda name: tmp_path / "environments" / name)
+    monkeypatch.setattr(python, "make", make)
+    monkeypatch.setattr(python, "install", lambda _, packages, *__: found.append(list(packages)))
+    monkeypatch.setattr(
+        library_versions,
+        "describe",
+        lambda manifest, language, command: Readiness(manifest.name, language, ready=True, command=tuple(command)),
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", ["bus@1.5", "some-bus@1.5"])
+def test_another_version_is_installed_once_into_an_environment_of_its_own(
+    name: str, installed: list[list[str]]
+) -> None:
+    where = world(BUS)
+    side = prepare(name, where, transport="bus", language="python")
+    again = prepare(name, where, transport="bus", language="python")
+    assert installed == [["some-bus[fast]==1.5", "helper>=1"]]
+    command = side.world.ready["bus", "python"].command
+    assert command == again.world.ready["bus", "python"].command
+    assert "against-bus-1.5" in command[0]
+    assert where.ready["bus", "python"].command == (), "the new side keeps its own node"
+
+
+def test_cells_without_the_library_are_dropped(installed: list[list[str]]) -> None:
+    where = world(BUS, PLAIN)
+    plan = make_plan(where, transport=["bus", "walk"], language="each")
+    made = add_old_sides(plan, old_sides.prepare("bus@1.5", plan, where, lambda _: None))
+    dropped = {(each.axes.transport, each.axes.language): split_code(each.dropped)[1] for each in made.cells}
+    assert dropped["bus", "rust"] == dropped["walk", "rust"] == "D-SAME-SIDES"
+    assert [each.axes.language for each in made.runnable if each.comparison.side] == ["python", "python"]
+
+
+def test_a_revision_is_copied_whole_and_leaves_no_worktree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = checkout(tmp_path / "tree")
+    monkeypatch.setattr(paths, "checkout", lambda: tree)
+    git(tree, "commit", "-qam", "second", "--allow-empty")
+    revision = revisions.find("HEAD~1")
+    (tree / "file").write_text("changed")
+    revisions._copy(revision)
+    assert (revision.tree / "file").read_text() == "first"
+    assert revision.tree.parent == tree / "build/against"
+    assert [each.name for each in revision.tree.parent.iterdir()] == [revision.commit[:12]], "nothing half done"
+    assert len(git(tree, "worktree", "list").splitlines()) == 1
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = checkout(tmp_path / "tree")
+    monkeypatch.setattr(paths, "checkout", lambda: tree)
+    revision = revisions.find("HEAD")
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tarfile.open", stop)
+    with pytest.raises(KeyboardInterrupt):
+        revisions._copy(revision)
+    assert not list((tree / "build/against").iterdir())
+
+
+def test_a_revision_whose_nodes_read_other_specs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    outdated = Readiness("bus", "rust", ready=False, code="E-NODE-OUTDATED", missing="it is old")
+    with pytest.raises(UsageError) as refused:
+        revisions._check_format("main", [outdated])
+    assert lacking(str(refused.value), "E-AGAINST-FORMAT main bus") == []
+
+
+def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
+    settings = {"hwm": {"default": 10, "min": 0, "help": "H."}, "new": {"default": 1, "min": 0, "help": "N."}}
+    now, before = (
+        transport("bus", settings=settings),
+        transport("bus", settings={"hwm": {**settings["hwm"], "default": 5}}),
+    )
+    where = world(now)
+    usual, high, recent = make_plan(where, settings={"bus": {"hwm": [10, 99], "new": [1]}}).cells[:2] + [
+        make_plan(where, settings={"bus": {"new": [7]}}).cells[0]
+    ]
+    assert revisions._old_cell(usual, now, before).carriage.settings == {"hwm": 5}
+    assert revisions._old_cell(high, now, before).carriage.settings == {"hwm": 99}
+    assert split_code(revisions._old_cell(recent, now, before).dropped)[1] == "D-NO-OLD-SIDE"
+    assert split_code(revisions._old_cell(usual, now, None).dropped)[1] == "D-NO-OLD-SIDE"
+
+
+def checkout(tree: Path) -> Path:
+    """A repository with one commit."""
+    tree.mkdir()
+    git(tree, "init", "-q")
+    git(tree, "config", "user.email", "a@example.org")
+    git(tree, "config", "user.name", "A")
+    (tree / "file").write_text("first")
+    git(tree, "add", "file")
+    git(tree, "commit", "-qm", "first")
+    return tree
+
+
+def git(tree: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", tree, *words], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_node_of_another_tree_describes_itself_with_its_own_variables(tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    node.write_text('#!/bin/sh\necho "{\\"spec\\": 3, \\"version\\": \\"$TREE\\"}"\n'.replace("3", str(SPEC_FORMAT)))
+    node.chmod(0o755)
+    found = describe(BUS, "rust", [str(node)], {"TREE": "old"})
+    assert (found.ready, found.version, found.environment) == (True, "old", {"TREE": "old"})
