@@ -127,14 +127,10 @@ def test_a_revision_whose_nodes_read_other_specs_is_refused(monkeypatch: pytest.
 
 def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
     settings = {"hwm": {"default": 10, "min": 0, "help": "H."}, "new": {"default": 1, "min": 0, "help": "N."}}
-    now, before = (
-        transport("bus", settings=settings),
-        transport("bus", settings={"hwm": {**settings["hwm"], "default": 5}}),
-    )
-    where = world(now)
-    usual, high, recent = make_plan(where, settings={"bus": {"hwm": [10, 99], "new": [1]}}).cells[:2] + [
-        make_plan(where, settings={"bus": {"new": [7]}}).cells[0]
-    ]
+    now = transport("bus", settings=settings)
+    before = transport("bus", settings={"hwm": {**settings["hwm"], "default": 5}})
+    usual, high = make_plan(world(now), settings={"bus": {"hwm": [10, 99]}}).cells[:2]
+    recent = make_plan(world(now), settings={"bus": {"new": [7]}}).cells[0]
     assert revisions._old_cell(usual, now, before).carriage.settings == {"hwm": 5}
     assert revisions._old_cell(high, now, before).carriage.settings == {"hwm": 99}
     assert split_code(revisions._old_cell(recent, now, before).dropped)[1] == "D-NO-OLD-SIDE"
