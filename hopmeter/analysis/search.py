@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.analysis.cell import analyse
 from hopmeter.messages import tag
+from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.plan.search import bracket, further, next_rate
 from hopmeter.scenario import Scenario
@@ -33,14 +36,22 @@ def why_not(row: Row, search: Search) -> str:
 
 
 class Hunt:
-    """The searches of a running run."""
+    """The searches of a running run; with a budget they end when the next step would exceed it."""
 
-    def __init__(self, scenario: Scenario, search: Search, folder: RunFolder) -> None:
+    def __init__(
+        self, scenario: Scenario, search: Search, folder: RunFolder, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._scenario, self._search, self._folder = scenario, search, folder
         self._rows: dict[str, Row] = {}
+        self._clock, self._step_began = clock, clock()
+        self._ends = self._step_began + units.seconds(scenario.budget) if scenario.budget else math.inf
 
     def next_cells(self) -> list[Cell]:
-        """Return the next step of every search that is not over."""
+        """Return the next step of every search that is not over; none if it would take longer than is left."""
+        now = self._clock()
+        step_s, self._step_began = now - self._step_began, now
+        if now + step_s > self._ends:
+            return []
         found = (self._next(steps) for steps in by_search(self._folder.cells).values())
         return [cell for cell in found if cell]
 

@@ -78,7 +78,10 @@ def run(
     budget: Annotated[Text, _length("How long all trials may take, such as 90s, instead of --trials.")] = None,
     until: Annotated[Text, _length("What ends the run before its budget does: order, best, or ±5%.")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The scenario's own length, not its look.", rich_help_panel="How much")
+        bool,
+        typer.Option(
+            "--full", help="All cells and messages of the scenario, not its short form.", rich_help_panel="How much"
+        ),
     ] = False,
     seed: Annotated[int | None, _length("Seed of the order of trials; random and recorded by default.")] = None,
     fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.")] = None,
@@ -89,14 +92,6 @@ def run(
             "--no-idle-states/--idle-states",
             help="Keep idle cores from sleeping while measuring; needs permission.",
             show_default=False,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LIMIT",
-            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; several times for more.",
-            rich_help_panel="Compare",
         ),
     ] = None,
     title: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from hopmeter.scenario import Scenario
 from hopmeter.system.terminal import Console
 
 
@@ -37,14 +38,23 @@ def scenarios(
     known = {name: files.load(path)[0] for name, path in files.every().items()}
     if as_json:
         for name, scenario in known.items():
-            print(json.dumps({"scenario": name, "title": scenario.title, "question": scenario.question}))
+            about = {"scenario": name, "title": scenario.title, "question": scenario.question}
+            print(json.dumps(about | {"budget": _budget(scenario)}))
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, scenario in known.items():
-        table.add_row(name, scenario.question)
-    Console(highlight=False).print(table)
+        table.add_row(name, _budget(scenario), scenario.question)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("\nEach takes at most the time shown; --full measures all that the scenario has.", style="dim")
+
+
+def _budget(scenario: Scenario) -> str | None:
+    """Return how long a scenario takes at most, unless it is measured in full."""
+    return scenario.look.budget if scenario.look else scenario.budget
 
 
 def schema_text() -> str:

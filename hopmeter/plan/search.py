@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import length
@@ -61,7 +61,7 @@ def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
     """Return the next cell of a search: a copy of the first at another rate."""
     first = steps[0]
     at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
-    return replace(first, id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
+    return first.with_values(id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:

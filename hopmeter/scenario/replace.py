@@ -30,7 +30,7 @@ def override(
     also has an image); other values replace those of every case.
     """
     changed = copy.deepcopy(table)
-    if _fixes_length(table, given):
+    if _fixes_length(given) and "search" not in table:
         _forget(changed, BUDGET)
     for key, value in given.items():
         _replace(changed, key, value)
@@ -44,23 +44,31 @@ def override(
 
 
 def shorten(table: Table, given: Mapping[str, Any]) -> Table:
-    """Return the scenario with the values of its look, except for what the command line gives."""
+    """Return the scenario with the values of its look, except for what the command line gives.
+
+    There is no look if the command line gives the number or the duration of trials, and no budget.
+    """
     short = copy.deepcopy(table)
-    for key, value in short.pop("look", {}).items():
-        replaced = any(key in together and together & given.keys() for together in ({key}, *TOGETHER))
-        if not replaced and not (key in BUDGET and _fixes_length(table, given)):
+    look = short.pop("look", {})
+    for key, value in () if _fixes_length(given) else look.items():
+        if not any(key in together and together & given.keys() for together in ({key}, *_excluding(table))):
             _replace(short, key, value)
     return short
 
 
-def _fixes_length(table: Table, given: Mapping[str, Any]) -> bool:
-    """Return whether a trial's duration or their number is given without a budget: no other budget applies then."""
-    return "search" not in table and "budget" not in given and bool({"duration", "trials"} & given.keys())
+def _fixes_length(given: Mapping[str, Any]) -> bool:
+    """Return whether the number or the duration of trials is given without a budget: no other budget applies then."""
+    return "budget" not in given and bool({"duration", "trials"} & given.keys())
 
 
 def lengthen(table: Table) -> Table:
     """Return the scenario without its look."""
     return {key: value for key, value in table.items() if key != "look"}
+
+
+def _excluding(table: Table) -> Sequence[set[str]]:
+    """Return the sets of keys of which one replaces the others; a search has both trials and a budget."""
+    return TOGETHER[:1] if "search" in table else TOGETHER
 
 
 def _forget(table: Table, names: Iterable[str]) -> None:
@@ -79,7 +87,7 @@ def _replace(table: Table, key: str, value: Any) -> None:
         return
     for part in (table, *cases):
         part.pop(key, None)
-        for together in TOGETHER[: 1 if "search" in table else None]:
+        for together in _excluding(table):
             if key in together:
                 _forget(part, together)
     table[key] = value

@@ -7,16 +7,19 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hopmeter.analysis.budget import BudgetedRounds, what_more_time_decides
+from hopmeter.analysis.search import Hunt
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan
 from hopmeter.runtime.order import Turn
 from hopmeter.scenario import Scenario
+from hopmeter.store import RunFolder
 
 from ..cells import cell
 
@@ -175,6 +178,19 @@ def test_the_end_says_what_more_time_would_decide() -> None:
     run.counts()
     assert what_more_time_decides(run.budget, run.made.cells).endswith("would separate t10 from t10.4")
     assert what_more_time_decides(run.budget, run.made.cells).startswith("`--budget ")
+
+
+def test_a_search_ends_when_its_next_step_would_take_longer_than_is_left(tmp_path: Path) -> None:
+    first = cell(id="s1", search="s1", rate_hz=1000.0)
+    folder = RunFolder.create(tmp_path, "run", {"cells": [first.as_json()], "scenario": {}})
+    table = {"title": "t", "question": "q?", "search": {"bound_p99": "5ms"}}
+    for budget, goes_on in (("19s", False), ("21s", True)):
+        now = iter([0.0, 10.0])
+        scenario = Scenario.model_validate(table | {"budget": budget})
+        assert scenario.search is not None
+        hunt = Hunt(scenario, scenario.search, folder, lambda times=now: next(times))
+        hunt._rows["s1"] = {"status": "ok", "trials_good": 3, "trials": 3, "lost": 0, "response_p99_us": 10.0}
+        assert bool(hunt.next_cells()) is goes_on
 
 
 @pytest.mark.parametrize("until", ["order", "best"])

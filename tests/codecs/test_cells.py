@@ -61,7 +61,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
         here = [codec for of, codec in cases() if of == transport and state(of, codec).ready]
         axes = {"transport": transport, "codec": ",".join(here), "device": "cpu", "cores": "free", "rate": "50"}
         axes |= {"payload": PAYLOADS.get(transport, "array:20x30"), "wait": WAITS.get(transport, "block")}
-        words = [*(f"--{name}={value}" for name, value in axes.items()), f"--messages={MESSAGES}", f"--out={folder}"]
+        words = [
+            *(f"--{name}={value}" for name, value in axes.items()),
+            f"--messages={MESSAGES}",
+            "--trials=1",
+            f"--out={folder}",
+        ]
         command = [sys.executable, "-m", "hopmeter", "run", "native-objects", *words]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert (folder / "trials.parquet").exists(), done.stdout + done.stderr

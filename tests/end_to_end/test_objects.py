@@ -43,7 +43,19 @@ def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -
 
 
 def test_an_array_is_echoed(run_in: Callable[..., Ran]) -> None:
-    ran = run_in("run", "echo-array", "--transport", "unix", "--payload", "image:80x60", "--messages", "20", "--json")
+    ran = run_in(
+        "run",
+        "echo-array",
+        "--transport",
+        "unix",
+        "--payload",
+        "image:80x60",
+        "--messages",
+        "20",
+        "--trials",
+        "5",
+        "--json",
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [(row["codec"], row["pattern"], row["content_errors"]) for row in rows] == [

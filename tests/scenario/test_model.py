@@ -135,6 +135,14 @@ def test_every_scenario_is_in_order_and_agrees_with_the_schema(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", files.every())
+def test_every_scenario_takes_ten_minutes_at_most_unless_it_is_asked_for_in_full(name: str) -> None:
+    _, table = files.load(files.every()[name])
+    short = scenario.override(scenario.shorten(table, {}), {}, [], {})
+    assert short.budget is not None and units.seconds(short.budget) <= 600
+    assert short.look is None
+
+
+@pytest.mark.parametrize("name", files.every())
 def test_editors_find_the_schema_of_every_scenario(name: str) -> None:
     first, _ = files.every()[name].read_text().split("\n", 1)
     assert first == "#:schema scenario.schema.json"

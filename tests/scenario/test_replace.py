@@ -110,12 +110,15 @@ def test_the_full_scenario_is_the_one_without_its_look() -> None:
 
 def test_the_command_line_comes_before_a_look() -> None:
     assert [ask.axes["payload"] for ask in scenario.asks(shorten(payload=["image:8x8"]))] == [["image:8x8"]]
-    (ask,) = scenario.asks(shorten(duration="3s", payload=["timing"]))
-    assert (ask.duration, ask.trials, shorten(duration="3s").budget) == ("3s", 3, None)
+    (ask,) = scenario.asks(shorten(rate=[5.0]))
+    assert (ask.axes["rate"], ask.messages) == ([5.0], 50)
     assert (shorten(duration="3s", budget="9s").budget, shorten(messages=9).budget) == ("9s", "2m")
-    fixed = shorten(trials=4)
-    assert (fixed.trials, fixed.budget, fixed.until) == (4, None, None)
     assert (shorten(budget="9s").budget, shorten(until="order").until) == ("9s", "order")
+
+
+@pytest.mark.parametrize("given", [{"trials": 4}, {"duration": "3s"}])
+def test_a_fixed_length_of_ones_own_is_no_look(given: dict[str, Any]) -> None:
+    assert shorten(**given) == scenario.override(TABLE, given, [], manifest.every())
 
 
 def test_a_budget_replaces_the_trials_of_every_case() -> None:
