@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hopmeter.analysis import hosts
 from hopmeter.analysis.run_results import Run, read
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.store.disk import StoreError
@@ -17,14 +18,16 @@ from hopmeter.store.pack import SUFFIX
 def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
     """Read the runs that are named, and all below folders that are named; the oldest first.
 
-    A run below a folder that cannot be read is left out with a warning. Raises HopmeterError if a run that is named
-    cannot be read, or if there is no run.
+    A copy of a run, such as one in a baseline or a packed one, counts once. A run below a folder that cannot be read is
+    left out with a warning. Raises HopmeterError if a run that is named cannot be read, or if there is no run.
     """
-    found: dict[Path, Run] = {}
+    found: dict[tuple[str, ...], Run] = {}
+    seen: set[Path] = set()
     for place in places:
         for folder in find_runs(place):
-            if folder.resolve() not in found and (run := _read(folder, folder == place, trials)):
-                found[folder.resolve()] = run
+            if folder.resolve() not in seen and (run := _read(folder, folder == place, trials)):
+                found.setdefault(_identity(run), run)
+            seen.add(folder.resolve())
     if not found:
         where = ", ".join(map(str, places))
         raise UsageError("E-NO-RUN", f"there is no run in {where}", "name a run, or a folder with runs")
@@ -38,6 +41,11 @@ def start(run: Run) -> datetime:
     except ValueError:
         started = datetime.min
     return started if started.tzinfo else started.replace(tzinfo=UTC)
+
+
+def _identity(run: Run) -> tuple[str, ...]:
+    """Return what a run and its copies have in common, and no other run."""
+    return run.name, run.text("started"), run.text("seed"), *hosts.host(run)
 
 
 def _read(folder: Path, is_named: bool, trials: bool) -> Run | None:

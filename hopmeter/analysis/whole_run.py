@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.percentiles import quantiles
+from hopmeter.analysis.requirements import requirement_columns
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
@@ -37,6 +38,9 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, folder.about.get("looks") or {})
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
+    required = folder.about.get("scenario", {}).get("require") or []
+    for cell, each_row in zip(cells, rows, strict=True):
+        each_row |= requirement_columns(cell, each_row, headline(cell), required)
     if asked := folder.about.get("scenario", {}).get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows

@@ -94,6 +94,14 @@ def run(
             show_default=False,
         ),
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; several times for more.",
+            rich_help_panel="Compare",
+        ),
+    ] = None,
     title: Annotated[
         Text,
         typer.Option(

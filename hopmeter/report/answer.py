@@ -9,11 +9,12 @@ from hopmeter.analysis.groups import Group, families
 from hopmeter.analysis.pair_limits import most_pairs
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
-from hopmeter.report.comparison_sentences import choice_ranks, lead, not_decided
+from hopmeter.report.comparison_sentences import choice_ranks, lead, lead_parts, not_decided
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
 from hopmeter.report.next_command import next_sentence
+from hopmeter.report.requirement_sentences import requirement_sentence
 from hopmeter.report.work_sentences import work_sentences
 
 WITHOUT_RANK = {"saturated": "could not keep up everywhere; those rows are not ranked", "failed": "failed"}
@@ -55,8 +56,14 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
         awake = [group for group in family if group.conditions[conditions.IDLE]]
         deciding = (awake or family)[0]
         others = [as_it_is(group) for group in family if group is not deciding]
-        found += [" ".join(filter(None, [lead(deciding), *others, not_decided(deciding)]))]
+        needs = [f"{_for(group)}{sentence}" for group in family if (sentence := requirement_sentence(group))]
+        first, more = lead_parts(deciding)
+        found += [*needs, first, " ".join(filter(None, [more, *others, not_decided(deciding)]))]
     return found
+
+
+def _for(group: Group) -> str:
+    return f"For {conditions.subject(group)}: "
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:

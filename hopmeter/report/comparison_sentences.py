@@ -28,10 +28,24 @@ MOST_ROUNDS = 300
 
 def lead(group: Group, subject: str = "") -> str:
     """Return the order of a table: the fastest that a user can install, the next, and what does not differ."""
+    return " ".join(filter(None, lead_parts(group, subject)))
+
+
+def lead_parts(group: Group, subject: str = "") -> tuple[str, str]:
+    """Return the first sentence, and those on the median of the fastest and on the references."""
     subject = subject or conditions.subject(group)
     head = f"For {subject}{',' if ', ' in subject else ''} "
-    order = f"{levels(group)}. {LEVEL_ONLY}" if shows_level(group) else _order(group)
-    return f"{head}{order}{_references(group)}"
+    if shows_level(group):
+        return f"{head}{levels(group)}.", " ".join(filter(None, [LEVEL_ONLY, _references(group)]))
+    order, more = _order(group)
+    return f"{head}{order}", " ".join(filter(None, [more, _references(group)]))
+
+
+def name(group: Group, row: Row) -> str:
+    """Return the transport if it is enough to tell the rows apart, otherwise the row's whole name."""
+    label, transport = group.label(row), str(row["transport"])
+    alone = sum(other["transport"] == transport for other in group.rows) == 1
+    return transport if alone and label.startswith(transport) else label
 
 
 def details(group: Group) -> list[str]:
@@ -49,7 +63,7 @@ def shows_level(group: Group) -> bool:
 
 def levels(group: Group) -> str:
     """Return the medians in words."""
-    known = [f"{group.label(rank.row)} {formatting.microseconds(rank.row.p50)}" for rank in choice_ranks(group)]
+    known = [f"{name(group, rank.row)} {formatting.microseconds(rank.row.p50)}" for rank in choice_ranks(group)]
     return f"the medians are {formatting.join(formatting.first(known, MOST_NAMES))}" if known else "there is no median"
 
 
@@ -63,37 +77,35 @@ def choice_ranks(group: Group) -> list[Rank]:
     ]
 
 
-def _order(group: Group) -> str:
+def _order(group: Group) -> tuple[str, str]:
     ranked = choice_ranks(group)
     if not ranked:
-        return "no transport has a latency to show."
-    first, name = ranked[0], group.label(ranked[0].row)
+        return "no transport has a latency to show.", ""
+    first = ranked[0]
     if len(ranked) == 1:
-        alone = "There is nothing else to compare it with."
-        return f"{name} is alone: {_median(first.row)}{_times_floor(first.row)}. {alone}"
+        alone = f"{name(group, first.row)} is alone: {_median(first.row)}{_times_floor(first.row)}."
+        return alone, "There is nothing else to compare it with."
     if first.best is None:
-        return (
-            f"{name} had the lowest median of {len(ranked)} rows. There are too few good trials, or too few "
-            "messages in them, for intervals, so the rows have no rank."
-        )
+        lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
+        return lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."
     rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
     parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
-    return f"{'; '.join([*parts, *_alike(group, rest)])}. {_sentence(_median(first.row), group, first.row)}"
+    return f"{'; '.join([*parts, *_alike(group, rest)])}.", _sentence(_median(first.row), group, first.row)
 
 
 def _sentence(median: str, group: Group, row: Row) -> str:
     """Return `With zenoh, half of its messages …`."""
-    return f"With {group.label(row)}, {median}."
+    return f"With {name(group, row)}, {median}."
 
 
 def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
     (after,) = _next(group, first, rest)
-    return f"{group.label(first)} is fastest: {after}"
+    return f"{name(group, first)} is fastest: {after}"
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
     """Return how much longer the next one takes; empty without one."""
-    return [f"{group.label(rest[0])}, the next, takes {_how_long(first, rest[0])}"] if rest else []
+    return [f"{name(group, rest[0])}, the next, takes {_how_long(first, rest[0])}"] if rest else []
 
 
 def _how_long(one: Row, other: Row) -> str:
@@ -108,13 +120,13 @@ def _how_long(one: Row, other: Row) -> str:
 
 def _tie(group: Group, first: Rank) -> str:
     """Return the rows that do not differ from the first, and how large their ratio may still be."""
-    names = formatting.join(formatting.first([group.label(row) for row in (first.row, *first.ties)], MOST_NAMES))
+    names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
         return f"{names} do not differ significantly"
-    who = group.label(first.ties[0]) if len(first.ties) == 1 else "the others"
+    who = name(group, first.ties[0]) if len(first.ties) == 1 else "the others"
     takes = "takes" if len(first.ties) == 1 else "take"
-    most = f"{formatting.ratio(max(highs))} times as long as {group.label(first.row)}"
+    most = f"{formatting.ratio(max(highs))} times as long as {name(group, first.row)}"
     return f"{names} do not differ significantly: {who} {takes} at most {most}"
 
 
@@ -126,7 +138,7 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
             clusters[-1].append(row)
         else:
             clusters.append([row])
-    several = [[group.label(row) for row in cluster] for cluster in clusters if len(cluster) > 1]
+    several = [[name(group, row) for row in cluster] for cluster in clusters if len(cluster) > 1]
     return [f"{formatting.join(formatting.first(names, MOST_NAMES))} do not differ" for names in several[:MOST_PAIRS]]
 
 
@@ -145,10 +157,10 @@ def _times_floor(row: Row) -> str:
 
 def _references(group: Group) -> str:
     """Return the medians of the floors and references."""
-    known = [f"{group.label(row)} {formatting.microseconds(row.p50)}" for row in group.references if row.ok]
+    known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in group.references if row.ok]
     if not known:
         return ""
-    return f" For comparison, no library to install: {formatting.join(formatting.first(known, MOST_NAMES))}."
+    return f"For comparison, no library to install: {formatting.join(formatting.first(known, MOST_NAMES))}."
 
 
 @dataclass(frozen=True)
@@ -197,13 +209,13 @@ def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
     """Return the pair; its largest ratio only if the first sentence does not have it."""
     reach = "" if is_known else f"one may take up to {formatting.ratio(pair.reach)} times as long; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
-    return f"{group.label(pair.one)} and {group.label(pair.other)} ({reach}{needs})"
+    return f"{name(group, pair.one)} and {name(group, pair.other)} ({reach}{needs})"
 
 
 def _without_result(group: Group) -> list[str]:
     """Return which rows failed, and which could not keep up."""
-    failed = [group.label(row) for row in group.choices if row["status"] == "failed"]
-    saturated = [group.label(row) for row in group.choices if row["status"] == "saturated"]
+    failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
+    saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
     return [
         f"{formatting.join(failed)} failed." if failed else "",
         f"{formatting.join(saturated)} could not keep up, so there is no rank." if saturated else "",

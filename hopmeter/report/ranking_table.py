@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, bounds, ranks
@@ -11,6 +11,7 @@ from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow
 from hopmeter.report.comparison_sentences import details, lead
 from hopmeter.report.drawing import Figure
+from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 
 LONGEST_REASON = 140
@@ -33,6 +34,7 @@ COLUMNS = (
     Column("Copies", "number", "per hop"),
     Column("Status", "status"),
 )
+TITLES = {"meets": "Meet the requirements", "undecided": "Undecided", "misses": "Miss the requirements"}
 UNRESOLVED = "too few"
 """Shown instead of a percentile."""
 
@@ -44,14 +46,14 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
     lines = {
         id(row): _line(group, row, number, known.get(id(row)), longest) for number, row in enumerate(group.rows, 1)
     }
-    bodies = [Body([lines[id(row)] for row in group.choices])]
+    bodies = [Body(body, title) for title, body in _bodies(group, lines)]
     if group.references:
         apart = [lines[id(row)] for row in group.references]
         bodies.append(Body(apart, "Floors and references", "no library to install; for comparison only"))
     title = conditions.title(group)
     return Section(
         title,
-        sentences=[lead(group), *details(group)],
+        sentences=[each for each in (requirement_sentence(group), lead(group), *details(group)) if each],
         chips=conditions.chips(group),
         tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=[*process_table.sections(group), *why_slow.sections(group)],
@@ -60,6 +62,16 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
         style="group",
         fold="open",
     )
+
+
+def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Line]]]:
+    """Return the rows to choose from; with requirements those that meet them first, under titles."""
+    ordered = order_by_requirements(group, group.choices)
+    titles = [TITLES.get(str(row["require"]), "") for row in ordered]
+    return [
+        (title, [lines[id(row)] for row, own in zip(ordered, titles, strict=True) if own == title])
+        for title in dict.fromkeys(titles)
+    ]
 
 
 def _caption(group: Group) -> str:
@@ -119,6 +131,7 @@ def _note(row: Row, name: str) -> str:
             [
                 "" if profile in name else profile,
                 _role(row),
+                *(text for text in row["require_each"] or [] if not text.endswith(": meets")),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
                 "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),

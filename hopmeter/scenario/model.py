@@ -23,7 +23,7 @@ from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES, PaceName
-from hopmeter.scenario import patterns
+from hopmeter.scenario import patterns, requirement
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.system.toml_files import nearest, one_of
 
@@ -160,6 +160,9 @@ Work = Annotated[
     _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
 Until = Annotated[str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "±5%"])]
+Needed = Annotated[
+    str, _checked_by(requirement.parse), _editor_hint(patterns.whole(requirement.FORM), requirement.EXAMPLES)
+]
 Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
 Setting = bool | int | float | str
 
@@ -310,6 +313,9 @@ class Scenario(Axes):
     columns: list[Annotated[str, AfterValidator(_column), OfCells]] = Field(
         [], description="Columns of cells.parquet that matter for the question."
     )
+    require: list[
+        Annotated[str, _checked_by(requirement.parse), _editor_hint(f"^{requirement.FORM}$", requirement.EXAMPLES)]
+    ] = Field([], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric.")
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
         None, description="Seed of the order of trials; random and recorded if absent."
     )

@@ -16,7 +16,7 @@ PAYLOADS = {"timing": "a small message", "image": "an image of", "video": "frame
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
     """Return whether options select other cells than the scenario's, so that its own question no longer fits."""
-    return bool(settings) or any(name in DEFAULTS for name in given)
+    return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 
 def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> str:
@@ -27,6 +27,7 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
     others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]
     parts += [f"{name} {_join(_listed(given[name]), 'or')}" for name in others]
     parts += [text.replace(",", " or ") for text in settings]
+    parts += [f"with {_join(given['require'])}"] if given.get("require") else []
     return f"{', '.join(parts)}?"
 
 

@@ -104,6 +104,12 @@ def unpack(file: Path, into: Path) -> Path:
     return target
 
 
+def refuse_packed(path: Path) -> None:
+    """Raise UsageError for a packed run, which no command can continue."""
+    if path.is_file():
+        raise UsageError("E-RUN-PACKED", f"{path} is a packed run", f"unpack it: `hopmeter unpack {path}`")
+
+
 def run_directory(path: Path) -> Path:
     """Return the folder of a run; a packed one is unpacked into a temporary folder until this process ends."""
     if not path.is_file():

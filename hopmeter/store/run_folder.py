@@ -19,7 +19,7 @@ from hopmeter.store import processes
 from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
-from hopmeter.store.pack import run_directory, write_pack
+from hopmeter.store.pack import refuse_packed, run_directory, write_pack
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
@@ -77,8 +77,7 @@ class RunFolder:
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
         """Open a run to continue it: good trials stay, the others are repeated."""
-        if path.is_file():
-            raise UsageError("E-RUN-PACKED", f"{path} is a packed run", f"unpack it: `hopmeter unpack {path}`")
+        refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
         _write_lines(run.path / "trials.jsonl", run.trials)

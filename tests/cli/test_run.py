@@ -109,6 +109,18 @@ def test_the_heading_is_the_question_that_was_asked_or_the_title_of_ones_own(
         assert f"<h1>{said}" in report and f"<title>hopmeter: {said}" in report
 
 
+def test_a_requirement_is_judged_and_a_wrong_one_refused_before_anything_is_measured(
+    hopmeter: Hopmeter, tmp_path: Path
+) -> None:
+    short = ("run", "--transport", "memory", "--placement", "thread", "--trials", "3", "--messages", "200")
+    ended = hopmeter(*short, "--require", "p50 < 10s", "--require", "lost = 0", "--out", str(tmp_path / "r"), "--json")
+    (row,) = lines(ended)
+    assert row["require_each"][1] == "lost = 0: meets" and row["require"] in ("meets", "undecided")
+    wrong = hopmeter(*short, "--require", "p99 < 1", "--out", str(tmp_path / "w"))
+    assert wrong.returncode == 2 and lacking(wrong.stderr, "E-VALUE-FORM require") == []
+    assert not (tmp_path / "w").exists()
+
+
 def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--out", "here")

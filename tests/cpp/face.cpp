@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 #include "hopmeter/choice.hpp"
+#include "hopmeter/transport_of.hpp"
 #include "hopmeter/typed.hpp"
 
 using namespace hopmeter;
@@ -205,6 +206,26 @@ void a_choice_passes_on_what_is_asked_of_it() {
   transport.calls->close(transport.object);
 }
 
+/// A publisher that records the link for which it was made.
+struct Recording final : Publisher {
+  static inline std::string link;
+  Recording(const Setup&, const Link& its_link) { link = its_link.name; }
+  Sent send(std::size_t, Fill) override { return Sent::accepted; }
+};
+
+void a_transport_of_ends_makes_these_and_names_the_others() {
+  TransportOf<Setup, Recording> transport{Setup(nullptr)};
+  const Link link{"camera", "", 1};
+  (void)transport.publisher(link);
+  check_equal(Recording::link, "camera");
+  try {
+    (void)transport.client(link);
+    check(false, "a client was made");
+  } catch (const Error& refused) {
+    check_equal(refused.what(), "the adapter offers no client (asked for link camera)");
+  }
+}
+
 void a_header_travels_in_the_fields_of_a_message() {
   const std::string_view text = "0123456789abcdef 00000007 000c 000000000000002a deadbeef";
   const auto header = header_of(text, 1234, 9);
@@ -226,5 +247,6 @@ int main() {
   what_is_not_offered_is_named_and_callbacks_are_given_back();
   an_adapter_with_several_libraries_says_which_it_took();
   a_choice_passes_on_what_is_asked_of_it();
+  a_transport_of_ends_makes_these_and_names_the_others();
   a_header_travels_in_the_fields_of_a_message();
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from hopmeter.cli.history import history as command
 from hopmeter.errors import HopmeterError
 from hopmeter.report import history_page
 from hopmeter.report.history_words import sentences
-from hopmeter.store import RunFolder
+from hopmeter.store import RunFolder, pack
 from tests.altered_runs import alter
 
 RUNS, CHANGE = 24, 14
@@ -134,6 +135,18 @@ def test_packed_runs_are_part_of_the_history(results: Path, source: Path, tmp_pa
 def test_a_run_that_is_named_twice_counts_once(results: Path) -> None:
     runs = list(find_runs(results))
     assert len(read_runs([*runs, results, results], trials=False)) == RUNS
+
+
+def test_a_copy_and_a_packed_copy_of_a_run_count_once(results: Path, tmp_path: Path) -> None:
+    runs = copy(results, tmp_path)
+    copy(results, tmp_path / "baselines" / "main")
+    with zipfile.ZipFile(tmp_path / f"a{pack.SUFFIX}", "w") as archive:
+        archive.comment = b"hopmeter pack 1"
+        for name in pack.NEEDED:
+            kind = zipfile.ZIP_DEFLATED if name == "run.json" else zipfile.ZIP_STORED
+            archive.write(runs[0] / name, f"{runs[0].name}/{name}", kind)
+    assert [run.folder for run in read_runs([tmp_path], trials=False)][1:] == runs[1:]
+    assert len(read_runs([tmp_path], trials=False)) == 3
 
 
 BAD = {

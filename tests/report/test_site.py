@@ -92,7 +92,9 @@ def test_a_second_time_only_new_pages_are_written_and_old_ones_removed(results: 
 def test_runs_of_one_name_have_pages_of_their_own(results: Path, tmp_path: Path) -> None:
     run = sorted(results.iterdir())[0]
     shutil.copytree(run, tmp_path / "results" / "a" / run.name)
-    shutil.copytree(run, tmp_path / "results" / "b" / run.name)
+    other = shutil.copytree(run, tmp_path / "results" / "b" / run.name)
+    about = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(about | {"seed": 8}))
     assert pages(make(tmp_path / "results", tmp_path / "site")) == {f"{run.name}.html", f"{run.name}+2.html"}
 
 

@@ -164,9 +164,11 @@ def _build_commands(what: Sequence[str]) -> str:
 
 def resume(asked: Path, console: Console, as_json: bool) -> int:
     """Resume a run with the cells, the order and the seed of its plan, and return the exit code."""
+    from hopmeter.store.pack import refuse_packed
     from hopmeter.store.run_folder import RunFolder
     from hopmeter.store.run_lock import lock_run
 
+    refuse_packed(asked)
     with lock_run(RunFolder.open(asked).path):
         return _resume_locked(asked, console, as_json)
 

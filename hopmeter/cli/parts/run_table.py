@@ -23,6 +23,7 @@ from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.next_command import next_sentence
+from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole, width
@@ -61,7 +62,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
-    console.print(Text(" ".join([lead(group), *details(group)])))
+    console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
     left_out: list[str] = []
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
@@ -92,8 +93,8 @@ def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> T
 
 
 def _ordered(group: Group) -> list[Row]:
-    """Return the rows to choose from, then the references."""
-    return [*group.choices, *group.references]
+    """Return the rows to choose from, those that meet the requirements first, then the references."""
+    return [*order_by_requirements(group, group.choices), *order_by_requirements(group, group.references)]
 
 
 def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
@@ -146,8 +147,14 @@ def _line(
         *(_value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
-        ", ".join(filter(None, [_role(row), formatting.empty_hop(row["empty_hop_us"])])),
+        ", ".join(filter(None, [_verdict(row), _role(row), formatting.empty_hop(row["empty_hop_us"])])),
     ]
+
+
+def _verdict(row: Row) -> str:
+    """Return `meets`, or what a row misses or leaves undecided."""
+    open_ones = [text for text in row["require_each"] or [] if not text.endswith(": meets")]
+    return "; ".join(open_ones) if open_ones else str(row["require"] or "")
 
 
 def _role(row: Row) -> str:

@@ -12,6 +12,7 @@
 
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
+#include "hopmeter/transport_of.hpp"
 
 using namespace hopmeter;
 using namespace std::chrono_literals;
@@ -49,10 +50,12 @@ void call_at(const std::string& path, const Descriptor& socket, Call call, const
 class Sender final : public Publisher {
  public:
   // Opening may take time, because nothing is measured yet. Prepare everything here that a message will need.
-  Sender(std::string path, int backlog, std::size_t frame_bytes)
-      : path_(std::move(path)), listener_(packet_socket(SOCK_NONBLOCK)), buffer_(frame_bytes) {
+  Sender(const Setup& setup, const Link& link)
+      : path_(setup.directory() + "/" + link.name + ".sock"),
+        listener_(packet_socket(SOCK_NONBLOCK)),
+        buffer_(setup.frame_bytes()) {
     call_at(path_, listener_, ::bind, "binding ");
-    if (::listen(*listener_, backlog) != 0) throw Error::system("listening at " + path_);
+    if (::listen(*listener_, setup.setting<int>("backlog")) != 0) throw Error::system("listening at " + path_);
   }
   ~Sender() override {
     std::error_code gone_already;
@@ -103,9 +106,9 @@ class Sender final : public Publisher {
 
 class Receiver final : public Subscriber {
  public:
-  Receiver(const std::string& address, bool blocks, std::size_t frame_bytes)
-      : connection_(packet_socket(0)), blocks_(blocks), buffer_(frame_bytes) {
-    call_at(address, connection_, ::connect, "connecting to ");
+  Receiver(const Setup& setup, const Link& link)
+      : connection_(packet_socket(0)), blocks_(setup.wait() == Wait::block), buffer_(setup.frame_bytes()) {
+    call_at(link.address, connection_, ::connect, "connecting to ");
   }
 
   std::size_t poll(Timeout timeout, Take take) override {
@@ -132,10 +135,11 @@ class Receiver final : public Subscriber {
   std::vector<std::byte> buffer_;
 };
 
-/// One per process. Put here what all ends share: a session, a context, a connection to a broker.
-class ParcelTransport final : public Transport {
+/// One per process. It makes both ends from the setup and their link. Instead of `Setup`, name a class that holds what
+/// all ends share: a session, a context, a connection to a broker.
+class ParcelTransport final : public TransportOf<Setup, Sender, Receiver> {
  public:
-  explicit ParcelTransport(const Setup& setup) : setup_(setup), backlog_(setup.setting<int>("backlog")) {}
+  using TransportOf::TransportOf;
 
   /// Returns the version that the library reports, or its version at build time; never a literal.
   static std::string version() {
@@ -146,18 +150,6 @@ class ParcelTransport final : public Transport {
 
   /// The path that the bytes really took. If there are several, ask the library, not the settings.
   Facts facts() override { return {{"path", "packets of Unix sockets"}}; }
-
-  Owned<Publisher> publisher(const Link& link) override {
-    return std::make_unique<Sender>(setup_.directory() + "/" + link.name + ".sock", backlog_, setup_.frame_bytes());
-  }
-
-  Owned<Subscriber> subscriber(const Link& link) override {
-    return std::make_unique<Receiver>(link.address, setup_.wait() == Wait::block, setup_.frame_bytes());
-  }
-
- private:
-  Setup setup_;
-  int backlog_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "calls.hpp"
 #include "hopmeter/choice.hpp"
+#include "hopmeter/transport_of.hpp"
 #include "streams.hpp"
 
 using namespace hopmeter;
@@ -10,35 +11,26 @@ using namespace hopmeter;
 namespace {
 
 template <class Message>
-class Grpc final : public Transport {
+using GrpcTransport = TransportOf<Setup, StreamPublisher<Message>, StreamSubscriber<Message>,
+                                  StreamSubscription<Message>, PolledServer<Message>, CallClient<Message>>;
+
+template <class Message>
+class Grpc final : public GrpcTransport<Message> {
  public:
   /// Retains the library until the process ends. Otherwise it would shut down with the last link end. After large
   /// messages it would then wait for a poller of its own, which sleeps for 10 s.
-  explicit Grpc(const Setup& setup) : setup_(setup) { grpc_init(); }
+  explicit Grpc(const Setup& setup) : GrpcTransport<Message>(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }
 
-  Owned<Publisher> publisher(const Link& link) override {
-    return std::make_unique<StreamPublisher<Message>>(setup_, link);
-  }
-  Owned<Subscriber> subscriber(const Link& link) override {
-    return std::make_unique<StreamSubscriber<Message>>(setup_, link);
-  }
-  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return std::make_unique<StreamSubscription<Message>>(setup_, link, std::move(on_frame));
-  }
   Owned<Server> server(const Link& link) override {
-    if (setup_.wait() == Wait::callback) return std::make_unique<CalledServer>(setup_, link);
-    return std::make_unique<PolledServer<Message>>(setup_, link);
+    if (this->shared_.wait() == Wait::callback) return std::make_unique<CalledServer>(this->shared_, link);
+    return GrpcTransport<Message>::server(link);
   }
-  Owned<Client> client(const Link& link) override { return std::make_unique<CallClient<Message>>(setup_, link); }
   Facts facts() override {
-    const bool is_tcp = setup_.setting<std::string>("endpoint") == "tcp";
+    const bool is_tcp = this->shared_.template setting<std::string>("endpoint") == "tcp";
     return {{"path", is_tcp ? "HTTP/2 over TCP" : "HTTP/2 over a Unix socket"}};
   }
-
- private:
-  Setup setup_;
 };
 
 }  // namespace

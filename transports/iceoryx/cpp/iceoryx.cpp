@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hopmeter/hopmeter.hpp"
+#include "hopmeter/transport_of.hpp"
 
 using namespace hopmeter;
 
@@ -44,7 +45,7 @@ iox::popo::SubscriberOptions options(const Setup& setup) {
 
 class Pub final : public Publisher {
  public:
-  explicit Pub(const Link& link) : publisher_(service(link)) {}
+  Pub(const Setup&, const Link& link) : publisher_(service(link)) {}
 
   /// Writes a frame into the chunk that is sent. If no chunk is left, it is busy until a receiver releases one.
   Sent send(std::size_t payload_bytes, Fill fill) override {
@@ -107,24 +108,15 @@ class Called final : public Subscription {
   iox::popo::Listener listener_;
 };
 
-class Iceoryx final : public Transport {
+class Iceoryx final : public TransportOf<Setup, Pub, Sub, Called> {
  public:
-  explicit Iceoryx(const Setup& setup) : setup_(setup) {
+  explicit Iceoryx(const Setup& setup) : TransportOf(setup) {
     const auto name = "hm_" + setup.run() + "_" + std::to_string(::getpid());
     iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
   }
 
   static std::string version() { return ICEORYX_LATEST_RELEASE_VERSION; }
-
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Sub>(setup_, link); }
-  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return std::make_unique<Called>(setup_, link, std::move(on_frame));
-  }
   Facts facts() override { return {{"path", "shared memory of RouDi"}}; }
-
- private:
-  Setup setup_;
 };
 
 }  // namespace

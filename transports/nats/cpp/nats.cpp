@@ -7,6 +7,7 @@
 #include "hopmeter/draft.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
+#include "hopmeter/transport_of.hpp"
 
 using namespace hopmeter;
 
@@ -23,7 +24,7 @@ void demand(natsStatus status, const std::string& doing, const std::string& reme
 /// The connection to the broker, which all link ends of the process share.
 class Connection {
  public:
-  explicit Connection(const Setup& setup) : spins(setup.wait() == Wait::spin) {
+  explicit Connection(const Setup& setup) : wait(setup.wait()) {
     natsOptions* raw = nullptr;
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
@@ -58,7 +59,7 @@ class Connection {
   /// Returns when the broker knows all subscriptions.
   void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of a subscription"); }
 
-  const bool spins;
+  const Wait wait;
 
  private:
   Resource<natsConnection, natsConnection_Destroy> connection_;
@@ -74,9 +75,11 @@ Received to_received(const Message& message) {
 class Inbox final : public Subscriber {
  public:
   Inbox(const Connection& connection, const std::string& subject)
-      : spins_(connection.spins), subscription_(connection.subscribe(natsConnection_SubscribeSync, subject)) {
+      : spins_(connection.wait == Wait::spin),
+        subscription_(connection.subscribe(natsConnection_SubscribeSync, subject)) {
     connection.flush();
   }
+  Inbox(const Connection& connection, const Link& link) : Inbox(connection, link.name) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
@@ -128,16 +131,19 @@ class Called final : public Subscription {
   NatsSubscription subscription_;
 };
 
+/// Publishes to a link, and names an inbox for replies if there is one.
 class Pub final : public Publisher {
  public:
-  Pub(const Connection& connection, const Link& link) : connection_(connection), subject_(link.name) {}
+  Pub(const Connection& connection, const Link& link, std::string reply_to = {})
+      : connection_(connection), subject_(link.name), reply_to_(std::move(reply_to)) {}
   Sent send(std::size_t payload_bytes, Fill fill) override {
-    return connection_.publish(subject_.c_str(), nullptr, draft_.write(payload_bytes, fill));
+    const auto* reply_to = reply_to_.empty() ? nullptr : reply_to_.c_str();
+    return connection_.publish(subject_.c_str(), reply_to, draft_.write(payload_bytes, fill));
   }
 
  private:
   const Connection& connection_;
-  std::string subject_;
+  std::string subject_, reply_to_;
   Draft draft_;
 };
 
@@ -151,25 +157,20 @@ std::string new_inbox() {
 /// Receives the replies to all its calls in one inbox.
 class Requester final : public Client {
  public:
-  Requester(const Connection& connection, const Link& link)
-      : connection_(connection), subject_(link.name), reply_to_(new_inbox()), inbox_(connection, reply_to_) {}
-  Sent start(std::size_t payload_bytes, Fill fill) override {
-    return connection_.publish(subject_.c_str(), reply_to_.c_str(), draft_.write(payload_bytes, fill));
-  }
-  std::size_t poll(Timeout timeout, Take take) override { return inbox_.poll(timeout, take); }
+  Requester(const Connection& connection, const Link& link, const std::string& inbox = new_inbox())
+      : replies_(connection, inbox), requests_(connection, link, inbox) {}
+  Sent start(std::size_t payload_bytes, Fill fill) override { return requests_.send(payload_bytes, fill); }
+  std::size_t poll(Timeout timeout, Take take) override { return replies_.poll(timeout, take); }
 
  private:
-  const Connection& connection_;
-  std::string subject_, reply_to_;
-  Inbox inbox_;
-  Draft draft_;
+  Inbox replies_;
+  Pub requests_;
 };
 
 class Responder final : public Server, public Replier {
  public:
-  Responder(const Connection& connection, const Link& link, bool is_polled)
-      : connection_(connection), subject_(link.name) {
-    if (is_polled) inbox_.emplace(connection, subject_);
+  Responder(const Connection& connection, const Link& link) : connection_(connection), subject_(link.name) {
+    if (connection.wait != Wait::callback) inbox_.emplace(connection, subject_);
   }
 
   std::size_t poll(Timeout timeout, Handle handle) override {
@@ -201,27 +202,15 @@ class Responder final : public Server, public Replier {
   Draft draft_;
 };
 
-class Nats final : public Transport {
+class Nats final : public TransportOf<Connection, Pub, Inbox, Responder, Requester> {
  public:
-  explicit Nats(const Setup& setup) : is_called_(setup.wait() == Wait::callback), connection_(setup) {}
-
+  using TransportOf::TransportOf;
   static std::string version() { return nats_GetVersion(); }
-
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Pub>(connection_, link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Inbox>(connection_, link.name); }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
     auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(to_received(message)); };
-    return std::make_unique<Called<decltype(call)>>(connection_, link.name, std::move(call));
+    return std::make_unique<Called<decltype(call)>>(shared_, link.name, std::move(call));
   }
-  Owned<Server> server(const Link& link) override {
-    return std::make_unique<Responder>(connection_, link, !is_called_);
-  }
-  Owned<Client> client(const Link& link) override { return std::make_unique<Requester>(connection_, link); }
   Facts facts() override { return {{"path", "TCP through nats-server"}}; }
-
- private:
-  bool is_called_;
-  Connection connection_;
 };
 
 }  // namespace

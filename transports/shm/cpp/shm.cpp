@@ -4,6 +4,7 @@
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/loop_thread.hpp"
 #include "hopmeter/resource.hpp"
+#include "hopmeter/transport_of.hpp"
 
 using namespace hopmeter;
 using namespace std::chrono_literals;
@@ -38,7 +39,7 @@ class Ring {
 
 class Producer final : public Publisher {
  public:
-  Producer(const Link& link, const Setup& setup)
+  Producer(const Setup& setup, const Link& link)
       : ring_(hopmeter_shm_producer_open(link.name.c_str(), setup.setting<std::uint32_t>("slots"),
                                          setup.frame_bytes() - header_bytes,
                                          setup.setting<std::string>("when_full") == "drop_oldest")) {}
@@ -87,7 +88,7 @@ class Consumer {
 
 class Polled final : public Subscriber {
  public:
-  Polled(const Link& link, const Setup& setup)
+  Polled(const Setup& setup, const Link& link)
       : sleeps_(setup.wait() != Wait::spin), consumer_(link, sleeps_), most_(setup.setting<std::size_t>("slots")) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
@@ -113,7 +114,7 @@ class Polled final : public Subscriber {
 /// Called by a thread that sleeps in the ring.
 class Called final : public Subscription {
  public:
-  Called(const Link& link, OnFrame on_frame)
+  Called(const Setup&, const Link& link, OnFrame on_frame)
       : consumer_(link, true),
         on_frame_(std::move(on_frame)),
         thread_([this] { step(); }, [this] { consumer_.interrupt(); }) {}
@@ -128,21 +129,11 @@ class Called final : public Subscription {
   LoopThread thread_;
 };
 
-class Shm final : public Transport {
+class Shm final : public TransportOf<Setup, Producer, Polled, Called> {
  public:
-  explicit Shm(const Setup& setup) : setup_(setup) {}
-
+  using TransportOf::TransportOf;
   static std::string version() { return hopmeter_shm_version(); }
-
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<Producer>(link, setup_); }
-  Owned<Subscriber> subscriber(const Link& link) override { return std::make_unique<Polled>(link, setup_); }
-  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return std::make_unique<Called>(link, std::move(on_frame));
-  }
   Facts facts() override { return {{"path", "shared memory (memfd)"}}; }
-
- private:
-  Setup setup_;
 };
 
 }  // namespace

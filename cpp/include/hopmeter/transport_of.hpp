@@ -1,0 +1,52 @@
+/// A transport whose link ends need only what they share and their link.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "hopmeter/bridge.hpp"
+
+namespace hopmeter {
+
+namespace detail {
+
+/// The first of `Ends` that derives from `Base`, or `Base` itself.
+template <class Base, class... Ends>
+struct EndOf : std::type_identity<Base> {};
+
+template <class Base, class First, class... More>
+struct EndOf<Base, First, More...>
+    : std::conditional_t<std::derived_from<First, Base>, std::type_identity<First>, EndOf<Base, More...>> {};
+
+}  // namespace detail
+
+/// Makes each of `Ends` from the shared state and its link, a called one also from its `OnFrame`. All ends of a process
+/// share one `Shared`, which is made from the setup. Override a method for an end that needs more.
+template <class Shared, class... Ends>
+class TransportOf : public Transport {
+ public:
+  explicit TransportOf(const Setup& setup) : shared_(setup) {}
+
+  Owned<Publisher> publisher(const Link& link) override { return open<Publisher>("publisher", link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber>("subscriber", link); }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    return open<Subscription>("subscribe", link, std::move(on_frame));
+  }
+  Owned<Server> server(const Link& link) override { return open<Server>("server", link); }
+  Owned<Client> client(const Link& link) override { return open<Client>("client", link); }
+
+ protected:
+  Shared shared_;
+
+ private:
+  template <class Base>
+  Owned<Base> open(const char* kind, const Link& link, auto... more) {
+    using End = typename detail::EndOf<Base, Ends...>::type;
+    if constexpr (std::same_as<End, Base>)
+      throw Error::unsupported(kind, link.name);
+    else
+      return std::make_unique<End>(shared_, link, std::move(more)...);
+  }
+};
+
+}  // namespace hopmeter

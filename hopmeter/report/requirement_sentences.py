@@ -1,0 +1,95 @@
+"""Which rows meet the requirements: first those that do, ranked by what the requirements leave open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.percentiles import PERMILLE, least_count
+from hopmeter.analysis.run_results import TAILS, Row
+from hopmeter.report import formatting
+from hopmeter.report.comparison_sentences import name
+from hopmeter.scenario.requirement import parse
+
+VERDICTS = ("meets", "undecided", "misses")
+MOST_NAMES = 4
+
+
+def required(group: Group) -> list[str]:
+    """Return the requirements of the runs of a group."""
+    return formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
+
+
+def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that meet the requirements first, each kind ranked by what is left; unchanged without any."""
+    if not required(group):
+        return list(rows)
+    left = _left(group)
+    return sorted(rows, key=lambda row: (_place(row), _amount(row, left)))
+
+
+def _amount(row: Row, left: str) -> float:
+    value = row.p50 if left == "median" else row["cpu_core_percent"]
+    return math.inf if value is None else float(value)
+
+
+def _place(row: Row) -> int:
+    return VERDICTS.index(row["require"]) if row["require"] in VERDICTS else len(VERDICTS)
+
+
+def _left(group: Group) -> str:
+    """Return what the requirements leave open: CPU, or the median if they limit CPU."""
+    return "median" if any(parse(text).metric == "cpu" for text in required(group)) else "CPU"
+
+
+def requirement_sentence(group: Group) -> str:
+    """Return which choices meet the requirements; empty without requirements."""
+    wanted = required(group)
+    if not wanted:
+        return ""
+    kinds = {
+        verdict: [row for row in order_by_requirements(group, group.choices) if row["require"] == verdict]
+        for verdict in VERDICTS
+    }
+    parts = [_meets(group, kinds["meets"], formatting.join(wanted))]
+    parts += [f"{_names(group, kinds['misses'])} {_verb(kinds['misses'], 'miss')} them"] if kinds["misses"] else []
+    parts += [f"undecided: {_names(group, kinds['undecided'])}{_why(kinds['undecided'])}"] if kinds["undecided"] else []
+    return f"{'; '.join(parts)}."
+
+
+def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:
+    if not rows:
+        return f"No transport is shown to meet {wanted}"
+    by_median = _left(group) == "median"
+    first = f"a median of {formatting.microseconds(rows[0].p50)}" if by_median else _core_share(rows[0])
+    order = "the lowest median first" if by_median else "the least CPU first"
+    said = f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
+    return f"{said}, with {first}" if len(rows) == 1 else f"{said}, {order}: {name(group, rows[0])} has {first}"
+
+
+def _core_share(row: Row) -> str:
+    share = row["cpu_core_percent"]
+    return "unknown CPU" if share is None else f"a CPU of {formatting.percent(share / 100)} of a core"
+
+
+def _names(group: Group, rows: Sequence[Row]) -> str:
+    return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
+
+
+def _verb(rows: Sequence[Row], verb: str) -> str:
+    return verb if len(rows) > 1 else f"{verb}{'es' if verb.endswith('ss') else 's'}"
+
+
+def _why(rows: Sequence[Row]) -> str:
+    """Return what an undecided percentile lacks, if it has no interval at all."""
+    lacking = {
+        metric
+        for row in rows
+        for text in row.run.part("scenario").get("require") or []
+        if (metric := parse(text).metric) in TAILS and row.tail(metric) is None
+    }
+    if not lacking:
+        return " (the interval contains a limit; more rounds make it narrower)"
+    least = max(least_count(PERMILLE[metric]) for metric in lacking)
+    return f" (no interval without {formatting.count(least)} messages in each trial: `--messages {least}`)"

@@ -1,0 +1,59 @@
+"""Requirements that a transport has to meet, as a user writes them: `p99 < 1ms`, `lost = 0`, `cpu < 5%`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hopmeter.errors import RefusedValueError
+from hopmeter.model.units import UNITS_NS
+
+LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
+"""The words for a latency, and its name in columns."""
+FORMS = (
+    'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%" or "cpu < 5%" (of a core)'
+)
+FORM = r"\s*(p50|median|p99|p99\.9|p999|lost|cpu)\s*(<=|<|=)\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
+EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A limit on one metric: a latency in us, a share of lost messages, or CPU in percent of a core."""
+
+    text: str
+    metric: str
+    limit: float
+    inclusive: bool
+    """Whether a value at the limit still meets it."""
+
+    def is_met(self, value: float) -> bool:
+        """Return whether a value meets the requirement."""
+        return value <= self.limit if self.inclusive else value < self.limit
+
+
+def parse(text: str) -> Requirement:
+    """Parse a requirement. Raises ValueError with the allowed forms."""
+    found = re.fullmatch(FORM, text)
+    if not found:
+        raise _refusal(text)
+    word, sign, number, unit = found[1], found[2], float(found[3]), (found[4] or "").replace("µ", "u")
+    limit = _limit(word, sign, number, unit)
+    if limit is None or (limit == 0 and sign == "<"):
+        raise _refusal(text)
+    return Requirement(f"{word} {sign} {found[3]}{unit}", LATENCIES.get(word, word), limit, sign != "<")
+
+
+def _limit(word: str, sign: str, number: float, unit: str) -> float | None:
+    """Return the limit in the metric's unit; None if sign and unit do not fit the metric."""
+    if word == "lost" and number == 0 and not unit:
+        return 0.0
+    if sign == "=" or (word in LATENCIES) != (unit in UNITS_NS) or not unit:
+        return None
+    if word in LATENCIES:
+        return number * UNITS_NS[unit] / 1000
+    return number if word == "cpu" else number / 100
+
+
+def _refusal(text: str) -> RefusedValueError:
+    return RefusedValueError("E-VALUE-FORM", f'"{text}" is not a requirement; write one {FORMS}')
