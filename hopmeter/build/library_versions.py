@@ -56,13 +56,18 @@ def _packages(manifest: Manifest) -> list[str]:
     return [text for each in (offer.pip if offer else []) if (text := here(each))]
 
 
+def has_cells(library: Library, plan: Plan) -> bool:
+    """Return whether cells of the run use the package."""
+    return bool(library.package) and any(not _why_same(cell, library.manifest.name) for cell in plan.runnable)
+
+
 def side(library: Library, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
     """Install this version, and return the side that uses it.
 
     Raises UsageError if no cell of the run uses the package, and BuildError if it cannot be installed.
     """
     name = library.manifest.name
-    if not library.package or not any(not _why_same(cell, name) for cell in plan.runnable):
+    if not has_cells(library, plan):
         raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
     say(f"installing {name} {library.version} into an environment of its own")
     old = replace(world, ready={**world.ready, (name, LANGUAGE): _install(library)})
@@ -81,7 +86,7 @@ def _refusal(library: Library) -> str:
     apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
     if apt:
         return f"{library.manifest.name} comes from the system ({', '.join(apt)}), which has one version of it"
-    return f"{library.manifest.name} has no Python package whose version could be chosen"
+    return f"{library.manifest.name} has no Python package or Rust crate whose version could be chosen"
 
 
 def _remedy(library: Library) -> str:

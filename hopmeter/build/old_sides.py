@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hopmeter.build import library_versions, revisions
+from hopmeter.build import crate_versions, library_versions, revisions
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
@@ -22,5 +22,7 @@ def prepare(name: str, plan: Plan, world: World, say: Say) -> OldSide:
     if name.startswith(SETTINGS):
         return settings_side(name, world, transports)
     if (library := library_versions.parse(name, world)) is not None:
+        if not library_versions.has_cells(library, plan) and crate_versions.has_cells(library.manifest, plan):
+            return crate_versions.side(library.manifest, library.version, world, say)
         return library_versions.side(library, plan, world, say)
     return revisions.side(name, plan, world, say)

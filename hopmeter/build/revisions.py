@@ -44,7 +44,7 @@ class Revision:
     @property
     def log(self) -> Path:
         """Return the log of everything that is built for it."""
-        return self.tree.with_suffix(".log")
+        return self.tree.with_name(f"{self.tree.name}.log")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -89,7 +89,7 @@ def find(name: str) -> Revision:
 def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object]) -> None:
     if not revision.tree.exists():
         say(f"copying revision {revision.name} to {revision.tree}")
-        _copy(revision)
+        copy_files(revision)
     if not revision.python.exists() or not any(revision.tree.glob("hopmeter/_instrument*.so")):
         say(f"making the environment of {revision.name}; the first time takes minutes")
         _make_environment(revision)
@@ -99,10 +99,10 @@ def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object])
             _build_node(revision, transport, language)
 
 
-def _copy(revision: Revision) -> None:
+def copy_files(revision: Revision) -> None:
     """Copy the files of the revision, under a temporary name until they are complete."""
     checkout = revision.tree.parents[2]
-    partial = revision.tree.with_suffix(".partial")
+    partial = revision.tree.with_name(f"{revision.tree.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:

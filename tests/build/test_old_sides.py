@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hopmeter.build import library_versions, old_sides, python, revisions
+from hopmeter.build import crate_versions, library_versions, old_sides, python, revisions
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Readiness
+from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import SPEC_FORMAT, describe
 from hopmeter.messages import split_code
 from hopmeter.plan.expand import World
@@ -97,7 +98,7 @@ def test_a_revision_is_copied_whole_and_leaves_no_worktree(tmp_path: Path, monke
     git(tree, "commit", "-qam", "second", "--allow-empty")
     revision = revisions.find("HEAD~1")
     (tree / "file").write_text("changed")
-    revisions._copy(revision)
+    revisions.copy_files(revision)
     assert (revision.tree / "file").read_text() == "first"
     assert revision.tree.parent == tree / "build/against"
     assert [each.name for each in revision.tree.parent.iterdir()] == [revision.commit[:12]], "nothing half done"
@@ -114,7 +115,7 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("tarfile.open", stop)
     with pytest.raises(KeyboardInterrupt):
-        revisions._copy(revision)
+        revisions.copy_files(revision)
     assert not list((tree / "build/against").iterdir())
 
 
@@ -135,6 +136,68 @@ def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
     assert revisions._old_cell(high, now, before).carriage.settings == {"hwm": 99}
     assert split_code(revisions._old_cell(recent, now, before).dropped)[1] == "D-NO-OLD-SIDE"
     assert split_code(revisions._old_cell(usual, now, None).dropped)[1] == "D-NO-OLD-SIDE"
+
+
+def rust_transport(folder: Path, dependency: str) -> Manifest:
+    """A transport over the crate `wheel`."""
+    (folder / "rust").mkdir(parents=True)
+    (folder / "rust/Cargo.toml").write_text(f'[dependencies]\nbytes = "1"\n{dependency}\n\n[features]\n')
+    found = transport("cart", languages={"rust": {**WAITS, "library": "wheel 3.1"}})
+    found._folder = folder
+    return found
+
+
+@pytest.mark.parametrize(
+    "dependency",
+    [
+        'wheel = "3.1"',
+        'wheel = { version = "3.1", features = ["fast"] }',
+        'wheel = { default-features = false, version = "3.1" }',
+        '\n[dependencies.wheel]\ndefault-features = false\nversion = "3.1"\nfeatures = ["fast"]',
+    ],
+)
+def test_an_adapter_in_rust_requires_exactly_the_named_version_of_its_crate(dependency: str, tmp_path: Path) -> None:
+    manifest = rust_transport(tmp_path, dependency)
+    file = tmp_path / "rust/Cargo.toml"
+    before = tomllib.loads(file.read_text())
+    assert crate_versions.crate(manifest) == "wheel"
+    crate_versions._require(file, "wheel", "2.9.0")
+    after = tomllib.loads(file.read_text())
+    wheel = after["dependencies"].pop("wheel")
+    was = before["dependencies"].pop("wheel")
+    assert (wheel["version"] if isinstance(wheel, dict) else wheel) == "=2.9.0"
+    assert not isinstance(was, dict) or {**was, "version": "=2.9.0"} == wheel
+    assert before == after
+
+
+def test_a_version_names_the_crate_if_the_run_has_no_python_node_with_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = rust_transport(tmp_path, 'wheel = "3.1"')
+    built: list[str] = []
+
+    def build(one: Manifest, version: str, _: object) -> Readiness:
+        built.append(f"{one.name} {version}")
+        return Readiness(one.name, "rust", ready=True, command=("node",))
+
+    monkeypatch.setattr(crate_versions, "_build", build)
+    where = world(manifest)
+    side = prepare("cart@2.9.0", where, transport="cart")
+    assert built == ["cart 2.9.0"]
+    assert side.world.ready["cart", "rust"].command == ("node",)
+
+
+def test_the_copy_for_another_crate_has_the_changes_of_the_working_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = checkout(tmp_path / "tree")
+    monkeypatch.setattr(paths, "checkout", lambda: tree)
+    (tree / "file").write_text("changed")
+    copy = crate_versions._copy_of("cart", "2.9.0")
+    revisions.copy_files(copy)
+    assert (copy.tree / "file").read_text() == "changed"
+    assert copy.tree == crate_versions._copy_of("cart", "2.9.0").tree, "the same files have the same copy"
+    assert (git(tree, "stash", "list"), git(tree, "status", "--porcelain", "file")) == ("", " M file\n")
 
 
 def checkout(tree: Path) -> Path:

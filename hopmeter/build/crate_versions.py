@@ -1,0 +1,103 @@
+"""Another version of a transport's Rust library: a copy of the checkout whose adapter requires that version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from hopmeter.build import revisions, rust
+from hopmeter.build.command import BuildError
+from hopmeter.build.revisions import Revision
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest.readiness import describe
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.rules import languages
+from hopmeter.plan.sides import OldSide
+from hopmeter.system import paths
+
+LANGUAGE = "rust"
+
+
+def crate(manifest: Manifest) -> str:
+    """Return the crate that a Rust adapter is made for; empty if its library is no crate."""
+    file = manifest.folder / "rust/Cargo.toml"
+    if LANGUAGE not in manifest.offers or not file.is_file():
+        return ""
+    known = tomllib.loads(file.read_text(encoding="utf-8")).get("dependencies", {})
+    name = manifest.offers[LANGUAGE].library.partition(" ")[0]
+    return name if name in known else ""
+
+
+def has_cells(manifest: Manifest, plan: Plan) -> bool:
+    """Return whether cells of the run use the crate."""
+    return bool(crate(manifest)) and any(not _why_same(cell, manifest.name) for cell in plan.runnable)
+
+
+def side(manifest: Manifest, version: str, world: World, say: Callable[[str], object]) -> OldSide:
+    """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if it cannot
+    be built."""
+    name = manifest.name
+    old = replace(world, ready={**world.ready, (name, LANGUAGE): _build(manifest, version, say)})
+
+    def old_cell(cell: Cell) -> Cell:
+        return replace(cell, dropped=_why_same(cell, name))
+
+    return OldSide(f"{name}@{version}", old, old_cell)
+
+
+def _why_same(cell: Cell, transport: str) -> str:
+    if cell.axes.transport != transport or LANGUAGE not in languages(cell):
+        return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
+    return ""
+
+
+def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Readiness:
+    copy = _copy_of(manifest.name, version)
+    node = copy.tree / "build/nodes" / paths.node_name(manifest.name, LANGUAGE)
+    if not node.exists():
+        say(f"building {manifest.name} with {crate(manifest)} {version}; the first time takes minutes")
+        if not copy.tree.exists():
+            revisions.copy_files(copy)
+        _require(copy.tree / "transports" / manifest.name / "rust/Cargo.toml", crate(manifest), version)
+        copy.log.write_text("")
+        try:
+            rust.build(manifest.name, copy.tree, node.parent, copy.log)
+        except BuildError as failed:
+            remedy = f"choose a version that the adapter compiles with; read {copy.log}"
+            raise BuildError(failed.code, failed.what, remedy, failed.detail) from failed
+    return describe(manifest, LANGUAGE, [str(node)])
+
+
+def _copy_of(name: str, version: str) -> Revision:
+    """Return the copy of the working tree that is built with this version. Changes that are not committed are in it."""
+    head = revisions.find("HEAD")
+    checkout = head.tree.parents[2]
+    commit = _git(checkout, "stash", "create") or head.commit
+    files = _git(checkout, "rev-parse", f"{commit}^{{tree}}")
+    return Revision(f"{name}@{version}", commit, head.tree.parent / f"{name}-{version}-{files[:12]}")
+
+
+def _git(checkout: Path, *words: str) -> str:
+    asked = ["git", "-C", str(checkout), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _require(file: Path, name: str, version: str) -> None:
+    """Make the adapter require exactly this version of its crate."""
+    text = file.read_text(encoding="utf-8")
+    escaped = re.escape(name)
+    inline = rf'^({escaped} = (?:\{{[^}}\n]*?version = )?")[^"]*(")'
+    table = rf'(^\[dependencies\.{escaped}\]\n(?:[^\[\n]*\n)*?version = ")[^"]*(")'
+    for pattern in (inline, table):
+        changed, count = re.subn(pattern, rf"\g<1>={version}\g<2>", text, count=1, flags=re.MULTILINE)
+        if count:
+            file.write_text(changed, encoding="utf-8")
+            return
+    raise BuildError("E-AGAINST", f"{file} names no version of {name}", "compare two git revisions instead")
