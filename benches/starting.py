@@ -12,7 +12,7 @@ from pathlib import Path
 from ending import orderly
 
 from hopmeter import plan
-from hopmeter.cli.parts.measuring import this_world
+from hopmeter.api.planning import this_world
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm

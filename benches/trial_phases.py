@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from ending import orderly
 
-from hopmeter.cli.parts.measuring import make_plan
+from hopmeter.api.planning import make_plan
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages

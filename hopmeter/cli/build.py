@@ -10,11 +10,11 @@ import typer
 from rich.markup import escape
 
 from hopmeter import manifest
+from hopmeter.api import options
 from hopmeter.build import costs, system
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import Target, select_targets
 from hopmeter.build.work import Outcome, build_all, workshop
-from hopmeter.cli.parts import options
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.messages import tag
 from hopmeter.report import formatting

@@ -43,8 +43,8 @@ def compare(
     Two single runs show ratios and decide nothing, because the machine drifts between them.
     A baseline knows by how much (see `hopmeter baseline`).
     """
+    from hopmeter.api.comparison_request import Request, check_second_side
     from hopmeter.cli.parts import comparison
-    from hopmeter.cli.parts.comparison_request import Request, check_second_side
     from hopmeter.comparison import between_runs, sources
     from hopmeter.comparison.change import METRICS
     from hopmeter.system.toml_files import one_of

@@ -25,7 +25,7 @@ def doctor(
     This takes about a second for each core, and a few more for the floors.
     """
     # Loading the probes takes longer than --help should.
-    from hopmeter.cli.parts.measuring import sweep_leftovers
+    from hopmeter.api.measuring import sweep_leftovers
     from hopmeter.machine.examination import STEPS, Part, examine
     from hopmeter.machine.trust import trust
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopmeter.cli.parts.options import check_file, split_words
+from hopmeter.api.options import check_file, split_words
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.system import paths
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hopmeter.api.options import split_words
 from hopmeter.build.template import FOLDERS, create
-from hopmeter.cli.parts.options import split_words
 from hopmeter.errors import UsageError
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopmeter.cli.parts.options import check_file
+from hopmeter.api.options import check_file
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.system import paths
 

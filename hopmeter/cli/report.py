@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopmeter.cli.parts.options import check_file
+from hopmeter.api.options import check_file
 from hopmeter.cli.parts.stopping import stopping
 
 EPILOG = "Example: hopmeter report results/2026-11-21T041200-quick -o report.html"

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from hopmeter.api.options import check_resume_alone, scenario_options
 from hopmeter.cli.parts.environment_variables import read_variables
-from hopmeter.cli.parts.options import scenario_options
-from hopmeter.errors import UsageError
 from hopmeter.model.paces import PACES
 from hopmeter.system.terminal import Console
 
@@ -163,32 +162,26 @@ def run(
     in the environment replace --duration, --rate and --payload.
     """
     options = scenario_options(locals())  # the scenario has the same names for its axes and lengths
-    from hopmeter.cli.parts import measuring
-    from hopmeter.cli.parts.comparison_request import Request, check_sides
-    from hopmeter.plan.sides import add_old_sides
+    from hopmeter.api import measuring, planning
+    from hopmeter.api.comparison_request import Request, check_sides
+    from hopmeter.cli.parts.run_display import Display, show_plan, show_run, show_unmeasurable
 
     console = Console(stderr=as_json, highlight=False)
     if resume is not None:
-        if options or setting or full or dry_run or scenario is not None or out is not None or against or fail_if:
-            raise UsageError(
-                "E-OPTION-CONFLICT",
-                "--resume continues a run as it was planned and takes no other options",
-                f"hopmeter run --resume {resume}",
-            )
-        raise typer.Exit(measuring.resume(resume, console, as_json))
+        others = (options, setting, full, dry_run, scenario is not None, out is not None, against, fail_if)
+        check_resume_alone(resume, *others)
+        display = Display(console, as_json, not console.is_terminal)
+        raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles), display))
     request = Request.of(fail_if or [], summary, junit, export or [])
     check_sides(request, bool(against))
     name = "quick" if scenario is None else scenario
-    variables = read_variables(os.environ, options, measuring.fixed_options(name))
+    variables = read_variables(os.environ, options, planning.fixed_options(name))
     for line in variables.lines():
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    plan, world = measuring.make_plan(name, {**options, **variables.given}, setting or [], full)
-    sides = None
-    if against:
-        sides = measuring.Against(measuring.prepare_old_side(against, plan, world, console), request)
-        plan = add_old_sides(plan, sides.old)
+    prepared = planning.prepare(name, {**options, **variables.given}, setting or [], full, against, console)
     if dry_run:
-        raise typer.Exit(measuring.show_plan(plan, console, as_json))
+        raise typer.Exit(show_plan(prepared.plan, console, as_json))
+    show_unmeasurable(prepared.plan, console, as_json)
     command = ["hopmeter", *sys.argv[1:], *variables.options]
-    lines = bool(variables.used) or not console.is_terminal
-    raise typer.Exit(measuring.measure(plan, world, out, command, console, as_json, lines, sides))
+    display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request)
+    raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from hopmeter.api.options import check_file
 from hopmeter.cli.main import fail
-from hopmeter.cli.parts.options import check_file
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.errors import HopmeterError
 from hopmeter.system.terminal import Console

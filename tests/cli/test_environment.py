@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from hopmeter.cli.parts import measuring, result_lines
+from hopmeter.api.planning import fixed_options
+from hopmeter.cli.parts import result_lines
 from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS
@@ -57,10 +58,10 @@ def test_options_of_the_command_line_win(variables: dict[str, str], given: dict[
 
 
 def test_a_search_has_rates_of_its_own() -> None:
-    found = read_variables({"RATE": "30", "DURATION": "5"}, {}, measuring.fixed_options("highest-rate"))
+    found = read_variables({"RATE": "30", "DURATION": "5"}, {}, fixed_options("highest-rate"))
     assert found.given == {"duration": "5s"}
     assert found.lines()[1] == "not from the environment: RATE=30 (a search sets the rates)"
-    assert measuring.fixed_options("quick") == {}
+    assert fixed_options("quick") == {}
 
 
 @pytest.mark.parametrize(

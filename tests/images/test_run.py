@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from hopmeter import manifest
 from hopmeter.analysis.run_results import Run, read
-from hopmeter.cli.parts import measuring
+from hopmeter.api import measuring
+from hopmeter.api.measuring import Consoles
+from hopmeter.api.planning import Prepared
 from hopmeter.errors import UsageError
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.report import write
 from hopmeter.report.environment import payload_files
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
@@ -98,9 +100,9 @@ def make_plan(world: World, payload: str, **more: Any) -> Plan:
 
 
 def measure(plan: Plan, world: World, folder: Path) -> Run:
-    code = measuring.measure(plan, world, folder / "run", ["hopmeter"], Console(quiet=True), as_json=False)
+    outcome = measuring.measure(Prepared(plan, world), folder / "run", ["hopmeter"], Consoles.silent())
     run = read(folder / "run")
-    assert code == 0, [row["reason"] for row in run.rows]
+    assert outcome.complete and "failed" not in [row["status"] for row in run.rows], [row["reason"] for row in run.rows]
     return run
 
 
@@ -130,7 +132,7 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
     assert (about["path"], about["frames"], about["shape"]) == (str(file), len(shown), [*shown[0].shape])
     ((_, line),) = payload_files([run])
     assert line.startswith(f"{file}: {about['codec']}, ")
-    assert line in (tmp_path / "run/report.html").read_text()
+    assert line in write([tmp_path / "run"], tmp_path / "report.html").read_text()
     assert left_behind(trials) == []
 
 
@@ -194,8 +196,8 @@ def test_a_run_goes_on_only_with_what_it_began_with(
     file = image(tmp_path / "a.png", pixels()[0])
     measure(make_plan(world, f"image:{file}"), world, tmp_path)
     monkeypatch.setattr(measuring, "this_world", lambda: world)
-    assert measuring.resume(tmp_path / "run", Console(quiet=True), as_json=False) == 0
+    assert measuring.resume(tmp_path / "run", Consoles.silent()).complete
     image(file, pixels()[1])
     with pytest.raises(UsageError, match=rf"{file}.*E-PAYLOAD-CHANGED"):
-        measuring.resume(tmp_path / "run", Console(quiet=True), as_json=False)
-    assert (tmp_path / "run/report.html").exists()
+        measuring.resume(tmp_path / "run", Consoles.silent())
+    assert (tmp_path / "run/cells.parquet").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.cli.parts.options import scenario_options
+from hopmeter.api.options import scenario_options
 from hopmeter.scenario import files
 
 OLD = """

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.cli.parts.comparison_request import Request
+from hopmeter.api.comparison_request import Request
 from hopmeter.comparison import gate as gates
 from hopmeter.comparison.between_runs import drift
 from hopmeter.comparison.change import UNDECIDED, Change

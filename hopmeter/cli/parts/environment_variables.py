@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hopmeter.cli.parts.options import parse_axis
+from hopmeter.api.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9

@@ -1,4 +1,4 @@
-"""What `hopmeter run` does after measuring: a run that was measured is never lost to what is made of it."""
+"""A run that was measured is never lost to what is made of it, and one that cannot go on stays as it is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from unittest.mock import Mock
 
 import jinja2
 import pytest
-from rich.console import Console
 
 from hopmeter import report
 from hopmeter.analysis.run_results import read
-from hopmeter.cli.parts import measuring
+from hopmeter.api import measuring, planning
+from hopmeter.api.measuring import Consoles, StoppedRunError
+from hopmeter.api.planning import Prepared
+from hopmeter.cli.parts import run_display
+from hopmeter.cli.parts.run_display import Display, show_run
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
@@ -22,6 +25,7 @@ from hopmeter.plan.expand import World
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
+from hopmeter.system.terminal import Console
 from tests.cells import cell
 from tests.coded import lacking
 from tests.images.made import image, pixels
@@ -44,7 +48,7 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_remedy(
 
     monkeypatch.setattr(report, "write", fail)
     said = io.StringIO()
-    assert measuring._write_report(Path("results/made-up"), Console(file=said, width=200)) is None
+    assert run_display._write_report(Path("results/made-up"), Console(file=said, width=200)) is None
     assert says in said.getvalue()
     assert "`hopmeter report results/made-up`" in said.getvalue()
 
@@ -84,9 +88,9 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     folder = RunFolder.create(tmp_path, "run", {"cells": [cell.as_json() for cell in made.cells]})
     monkeypatch.setattr("hopmeter.runtime.executor.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
-    console = Console(file=said, width=200)
-    code = measuring._run_trials(made, world(), lambda _: folder, console, as_json=False, result_lines=False)
-    assert code == 130
+    display = Display(Console(file=said, width=200))
+    prepared = Prepared(made, world())
+    assert show_run(lambda: measuring._run_trials(prepared, lambda _: folder, Consoles.silent()), display) == 130
     assert says.format(tmp_path) in said.getvalue()
     assert folder.path.is_dir()
 
@@ -97,8 +101,9 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
     monkeypatch.setattr("hopmeter.runtime.frames.decode", Mock(side_effect=InterruptedRunError))
     monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
     made = make_plan(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
-    with pytest.raises(KeyboardInterrupt):
-        measuring.measure(made, world(), tmp_path / "run", [], Console(file=io.StringIO()), as_json=False)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        measuring.measure(Prepared(made, world()), tmp_path / "run", [], Consoles.silent())
+    assert not isinstance(stopped.value, StoppedRunError)
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
 
@@ -106,7 +111,7 @@ def resume_error(run: Path) -> HopmeterError:
     """What `--resume` says to a run that it must not touch."""
     before = {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()}
     with pytest.raises(HopmeterError) as refusal:
-        measuring.resume(run, Console(file=io.StringIO()), as_json=False)
+        measuring.resume(run, Consoles.silent())
     assert {path: path.read_bytes() for path in run.parent.rglob("*") if path.is_file()} == before
     return refusal.value
 
@@ -161,4 +166,4 @@ def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.M
 )
 def test_where_nothing_can_be_measured_the_remedy_is_what_builds_it(reasons: list[str], remedy: str) -> None:
     plan = SimpleNamespace(cells=[cell(dropped=reason) for reason in reasons])
-    assert measuring._remedy(cast("Plan", plan)) == remedy
+    assert planning._remedy(cast("Plan", plan)) == remedy

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from hopmeter.cli.parts.options import scenario_options
+from hopmeter.api.options import scenario_options
 from hopmeter.cli.run import run
 from hopmeter.errors import UsageError
 from hopmeter.scenario.model import Axes

@@ -1,0 +1,194 @@
+"""Measure a planned run, or resume one, and analyse it. What a run prints meanwhile goes to the given consoles."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hopmeter import scenario
+from hopmeter.api.planning import Prepared, check_measurable, check_still_ready, prepare_old_side, this_world
+from hopmeter.errors import UsageError
+from hopmeter.messages import tag
+from hopmeter.plan import Plan, budget
+from hopmeter.plan.expand import World
+from hopmeter.plan.sides import OldSide
+from hopmeter.store import RunFolder
+from hopmeter.store.names import NAMES
+from hopmeter.store.pack import refuse_packed
+from hopmeter.store.run_lock import lock_run
+from hopmeter.system import paths, scratch_dir
+from hopmeter.system.terminal import Console
+from hopmeter.system.toml_files import validate
+
+
+@dataclass(frozen=True)
+class Consoles:
+    """Where a run prints its notes and its progress."""
+
+    notes: Console
+    progress: Console
+
+    @classmethod
+    def on_stderr(cls) -> Consoles:
+        """Print both on stderr."""
+        console = Console(stderr=True, highlight=False)
+        return cls(console, console)
+
+    @classmethod
+    def silent(cls) -> Consoles:
+        """Print nothing."""
+        console = Console(file=io.StringIO(), quiet=True, force_jupyter=False)
+        return cls(console, console)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that was measured and analysed; incomplete if Ctrl-C ended it before its last trial."""
+
+    folder: RunFolder
+    rows: list[dict[str, Any]]
+    complete: bool
+
+
+class StoppedRunError(KeyboardInterrupt):
+    """Ctrl-C during a run: the finished trials are in `folder`."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        further = f"hopmeter.open_run({str(folder.path)!r})"
+        if not folder.is_finished:
+            further = f"hopmeter.run(resume={str(folder.path)!r})"
+        super().__init__(tag("E-STOPPED", f"stopped; finished trials are in {folder.path}; continue with {further}"))
+        self.folder = folder
+
+
+def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consoles: Consoles) -> Outcome:
+    """Measure a new run. Raises UsageError if nothing can be measured, and StoppedRunError on Ctrl-C."""
+    from hopmeter.runtime.frames import Pictures, facts
+    from hopmeter.runtime.run_metadata import about
+
+    made, world, old = prepared.plan, prepared.world, prepared.old
+    final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
+    check_measurable(made)
+    budget.check(made)
+    for note in budget.notes(made):
+        consoles.notes.print(note, style="yellow", markup=False, soft_wrap=True)
+    sweep_leftovers(consoles.notes)
+
+    def create_folder(shown: Pictures) -> RunFolder:
+        more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
+        more |= {"against": old.name} if old else {}
+        folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
+        lock.enter_context(lock_run(folder.path))
+        return folder
+
+    with ExitStack() as lock:
+        return _run_trials(prepared, create_folder, consoles)
+
+
+def _run_path(out: Path) -> Path:
+    if not NAMES.fullmatch(out.name):
+        raise UsageError(
+            "E-NAME",
+            f"--out {out}: the name of a run folder may have only letters, digits and . _ + -",
+            "--out results/first",
+        )
+    return out
+
+
+def resume(asked: Path, consoles: Consoles) -> Outcome:
+    """Resume a run with the cells, the order and the seed of its plan."""
+    refuse_packed(asked)
+    with lock_run(RunFolder.open(asked).path):
+        return _resume_locked(asked, consoles)
+
+
+def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
+    """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
+    name."""
+    from hopmeter.runtime.frames import Pictures, check_unchanged
+
+    made = _stored_plan(RunFolder.open(asked))
+    world = this_world()
+    check_still_ready(made, world)
+    old = _prepare_again(RunFolder.open(asked).about, made, world, consoles.notes)
+    sweep_leftovers(consoles.notes)
+
+    def open_folder(shown: Pictures) -> RunFolder:
+        check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
+        return RunFolder.resume(asked)
+
+    return _run_trials(Prepared(made, world, old), open_folder, consoles)
+
+
+def _stored_plan(folder: RunFolder) -> Plan:
+    about = folder.about
+    try:
+        wanted = validate(scenario.Scenario, about["scenario"], "its scenario")
+        return Plan(about["scenario_name"], wanted, folder.cells, about["seed"])
+    except (KeyError, UsageError) as cause:
+        raise folder.odd(cause) from cause
+
+
+def _prepare_again(about: Mapping[str, Any], made: Plan, world: World, console: Console) -> OldSide | None:
+    """Prepare the old side of a run with two sides as before."""
+    return prepare_old_side(str(about["against"]), made, world, console) if about.get("against") else None
+
+
+def sweep_leftovers(console: Console) -> None:
+    """Remove what killed commands left, and print it."""
+    for directory in scratch_dir.sweep():
+        console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
+
+
+def _run_trials(prepared: Prepared, begin: Callable[[Any], RunFolder], consoles: Consoles) -> Outcome:
+    """Decode files before the run folder is created, so that a broken file leaves nothing."""
+    from hopmeter.runtime.failures import InterruptedRunError
+    from hopmeter.runtime.frames import decode_payloads
+
+    folder = None
+    try:
+        with decode_payloads(prepared.plan) as pictures:
+            folder = begin(pictures)
+            complete = _execute(prepared, folder, pictures, consoles.progress)
+        return _analyse(folder, complete)
+    except (KeyboardInterrupt, InterruptedRunError):
+        if folder is None:
+            raise KeyboardInterrupt from None
+        raise StoppedRunError(folder) from None
+
+
+def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any], console: Console) -> bool:
+    """Run the trials, and return whether all were executed."""
+    from hopmeter.analysis.budget import BudgetedRounds, median_us, what_more_time_decides
+    from hopmeter.analysis.search import Hunt
+    from hopmeter.runtime.executor import Executor
+
+    made, old = prepared.plan, prepared.old
+    search = made.scenario.search
+    further = Hunt(made.scenario, search, folder).next_cells if search else list
+    before = old.world if old else None
+    done = folder.trials
+    rounds = None
+    if made.scenario.budget_s:
+        rounds = BudgetedRounds(made, done, median_us(folder), folder.about.get("looks"))
+    complete = Executor(made, prepared.world, folder, console, further, pictures, before, rounds).run(done)
+    if rounds is not None:
+        folder.note(more_time=what_more_time_decides(rounds, made.cells))
+    return complete
+
+
+def _analyse(folder: RunFolder, complete: bool) -> Outcome:
+    """Analyse the trials and write their results."""
+    from hopmeter.analysis.whole_run import analyse_run
+
+    rows = analyse_run(folder)
+    if complete:
+        folder.finish(rows)
+    else:
+        folder.write_tables(rows)
+    return Outcome(folder, rows, complete)

@@ -1,0 +1,103 @@
+"""Options of a run override its scenario: `hopmeter run --rate 10,100`, `hopmeter.run(rate=[10, 100])`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.model.old_names import KEYS, rename_old_names
+from hopmeter.system.toml_files import one_of
+
+NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
+"""Axes with numbers as values."""
+KINDS = {float: "number", int: "whole number"}
+ONLY_IN_FILES = {
+    *("case", "checksum", "columns", "drain", "look", "question", "quick", "reply", "retry", "search", "settings"),
+    *("spin_us", "timeout"),
+}
+"""Keys of a scenario that are no options."""
+
+
+def option_names() -> list[str]:
+    """Return the names of all options that override a scenario."""
+    from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
+
+    return [name for name in Scenario.model_fields if name not in ONLY_IN_FILES]
+
+
+def check_names(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that does not exist."""
+    known = option_names()
+    for name in options:
+        if name not in known and name not in KEYS:
+            remedy = "`hopmeter run --help` explains the options"
+            raise UsageError("E-UNKNOWN-OPTION", f"option {one_of(name, known)}", remedy)
+
+
+def check_resume_alone(resume: Path, *others: object) -> None:
+    """Raise UsageError if other options are given with `resume`."""
+    if any(others):
+        raise UsageError(
+            "E-OPTION-CONFLICT",
+            "--resume continues a run as it was planned and takes no other options",
+            f"hopmeter run --resume {resume}",
+        )
+
+
+def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given options that a scenario also has, in the form of its file."""
+    from hopmeter.scenario.resolve import DEFAULTS
+
+    options = rename_old_names(
+        {name: value for name, value in options.items() if value is not None}, "the command line"
+    )
+    found = {name: options[name] for name in option_names() if name in options}
+    if "messages" in found and "duration" in found:
+        raise UsageError(
+            "E-OPTION-CONFLICT", "--messages and --duration both set the length of a trial", "give one of them"
+        )
+    if "trials" in found and "budget" in found:
+        raise UsageError("E-OPTION-CONFLICT", "--trials and --budget both set the number of trials", "give one of them")
+    parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
+    return rename_old_names(parsed, "the command line")
+
+
+def parse_axis(name: str, value: Any) -> list[Any]:
+    """`10,100` as [10.0, 100.0]; a list of cores such as `0,1` is one value. A program also gives numbers and lists."""
+    if name == "cores" and isinstance(value, str) and value[:1].isdigit():
+        return [value]
+    words = _split(value) if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else [value]
+    if not words:
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use the scenario's value")
+    return [_parse(name, word) for word in words]
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def split_words(name: str, given: Sequence[str]) -> list[str]:
+    """`--language rust,c++ --language python` as words; UsageError if it is given without a value."""
+    found = [word for each in given for word in _split(each)]
+    if given and not found:
+        raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use all")
+    return found
+
+
+def check_file(name: str, path: Path) -> Path:
+    """Return the path of an output file; UsageError if it is a folder."""
+    if path.is_dir():
+        raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in it")
+    return path
+
+
+def _parse(name: str, word: Any) -> Any:
+    parse = NUMBERS.get(name, str)
+    try:
+        if parse is int and isinstance(word, float) and not word.is_integer():
+            raise ValueError
+        return parse(word)
+    except (TypeError, ValueError) as cause:
+        raise UsageError("E-OPTION-VALUE", f'--{name}: "{word}" is not a {KINDS[parse]}') from cause  # type: ignore[index]

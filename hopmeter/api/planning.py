@@ -1,0 +1,128 @@
+"""Plan a run: the cells of a scenario, and the transports of this machine that measure them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter import manifest, plan, scenario
+from hopmeter.errors import UsageError
+from hopmeter.plan import Plan
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World
+from hopmeter.plan.sides import OLD, OldSide, add_old_sides
+from hopmeter.system.terminal import Console
+
+BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
+LATENCY_FILE = "/dev/cpu_dma_latency"
+"""A process that writes 0 to it and holds it open keeps idle cores awake."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run measures: its cells, the transports of this machine, and the old side if it has two."""
+
+    plan: Plan
+    world: World
+    old: OldSide | None = None
+
+
+def prepare(
+    asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None, console: Console
+) -> Prepared:
+    """Plan a run, and install or build the old side that `against` names."""
+    made, world = make_plan(asked, given, settings, full)
+    if not against:
+        return Prepared(made, world)
+    old = prepare_old_side(against, made, world, console)
+    return Prepared(add_old_sides(made, old), world, old)
+
+
+def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False) -> tuple[Plan, World]:
+    """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
+    path = scenario.find(asked)
+    _, toml = scenario.load(path)
+    toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
+    world = this_world()
+    wanted = scenario.override(toml, given, settings, world.manifests)
+    if given or settings:
+        wanted = _name_question(wanted, given, settings)
+    return plan.make(path.stem, wanted, world), world
+
+
+def _name_question(wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> scenario.Scenario:
+    """Give a scenario with other cells than its own a question of its own, or the title of the command line."""
+    own = scenario.has_own_question(given, settings)
+    words = str(given["title"]) if "title" in given else scenario.question(wanted, given, settings) if own else ""
+    longer = wanted.quick and any(name in given for name in ("trials", "messages", "duration"))
+    changed: dict[str, Any] = {"title": words, "question": words} if words else {}
+    return wanted.model_copy(update={**changed, **({"quick": False} if longer else {})})
+
+
+def fixed_options(asked: str) -> dict[str, str]:
+    """Options that a scenario fixes, and why."""
+    wanted, _ = scenario.load(scenario.find(asked))
+    return {"rate": "a search sets the rates"} if wanted.search else {}
+
+
+def this_world() -> World:
+    """Return the transports of this machine and their readiness."""
+    known = manifest.every()
+    ready = manifest.readiness_of_all(known.values())
+    return World(known, ready, Machine.here(), may_keep_awake=os.access(LATENCY_FILE, os.W_OK))
+
+
+def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
+    """Install or build what `--against` names."""
+    from hopmeter.build import old_sides
+
+    return old_sides.prepare(name, made, world, lambda said: console.print(said, style="dim", markup=False))
+
+
+def is_measurable(made: Plan) -> bool:
+    """Return whether a cell that answers the question can be measured here."""
+    return any(cell.comparison.ranked or cell.axes.transport in _requested_transports(made) for cell in made.runnable)
+
+
+def check_measurable(made: Plan) -> None:
+    """Raise UsageError, with what to build, if no cell can be measured here."""
+    if not is_measurable(made):
+        raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made))
+
+
+def _requested_transports(made: Plan) -> set[str]:
+    """Transports that the user named; an unranked one counts then."""
+    return {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
+
+
+def _remedy(made: Plan) -> str:
+    reasons = [cell.dropped for cell in made.cells if cell.dropped]
+    builds = [BUILDS.search(reason) for reason in reasons]
+    if reasons and all(builds):
+        return _build_commands(sorted({found[1] for found in builds if found}))
+    return f"for example: {reasons[0]}" if reasons else "name at least one transport"
+
+
+def _build_commands(what: Sequence[str]) -> str:
+    """Return the commands that build all of this: one for transports, and one for each framework."""
+    plain = [words for words in what if "--" not in words]
+    apart = [words for words in what if "--" in words]
+    return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])
+
+
+def check_still_ready(made: Plan, world: World) -> None:
+    """Raise UsageError if a transport of a run that shall continue is not ready any more."""
+    from hopmeter.plan.rules import languages
+
+    for cell in made.runnable:
+        for language in languages(cell) if cell.comparison.side != OLD else ():
+            state = world.ready.get((cell.axes.transport, language))
+            if state is None or not state.ready:
+                raise UsageError(
+                    "E-NO-LONGER-READY",
+                    f"{cell.axes.transport} ({language}) was ready when this run began, but is not ready now",
+                    f"hopmeter build {cell.axes.transport}",
+                )

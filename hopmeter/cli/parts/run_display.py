@@ -1,0 +1,161 @@
+"""What `hopmeter run` prints: the plan, the results, the files, and how to continue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hopmeter.api import planning
+from hopmeter.api.comparison_request import Request
+from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
+from hopmeter.cli.main import INTERRUPTED
+from hopmeter.cli.parts import run_table
+from hopmeter.cli.parts.result_lines import lines as result_lines_of
+from hopmeter.errors import HopmeterError
+from hopmeter.plan import Cell, Plan
+from hopmeter.system.terminal import Console
+
+NOTHING_TO_RUN = 2
+SOME_FAILED = 1
+
+
+@dataclass(frozen=True)
+class Display:
+    """How a run is shown, and what to do with the comparison of its sides."""
+
+    console: Console
+    as_json: bool = False
+    result_lines: bool = False
+    request: Request = field(default_factory=Request)
+
+    @property
+    def consoles(self) -> Consoles:
+        """Return the consoles of the run: its progress is on stderr."""
+        return Consoles(self.console, Console(stderr=True, highlight=False))
+
+
+def show_plan(made: Plan, console: Console, as_json: bool) -> int:
+    """Print the cells without measuring them, and return the exit code."""
+    if as_json:
+        for cell in made.cells:
+            print(
+                json.dumps(
+                    {
+                        **cell.flat(),
+                        "group": cell.group,
+                        "cell": cell.id,
+                        "status": "dropped" if cell.dropped else "planned",
+                    }
+                )
+            )
+    else:
+        run_table.print_plan(console, made)
+    return 0 if made.runnable else NOTHING_TO_RUN
+
+
+def show_unmeasurable(made: Plan, console: Console, as_json: bool) -> None:
+    """Print why each cell is dropped, if none can be measured."""
+    if not planning.is_measurable(made):
+        _print_dropped(console, made.cells, as_json)
+
+
+def show_run(measure: Callable[[], Outcome], display: Display) -> int:
+    """Measure, show the results, and return the exit code."""
+    outcome = None
+    try:
+        outcome = measure()
+        return _show_results(outcome, display)
+    except StoppedRunError as stopped:
+        folder = stopped.folder
+    except KeyboardInterrupt:
+        if outcome is None:
+            raise
+        folder = outcome.folder
+    _print_resume_command(display.console, folder)
+    return INTERRUPTED
+
+
+def _show_results(outcome: Outcome, display: Display) -> int:
+    """Print the results, write the report, and return the exit code."""
+    folder, rows, console = outcome.folder, outcome.rows, display.console
+    report = _write_report(folder.path, console) if outcome.complete else None
+    _print_run(folder, rows, console, display.as_json)
+    if display.result_lines:
+        _print_result_lines(folder, rows, console)
+    if not outcome.complete:
+        _print_resume_command(console, folder)
+        return INTERRUPTED
+    gate = _compare_sides(folder.path, display) if folder.about.get("against") else 0
+    _print_paths(console, folder.path, report)
+    if gate:
+        return gate
+    return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
+
+
+def _compare_sides(path: Path, display: Display) -> int:
+    """Show what differs between the sides, and return the exit code of the gate. `--json` prints only the cells."""
+    from hopmeter.cli.parts import comparison
+    from hopmeter.comparison import sources
+
+    return comparison.finish(sources.open_sides(str(path)), display.request, display.console, shown=not display.as_json)
+
+
+def _write_report(path: Path, console: Console) -> Path | None:
+    """Write the report; if that fails, the results are still there."""
+    try:
+        from hopmeter import report
+
+        return report.write([path], path / "report.html")
+    except Exception as failed:  # noqa: BLE001 - templates and charts fail in ways of their own, and the run is done
+        named = str(failed) if isinstance(failed, HopmeterError) else f"{type(failed).__name__}: {failed}"
+        console.print(f"no report: {named}", style="yellow", markup=False, soft_wrap=True)
+        console.print(
+            f"  the run is complete; `hopmeter report {path}` writes its report", markup=False, soft_wrap=True
+        )
+        return None
+
+
+def _print_run(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
+    from hopmeter.analysis.run_results import read
+
+    if as_json:
+        for row in rows:
+            print(json.dumps(row, allow_nan=False))
+    else:
+        run_table.print_run(console, read(folder.path))
+
+
+def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:
+    console.print()
+    for line in result_lines_of(folder.cells, rows):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _print_dropped(console: Console, cells: Sequence[Cell], as_json: bool) -> None:
+    if as_json:
+        for cell in cells:
+            if cell.dropped:
+                print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
+    else:
+        run_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
+
+
+def _print_resume_command(console: Console, folder: Any) -> None:
+    """Print the folder of an interrupted run, and how to resume it."""
+    console.print()
+    console.print(f"interrupted; finished trials are in {folder.path}", markup=False, soft_wrap=True)
+    further = "report" if folder.is_finished else "run --resume"
+    console.print(f"continue with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
+
+
+def _print_paths(console: Console, path: Path, report: Path | None) -> None:
+    console.print()
+    console.print(f"run     {path}", markup=False, soft_wrap=True)
+    if report:
+        console.print(f"report  {report}", markup=False, soft_wrap=True)
+    logs = path / "logs"
+    shown = str(logs) if logs.exists() else "none"
+    console.print(f"logs    {shown}", markup=False, soft_wrap=True)
