@@ -58,6 +58,8 @@ class Table:
     level_only: bool
     """Whether it only shows the level, and decides nothing."""
     next_look: int
+    least_if_alone: int | None = None
+    """The rounds of a table with one candidate, which has no order; None if there are more."""
     rounds: int = 0
     next_number: int = 0
     active: frozenset[str] = frozenset()
@@ -71,6 +73,8 @@ class Table:
         """Return whether further rounds would decide nothing."""
         if self.level_only:
             return self.rounds >= LEVEL_ROUNDS
+        if self.least_if_alone is not None:
+            return self.rounds >= self.least_if_alone
         return self.answer is not None and not self.open
 
     @property
@@ -115,7 +119,9 @@ class BudgetedRounds:
 
     def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
         only = all(shows_level(cell, plan) for cell in cells)
-        return Table(group, cells, only, self._least, active=frozenset(cell.id for cell in cells))
+        alone = sum(cell.comparison.ranked for cell in cells) < 2 and not self.until.startswith("±")
+        least = self._least if alone else None
+        return Table(group, cells, only, self._least, least, active=frozenset(cell.id for cell in cells))
 
     def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
         """Set where each table continues."""

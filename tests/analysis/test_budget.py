@@ -193,6 +193,12 @@ def test_a_search_ends_when_its_next_step_would_take_longer_than_is_left(tmp_pat
         assert bool(hunt.next_cells()) is goes_on
 
 
+def test_a_table_of_one_cell_takes_no_time_from_the_others() -> None:
+    alone = cell(id="a", transport="t10", payload="bytes:9", payload_bytes=9)
+    counts = Run(plan([*cells_of(10, 10.01, 10.02), alone], "20s")).counts()
+    assert counts["a"] == 5 < counts["c0"]
+
+
 @pytest.mark.parametrize("until", ["order", "best"])
 def test_one_cell_alone_has_nothing_to_decide(until: str) -> None:
     assert Run(plan(cells_of(10), until=until)).counts() == {"c0": 5}
