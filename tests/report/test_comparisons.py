@@ -82,5 +82,10 @@ def test_both_services_have_a_name_of_their_own_for_each_cell(changes: list[Chan
 
 def test_the_report_of_a_run_with_two_sides_has_a_section_on_them(run: Path, tmp_path: Path) -> None:
     page = write([run], tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "New against old: set:hwm=1" in page
+    assert page.count("New against old: set:hwm=1") == 2, "in the answer and as a section"
     assert "slower by more than 5 %" in page
+
+
+def test_a_report_is_written_although_the_table_of_trials_is_missing(run: Path, tmp_path: Path) -> None:
+    (run / "trials.parquet").unlink()
+    assert "New against old" not in write([run], tmp_path / "page.html").read_text(encoding="utf-8")

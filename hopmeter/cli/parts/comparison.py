@@ -12,7 +12,7 @@ from rich.text import Text
 from hopmeter.api.comparison_request import Request
 from hopmeter.comparison import gate as gates
 from hopmeter.comparison.between_runs import drift
-from hopmeter.comparison.change import UNDECIDED, Change
+from hopmeter.comparison.change import ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.report.comparisons import words
 from hopmeter.store.disk import replacing, writing
@@ -86,6 +86,9 @@ def _report_gate(
     if not failures:
         console.print("gate passed", style="bold green")
     for change in [] if gate.strict else [each for name in gate.metrics for each in changes[name]]:
+        if change.verdict == ONLY_OLD:
+            said = f"  not judged: {change.name} ({change.metric}): the new side does not have it"
+            console.print(said, style="yellow", markup=False, soft_wrap=True)
         if change.verdict == UNDECIDED:
             said = f"  undecided: {change.name} ({change.metric}): {_what_would_be_seen(change)}"
             console.print(said, markup=False, soft_wrap=True)

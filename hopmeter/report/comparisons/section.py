@@ -22,7 +22,21 @@ COLUMNS = (
 
 def sections(runs: Sequence[Run]) -> list[Section]:
     """Return a section for each run with two sides."""
-    return [_section(run) for run in runs if has_sides(run)]
+    return [_section(run) for run in runs if _is_comparable(run)]
+
+
+def sentences(runs: Sequence[Run]) -> list[str]:
+    """Return what the sides of each run say, in a sentence."""
+    return [f"{_title(run)}. {words.sentence(compare_sides(run))}" for run in runs if _is_comparable(run)]
+
+
+def _is_comparable(run: Run) -> bool:
+    """Return whether a run has two sides, and the table of trials: a report is written without it too."""
+    return has_sides(run) and (run.folder / "trials.parquet").is_file()
+
+
+def _title(run: Run) -> str:
+    return f"New against old: {run.text('against')}"
 
 
 def _section(run: Run) -> Section:
@@ -30,7 +44,7 @@ def _section(run: Run) -> Section:
     titles = words.titles(changes)
     tables = [_table(title, [each for each in changes if each.cell.group == key]) for key, title in titles.items()]
     return Section(
-        f"New against old: {run.text('against')}",
+        _title(run),
         question=f"What differs from {run.text('against')}?",
         sentences=[words.sentence(changes)],
         tables=tables,
