@@ -1,4 +1,5 @@
-//! How a thread runs: pinned to a core, with SCHED_FIFO, with locked memory, on cores that stay awake.
+//! How a thread runs: the core it is pinned to, its priority (SCHED_FIFO), locked memory, and cores without idle
+//! states.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -7,23 +8,23 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// Pins the calling thread to one core; threads it starts later inherit this.
+/// Pins the calling thread to one core. Threads that it starts later inherit the pinning.
 ///
 /// # Errors
-/// When the core does not exist or is not allowed to this process.
+/// When the core does not exist or this process may not use it.
 pub fn pin(core: u32) -> Result<()> {
     pin_among(&[core])
 }
 
-/// Restricts the calling thread, and threads it starts later, to these cores; an empty list restricts nothing.
+/// Restricts the calling thread, and threads that it starts later, to these cores; an empty list restricts nothing.
 ///
 /// # Errors
-/// When none of the cores exists or is allowed to this process.
+/// When this process may use none of the cores.
 pub fn pin_among(cores: &[u32]) -> Result<()> {
     if cores.is_empty() {
         return Ok(());
     }
-    // SAFETY: `set` is a plain bit set of the size given; CPU_SET ignores cores beyond it.
+    // SAFETY: `set` is a plain bit set of the given size; CPU_SET ignores core numbers beyond that size.
     let refused = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         for core in cores {
@@ -42,10 +43,10 @@ fn list(cores: &[u32]) -> String {
     cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes the calling thread, and threads it starts, real-time (SCHED_FIFO).
+/// Makes the calling thread, and threads that it starts later, real-time (SCHED_FIFO).
 pub fn go_real_time(priority: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
-    // SAFETY: the parameter lives across the call.
+    // SAFETY: the parameter is valid during the call.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
         0 => Ok(()),
         _ => Err(Error::system(format!("taking SCHED_FIFO priority {priority}"))
@@ -55,7 +56,7 @@ pub fn go_real_time(priority: u32) -> Result<()> {
 
 /// Locks all memory of this process, present and future, in RAM.
 pub fn lock_memory() -> Result<()> {
-    // SAFETY: no pointers involved.
+    // SAFETY: the call takes no pointers.
     match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
         0 => Ok(()),
         _ => Err(Error::system("locking memory (mlockall)")
@@ -63,8 +64,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores from sleeping or halting until this process ends. The kernel bounds the wake-up latency to 0 us
-/// while the file is open, and releases the bound when the process ends in any way.
+/// Keeps idle cores out of idle states until this process ends. While the file is open, the kernel limits the wake-up
+/// latency to 0 us. The kernel removes this limit when the process ends, even if it crashes.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;
@@ -84,18 +85,20 @@ fn request_latency(bound: &str) -> Result<File> {
     })
 }
 
-/// Makes the timers of this thread as exact as the kernel allows; the default slack is 50 us. Threads that were started
-/// before keep the default, as a library's users have it. Threads that this thread starts later inherit its slack.
+/// Makes the timers of this thread as exact as the kernel allows; by default a timer may fire up to 50 us late. Threads
+/// that were started earlier keep the default, as in a program of a user of the library. Threads that this thread
+/// starts later inherit its timer slack.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {
-        // SAFETY: no pointers involved; a refusal costs precision only, which the pacing error shows.
+        // SAFETY: the call takes no pointers; if the kernel refuses, only precision is lost, which the pacing error
+        // shows.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
     }
 }
 
-/// Ends this process when its parent ends. The end of the control channel does the same; this covers a node that
-/// hangs.
+/// Ends this process when its parent ends. The end of the control channel ends the process too; this call covers a node
+/// that hangs.
 pub fn die_with_parent() {
     // SAFETY: no pointers involved.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };

@@ -2,12 +2,12 @@
 
 use crate::{affinity, clock};
 
-/// The spinning time with which learning starts.
+/// The spinning time before the first sleep is measured.
 const FIRST_NS: i64 = 100_000;
-/// A wake-up that is later than this is due to the scheduler or the host; spinning longer would not help.
+/// A wake-up that is later than this is the fault of the scheduler or the hypervisor; spinning longer would not help.
 const MOST_NS: i64 = 250_000;
 
-/// Sleeps, then spins, and counts the time it spun.
+/// Sleeps, then spins until the due time, and counts the time that it spun.
 #[derive(Clone, Debug)]
 pub struct Alarm {
     stretch: Stretch,
@@ -15,13 +15,13 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// `spin_ns` is the time to spin before each due time; 0 never spins. `None` learns it from how late sleeps end
-    /// on this machine.
+    /// `spin_ns` is the time to spin before each due time; 0 never spins. `None` learns the time from how late sleeps
+    /// end on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
 
-    /// Waits for a time on the clock.
+    /// Waits until `due_ns` on the clock.
     pub fn wait_until(&mut self, due_ns: i64) {
         let stretch_ns = self.stretch.ns();
         let begun_ns = self.sleep_until(due_ns - stretch_ns);
@@ -30,7 +30,7 @@ impl Alarm {
         }
     }
 
-    /// Returns the time of waking. Does not sleep if the time has passed.
+    /// Returns the time at which the thread continued. Does not sleep if the time has passed.
     fn sleep_until(&mut self, wake_ns: i64) -> i64 {
         let now_ns = clock::now_ns();
         if wake_ns <= now_ns {
@@ -43,7 +43,7 @@ impl Alarm {
         woke_ns
     }
 
-    /// The CPU time spent spinning so far. It belongs to the instrument, not to the transport.
+    /// The CPU time spent spinning so far. This CPU time belongs to the instrument, not to the transport.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns
     }
@@ -62,7 +62,7 @@ impl Stretch {
         }
     }
 
-    /// Grows fast and shrinks slowly, so that about one sleep in ten ends later than the spinning time covers.
+    /// Raises the spinning time fast and lowers it slowly, so that about one sleep in ten ends later than it covers.
     fn learn(&mut self, late_ns: i64) {
         let Self::Learned(ns) = self else { return };
         let off_ns = late_ns.clamp(0, MOST_NS) - *ns;
@@ -99,7 +99,7 @@ mod tests {
         let mut stretch = Stretch::Learned(FIRST_NS);
         let mut covered = 0;
         for index in 0..10_000_i64 {
-            // Uniform from 20 to 80 us.
+            // Wake-up delays from 20 to 80 us, evenly distributed.
             let late_ns = 20_000 + index * 7919 % 60_000;
             covered += i32::from(late_ns <= stretch.ns());
             stretch.learn(late_ns);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
-/// What the node does.
+/// The task that the command line asks for.
 pub enum Arguments {
     Describe,
     Measure { spec: PathBuf, control_fd: RawFd },
@@ -14,7 +14,7 @@ pub enum Arguments {
 
 impl Arguments {
     /// # Errors
-    /// When the arguments fit none of these.
+    /// When the arguments match no task.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let usage = || {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")

@@ -1,12 +1,12 @@
-//! The one clock: CLOCK_MONOTONIC in nanoseconds, the same for every process of this host.
+//! The one clock of hopmeter: CLOCK_MONOTONIC in nanoseconds, the same for every process of this host.
 
 use std::mem::MaybeUninit;
 
-/// Now, in nanoseconds since boot.
+/// The current time, in nanoseconds since the host started.
 #[inline]
 pub fn now_ns() -> i64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is to writable memory of the right type, and CLOCK_MONOTONIC cannot fail on Linux.
+    // SAFETY: the pointer refers to writable memory of the right type, and CLOCK_MONOTONIC cannot fail on Linux.
     let time = unsafe {
         libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
         time.assume_init()
@@ -14,16 +14,16 @@ pub fn now_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Sleeps until an absolute time; a signal does not cut it short.
+/// Sleeps until an absolute time, even if signals interrupt the sleep.
 pub fn sleep_until(deadline_ns: i64) {
     let until = libc::timespec { tv_sec: deadline_ns / 1_000_000_000, tv_nsec: deadline_ns % 1_000_000_000 };
-    // SAFETY: `until` is a valid timespec and no remainder is asked for.
+    // SAFETY: `until` is a valid timespec, and the call stores no remaining time.
     while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &until, std::ptr::null_mut()) }
         == libc::EINTR
     {}
 }
 
-/// Spins until an absolute time; returns the first reading at or after it.
+/// Spins until an absolute time; returns the first reading of the clock at or after it.
 #[inline]
 pub fn spin_until(deadline_ns: i64) -> i64 {
     loop {
@@ -35,11 +35,11 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
     }
 }
 
-/// If two readings are further apart than this, the spinning thread was not on its core.
+/// If two readings are further apart than this, the spinning thread was off its core in between.
 const AWAY_NS: i64 = 10_000;
 
-/// Spins until an absolute time; returns how long it spun since `begun_ns` in CPU time. The time that the kernel or
-/// the host gave to others does not count.
+/// Spins until an absolute time; returns how long the thread spun since `begun_ns`, in CPU time. Leaves out the time
+/// for which the kernel or the hypervisor ran something else on the core.
 #[inline]
 pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     let (mut before_ns, mut away_ns) = (begun_ns, 0);
@@ -58,13 +58,13 @@ pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
 /// The measured cost of the clock on this machine.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
-    /// Nanoseconds one reading takes, the median of many batches.
+    /// Nanoseconds that one reading takes: the median of many batches.
     pub cost_ns: f64,
-    /// The smallest step seen between two readings that differ.
+    /// The smallest difference seen between two readings that are not equal.
     pub resolution_ns: i64,
 }
 
-/// Measures cost and resolution; takes a few milliseconds.
+/// Measures the cost of a reading and the resolution; takes a few milliseconds.
 pub fn measure_quality() -> ClockQuality {
     const BATCH: i64 = 1000;
     let mut costs: Vec<f64> = (0..50).map(|_| batch_cost(BATCH)).collect();
@@ -100,12 +100,12 @@ mod tests {
 
     fn cpu_time_ns() -> i64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the pointer is to a timespec of this function.
+        // SAFETY: the pointer refers to a timespec of this function.
         assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// Two threads spin on one core, so each is preempted repeatedly.
+    /// Two threads spin on one core, so the kernel preempts each of them repeatedly.
     #[test]
     fn time_that_another_thread_has_the_core_does_not_count() {
         let spin = || {

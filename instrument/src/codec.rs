@@ -1,29 +1,32 @@
 //! Converts objects to payloads and back, in nodes whose language has such objects. If a cell has a codec, the source
-//! encodes an object for every message and the receiver decodes it. The roles stamp both.
+//! encodes an object for every message, and the receiver decodes the object. The roles record when encoding and
+//! decoding end.
 
 use crate::error::Result;
 
-/// Converts the one object of a cell. Used from the threads of all endpoints of the node.
+/// Converts the one object that all messages of a cell carry. The threads of all endpoints of the node use the same
+/// codec.
 pub trait Codec: Send + Sync {
-    /// Encodes the object again.
+    /// Encodes the object; called once per message.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
-    /// Decodes a payload. The result may keep pointing into the payload. A payload that cannot be decoded yields an
-    /// object that is not right.
+    /// Decodes a payload. The decoded object may point into the payload. A payload that cannot be decoded yields an
+    /// object whose check fails.
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a>;
 }
 
-/// An encoded object, ready to be sent.
+/// An encoded object that is ready to be sent.
 pub trait Encoded {
-    /// The length of its payload.
+    /// The length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes it into a payload of that length. Called again if the transport was busy.
+    /// Writes the encoded object into a payload of that length. Called again if the transport was busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 
 /// A decoded object.
 pub trait Decoded {
-    /// Whether it equals the object that was sent: every element if `thoroughly`, otherwise only type and shape.
+    /// Whether the decoded object equals the object that was sent: compares every element if `thoroughly`, otherwise
+    /// only type and shape.
     fn is_right(&self, thoroughly: bool) -> bool;
 }

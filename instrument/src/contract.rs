@@ -1,7 +1,7 @@
 //! The adapter contract: what a transport offers to the instrument.
 //!
-//! An adapter moves frames. It knows no role, no clock and no statistic; the instrument knows no transport.
-//! Every method says who owns the bytes, whether it may wait, and from which thread it is called.
+//! An adapter moves frames. An adapter knows no role, no clock and no statistic; the instrument knows no transport. The
+//! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -14,49 +14,53 @@ use crate::spec::{PayloadKind, Wait};
 
 pub use crate::loan::*;
 
-/// How a transport responds to a frame. A frame that it drops silently later counts as loss.
+/// The answer of a transport to a frame that it should send. If the transport drops the frame silently later, the frame
+/// counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The transport took the frame.
     Accepted,
-    /// The transport would have to wait: its queue is full or no slot is free. The role offers the same message
-    /// again.
+    /// The transport cannot take the frame without waiting: its queue is full or no slot is free. The role offers the
+    /// same message again.
     Busy,
 }
 
-/// Memory that the caller owns and loans until the last clone is dropped (send by parts).
+/// Memory of the caller that the transport may read until the last clone of this value is dropped (send by parts).
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A function that takes received frames. It borrows the bytes.
+/// A function that takes received frames. The function may use the bytes only until it returns.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
-/// Like [`OnFrame`] for requests. May block, so the transport gives each served link a thread or executor of its own.
+/// Like [`OnFrame`] for requests. The handler may block, so the transport uses a separate thread or executor for each
+/// link that it serves.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
-/// The settings and surroundings of a transport.
+/// The settings of a transport and the environment in which it runs.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Names this run on this machine; anything an adapter creates outside `directory` carries it in its name.
+    /// The name of this run on this machine; anything that an adapter creates outside `directory` has this name in its
+    /// own name.
     pub run: String,
     /// A private folder of this trial with a short path, for socket files; the launcher removes it.
     pub directory: PathBuf,
-    /// How the receivers of this process wait. If some are called and some polled, how the polled ones wait.
+    /// How the receivers of this process wait. The wait of the polled receivers, if some receivers are called and
+    /// others are polled.
     pub wait: Wait,
-    /// The address of the transport's daemon (a broker, a master) as the manifest writes it; empty without one.
+    /// The address of the transport's broker, as the manifest writes it; empty if the transport has no broker.
     pub daemon: String,
-    /// What the payloads represent. Typed carriage picks its message by it.
+    /// What the payloads represent. An adapter with typed carriage chooses its message type by this value.
     pub payload: PayloadKind,
-    /// Every setting of the manifest, defaults filled in.
+    /// Every setting of the manifest; settings that the scenario does not give have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
     /// The largest frame, header included, that will be sent over any link.
     pub frame_bytes: usize,
 }
 
 impl Setup {
-    /// A setting by name, in the type the adapter wants.
+    /// The value of a setting, in the type that the adapter requests.
     ///
     /// # Errors
-    /// When the manifest does not name the setting or its value is of another type.
+    /// When the manifest does not name the setting, or its value has another type.
     pub fn setting<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
         let value = self.settings.get(name).ok_or_else(|| {
             Error::new(format!("the setting `{name}` is unknown")).remedy("name it under [settings] in transport.toml")
@@ -72,16 +76,17 @@ impl Setup {
 pub struct Link {
     /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
     pub name: String,
-    /// The address of the binding end, in the transport's own notation; empty while it binds.
+    /// The address of the binding end, in the transport's notation; empty while the link is being bound.
     pub address: String,
     /// How many receivers connect before the first message.
     pub receivers: u32,
 }
 
-/// One transport in one process, shared by all endpoints of the node. Their threads call the methods. Each thread
-/// is pinned to its endpoint's core, and threads that a transport starts inherit that.
+/// One transport in one process, shared by all endpoints of the node. The endpoints' threads call the methods. Each of
+/// these threads is pinned to its endpoint's core, and threads that a transport starts inherit the pinning.
 pub trait Transport: Send + Sync {
-    /// The library's version, if the settings choose the library. Otherwise the node's own version holds.
+    /// The version of the transport's library, for an adapter whose settings choose the library. Otherwise the version
+    /// that the node reports applies.
     fn version(&self) -> Option<String> {
         None
     }
@@ -102,18 +107,18 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("subscribe", &link.name))
     }
 
-    /// Binds the server end of an rpc link. May wait.
+    /// Binds the server side of an rpc link. May wait.
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         Err(Error::unsupported("server", &link.name))
     }
 
-    /// Connects the client end of an rpc link. May wait.
+    /// Connects the client side of an rpc link. May wait.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         Err(Error::unsupported("client", &link.name))
     }
 
-    /// Facts known only after the run, such as the path the bytes really took: (`path`, `shared memory`). Called
-    /// once, after the last message.
+    /// Facts that are known only after the run, such as the path that the bytes really took: (`path`, `shared memory`).
+    /// Called once, after the last message.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -126,12 +131,13 @@ pub trait Publisher: Send {
         String::new()
     }
 
-    /// Sends one frame of `HEADER_BYTES + payload_bytes` that `fill` writes into memory of the transport. Does not
-    /// wait unless the manifest says `send = "blocking"`. May return `Busy` before or after it called `fill`; the
-    /// frame is then dropped and the role offers it again.
+    /// Sends one frame of `HEADER_BYTES + payload_bytes`. `fill` writes the frame into memory of the transport. Does
+    /// not wait unless the manifest says `send = "blocking"`. May return `Busy` before or after it called `fill`; the
+    /// frame is then dropped, and the role offers the message again.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a payload from memory the caller owns; the transport drops its clone when it is done with the bytes.
+    /// Sends a payload from memory that the caller owns; the transport drops its clone when it no longer needs the
+    /// bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
         let mut write = |frame: FrameMut<'_>| {
@@ -141,8 +147,9 @@ pub trait Publisher: Send {
         self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
-    /// Sends a received frame on, unaltered. The default copies it into a new loan (`forward = "copy"` in the
-    /// manifest). An adapter that can pass on a reference overrides it and says `forward = "move"`.
+    /// Sends a received frame on, unaltered. By default, copies the frame into a new loan (`forward = "copy"` in the
+    /// manifest). An adapter whose transport can pass on a reference overrides this method and declares `forward =
+    /// "move"` in its manifest.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -170,13 +177,13 @@ thread_local! {
     static COPIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many payloads [`copy_on`], or an adapter that counts its own copies, has copied on this thread.
+/// How many payloads this thread has copied, in [`copy_on`] or in an adapter that counts its own copies.
 /// `copies_per_hop` comes from it.
 pub fn copies_made() -> u64 {
     COPIES.get()
 }
 
-/// Counts a payload that the adapter copies itself because its library copies the whole message.
+/// Counts a payload that the adapter copies itself, because its library copies only whole messages.
 pub fn count_copy() {
     COPIES.set(COPIES.get() + 1);
 }
@@ -193,9 +200,9 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
 
 /// A receiving end that is polled. Used from one thread at a time.
 pub trait Subscriber: Send {
-    /// Hands over what has arrived, at least one frame if there is any; returns how many. With `spin` it looks once
-    /// and returns. With `block` it sleeps in the transport until a frame arrives or about `timeout` has passed; it
-    /// may return early, or up to 100 ms late. The bytes are valid until `take` returns.
+    /// Calls `on_frame` with the frames that have arrived, at least one if there is any; returns the number of frames.
+    /// With `spin` it looks once and returns. With `block`, sleeps in the transport until a frame arrives or about
+    /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
@@ -205,12 +212,13 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
     }
 }
 
-/// A receiving end that is called. Dropping it returns only when no call is running, and no call follows.
+/// A receiving end that is called. Dropping a subscription returns only when no call of its callback is running; no
+/// further call follows.
 pub trait Subscription: Send {}
 
-/// The client end of an rpc link. Used from one thread at a time.
+/// The client side of an rpc link. Used from one thread at a time.
 pub trait Client: Send {
-    /// Starts a call; the same rules as [`Publisher::send`].
+    /// Starts a call. The rules of [`Publisher::send`] apply.
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
     /// Starts a call with a received request, unaltered.
@@ -218,25 +226,25 @@ pub trait Client: Send {
         copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill))
     }
 
-    /// Hands over the replies that have come; the same rules as [`Subscriber::poll`].
+    /// Calls `on_reply` with the replies that have arrived. The rules of [`Subscriber::poll`] apply.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
 /// Handles one request of a polled server.
 pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
 
-/// The server end of an rpc link. Used from one thread at a time.
+/// The server side of an rpc link. Used from one thread at a time.
 pub trait Server: Send {
-    /// Where clients find this end; see [`Publisher::address`].
+    /// The address at which clients reach this server; see [`Publisher::address`].
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Hands over the requests that have come; the same rules as [`Subscriber::poll`]. The handler may block and may
-    /// call other servers before it answers.
+    /// Calls `on_request` with the requests that have arrived. The rules of [`Subscriber::poll`] apply. The handler may
+    /// block and may call other servers before it answers.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
-    /// Turns this end into one that is called on the transport's own thread (`callback`).
+    /// Turns this server into one whose handler runs on the transport's own thread (`callback`).
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         drop(on_request);
         Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))
@@ -245,16 +253,16 @@ pub trait Server: Send {
 
 /// Answers one request.
 pub trait Replier {
-    /// Sends the reply; the same rules as [`Publisher::send`].
+    /// Sends the reply. The rules of [`Publisher::send`] apply.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Replies with a received frame, unaltered: the request itself, or the reply of the next server. The same rules
-    /// as [`Publisher::forward`].
+    /// Replies with a received frame, unaltered: the request itself, or the reply of the next server. The rules of
+    /// [`Publisher::forward`] apply.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
     }
 
-    /// A handle that replies later and from any thread, if the manifest says `reply = "deferred"`.
+    /// A handle with which any thread can reply later, if the manifest says `reply = "deferred"`.
     fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
         None
     }

@@ -1,4 +1,4 @@
-//! The control channel: JSON lines between launcher and node. Silent between `go` and `done`.
+//! The control channel: lines of JSON between launcher and node. Silent between `go` and `done`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -23,9 +23,9 @@ pub enum Order {
     Probe,
     /// Every branch of the pair has reported the same probe.
     Proved { pair: u32 },
-    /// The start of the schedule.
+    /// The start time of the schedule.
     Go { start_ns: i64 },
-    /// Close everything and exit.
+    /// Close all link ends and exit.
     End,
 }
 
@@ -47,12 +47,12 @@ impl Report {
     }
 }
 
-/// The counts of one endpoint, without warm-up. The fields that each message writes come first, next to each
+/// The counts of one endpoint, without warm-up messages. The fields that each message changes come first, next to each
 /// other.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
-    /// Handed to the transport and accepted.
+    /// Messages that the transport accepted.
     pub sent: u64,
     pub received: u64,
     /// The times of the last and the first measured message at this endpoint.
@@ -60,29 +60,30 @@ pub struct Tally {
     pub first_ns: i64,
     pub id: u32,
     pub role: String,
-    /// Refused until the deadline, and so never sent.
+    /// Messages that the transport refused until their deadline; they were never sent.
     pub abandoned: u64,
-    /// How often the transport refused.
+    /// How often the transport refused a message.
     pub busy: u64,
     pub malformed: u64,
     pub foreign: u64,
     /// Samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// Payloads whose checksum was compared, and those that did not match.
+    /// Payloads whose checksum was compared, and payloads whose checksum did not match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// Payload copies that the instrument made, for relays of transports that cannot move.
+    /// Payload copies that the instrument made for relays, over transports that cannot move a frame.
     pub copies: u64,
-    /// How often a relay's or server's work took over 100 us more than it should have.
+    /// How often the work of a relay or server took over 100 us more than it should have.
     pub late_work: u64,
-    /// Time between the stamp and the return of send, summed over all messages: how long a blocking transport holds a
-    /// sender.
+    /// The time between the sent stamp and the return of send, summed over all messages: how long a blocking transport
+    /// holds a sender.
     pub send_ns: i64,
     /// See `roles::empty_hop`; sources only.
     pub empty_hop_ns: Option<i64>,
-    /// Time this endpoint spun to be on time. It is CPU time of the instrument, not of the transport.
+    /// The time that this endpoint spun in order to be on time. This time is CPU time of the instrument, not of the
+    /// transport.
     pub pacing_ns: i64,
-    /// The schedule ended by its time limit, before all messages were sent.
+    /// The time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,
 }
 
@@ -92,14 +93,14 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes over the inherited descriptor.
+    /// Takes ownership of the inherited file descriptor.
     pub fn open(fd: RawFd) -> Result<(Self, impl Iterator<Item = Result<Order>>)> {
-        // SAFETY: F_GETFD only looks whether the descriptor is open.
+        // SAFETY: F_GETFD only tests whether the descriptor is open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(Error::system(format!("opening the control channel (descriptor {fd})"))
                 .remedy("use `hopmeter run`, which starts nodes"));
         }
-        // SAFETY: the launcher passed this descriptor to us alone, and it is open.
+        // SAFETY: the launcher passed this open descriptor to this process alone.
         let stream = unsafe { UnixStream::from_raw_fd(fd) };
         let reader = BufReader::new(stream.try_clone().context("duplicating the control channel")?);
         let orders = reader
@@ -109,7 +110,8 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Sends one report. If the launcher is gone, the reading side ends the node, so this ignores the error.
+    /// Sends one report. If the launcher is gone, the thread that reads the channel ends the node, so this function
+    /// ignores the error.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

@@ -1,4 +1,4 @@
-//! Ways to copy a block of memory into warm, cold or fresh memory: the cost of a receiver that keeps a frame.
+//! Ways to copy a block of memory into warm, cold or fresh memory: the cost for a receiver that keeps a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,20 +13,20 @@ const PAGE: usize = 4096;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// How bytes are copied.
+/// The instructions or the function that copy the bytes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// The C library's `memcpy`, which picks its own way by size and processor.
+    /// The C library's `memcpy`, which chooses its instructions by the size and the processor.
     #[default]
     Memcpy,
-    /// Stores past the caches, 16 bytes at a time (x86-64).
+    /// Stores that bypass the caches, 16 bytes at a time (x86-64).
     Stream,
     /// The processor's own string copy, `rep movsb` (x86-64).
     Rep,
     /// A loop over single bytes.
     Bytes,
-    /// The function of the adapter's library.
+    /// The copy function of the adapter's library.
     Own,
 }
 
@@ -34,26 +34,26 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Into {
-    /// The destination of the last copy, as far as the caches still hold it.
+    /// The destination of the previous copy; the caches may still hold parts of it.
     #[default]
     Warm,
-    /// Mapped pages that no cache holds (x86-64).
+    /// Mapped pages that are in no cache (x86-64).
     Cold,
     /// Pages that the kernel must still map, as in memory that was just allocated.
     Fresh,
 }
 
-/// Copies `bytes` from one place to another that does not overlap.
+/// Copies `bytes` bytes; the source and the destination must not overlap.
 pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize);
 
 static OWN: OnceLock<Function> = OnceLock::new();
 
-/// The function of [`Way::Own`]. The first one that is set stays.
+/// The function of [`Way::Own`]. Only the first call has an effect.
 pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
 
-/// A destination, and a way to fill it.
+/// A destination, and the way in which bytes are copied into it.
 pub struct Copier {
     copy: Function,
     into: Into,
@@ -61,10 +61,10 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Allocates room for `bytes`. The first copy finds it as warm as every later one.
+    /// Allocates room for `bytes`. The first copy finds the destination in the same state as every later copy.
     ///
     /// # Errors
-    /// When memory is short, this processor does not have the way, or the adapter has no function of its own.
+    /// When memory is short, this processor does not support the way, or the adapter has no copy function.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));
@@ -75,16 +75,16 @@ impl Copier {
         Ok(copier)
     }
 
-    /// Copies as much as there is room for.
+    /// Copies as many bytes as the destination has room for.
     #[inline]
     pub fn copy(&mut self, from: &[u8]) {
         let to = self.to.bytes();
         let bytes = from.len().min(to.len());
-        // SAFETY: both are at least that long, and `to` is nobody else's.
+        // SAFETY: source and destination have at least that length, and nothing else uses `to`.
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Puts the destination into the state that the next copy expects. Runs outside any measured interval.
+    /// Puts the destination into the state that the next copy needs. Runs outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
@@ -119,7 +119,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) 
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
-/// Volatile: otherwise the compiler would turn the loop into a memcpy.
+/// The accesses are volatile: otherwise the compiler would turn the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
         // SAFETY: the caller's promise.
@@ -129,19 +129,19 @@ unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize
 
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn rep(to: *mut c_void, from: *const c_void, bytes: usize) {
-    // SAFETY: the caller's promise; the direction flag is clear by the ABI.
+    // SAFETY: the caller guarantees valid pointers; the ABI guarantees that the direction flag is clear.
     unsafe {
         std::arch::asm!("rep movsb", inout("rcx") bytes => _, inout("rdi") to => _, inout("rsi") from => _,
             options(nostack, preserves_flags));
     }
 }
 
-/// `to` begins on a page. The remainder at the end is copied with a plain loop.
+/// `to` must begin at a page boundary. Copies the last bytes, fewer than 16, with memcpy.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let whole = bytes / 16;
-    // SAFETY: the caller's promise; `to` is aligned.
+    // SAFETY: the caller guarantees valid pointers; `to` is aligned.
     unsafe {
         for at in 0..whole {
             _mm_stream_si128(to.cast::<__m128i>().add(at), _mm_loadu_si128(from.cast::<__m128i>().add(at)));
@@ -154,10 +154,10 @@ unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) 
 #[cfg(target_arch = "x86_64")]
 fn flush(bytes: &[u8]) {
     for line in bytes.chunks(LINE) {
-        // SAFETY: the line is ours.
+        // SAFETY: the cache line belongs to this slice.
         unsafe { std::arch::x86_64::_mm_clflush(line.as_ptr()) };
     }
-    // SAFETY: it only orders.
+    // SAFETY: the instruction only orders memory accesses.
     unsafe { std::arch::x86_64::_mm_mfence() };
 }
 
@@ -170,14 +170,14 @@ struct Pages {
     bytes: usize,
 }
 
-// SAFETY: the memory belongs to this value alone.
+// SAFETY: this value alone owns the memory.
 unsafe impl Send for Pages {}
 
 impl Pages {
     fn new(bytes: usize) -> Result<Self> {
         let bytes = bytes.max(1).next_multiple_of(PAGE);
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping of anonymous memory.
+        // SAFETY: the call only creates a new mapping of anonymous memory.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(
@@ -188,19 +188,20 @@ impl Pages {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: mapped until this is dropped, and zeroed by the kernel where it was never written.
+        // SAFETY: the pages stay mapped until this value is dropped, and the kernel zeroes pages that were never
+        // written.
         unsafe { slice::from_raw_parts_mut(self.start.cast(), self.bytes) }
     }
 
     fn give_back(&mut self) {
-        // SAFETY: the mapping is ours, and stays; its pages come back as zeros.
+        // SAFETY: this value owns the mapping, and the mapping stays valid; the kernel zeroes its pages.
         unsafe { libc::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: nobody has it any more.
+        // SAFETY: no slice of this memory exists any more.
         unsafe { libc::munmap(self.start, self.bytes) };
     }
 }

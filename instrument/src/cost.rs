@@ -11,25 +11,25 @@ use crate::recorder::{Record, Recorder};
 
 const BATCHES: usize = 50;
 const BATCH: u64 = 2_000;
-/// The size of a large image, for which copies matter.
+/// The size of a large image, for which the cost of a copy matters.
 const BLOCK: usize = 6_000_000;
 const COPIES: usize = 9;
 
-/// Nanoseconds per message, each the median of many batches.
+/// Nanoseconds per message; each value is the median of many batches.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Cost {
-    /// One reading of the clock.
+    /// The cost of one reading of the clock.
     pub clock_ns: f64,
-    /// Recording one message: two readings of the clock and one record.
+    /// The cost of recording one message: two readings of the clock and one record.
     pub message_ns: f64,
     /// Bytes that one core copies in a nanosecond (10^9 bytes a second), in blocks of some megabytes.
     pub copy_bytes_per_ns: f64,
 }
 
-/// Takes a few milliseconds and, for that time, a file of some megabytes in `directory`.
+/// Takes a few milliseconds, and uses a temporary file of some megabytes in `directory`.
 ///
 /// # Errors
-/// When the file cannot be made there.
+/// When the file cannot be created in `directory`.
 pub fn measure(directory: &Path) -> Result<Cost> {
     let clock_ns = clock::measure_quality().cost_ns;
     let scratch = Scratch(directory.join(format!("cost-{}-{}", std::process::id(), clock::now_ns())));
@@ -39,8 +39,8 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// The median over copies between blocks that were written before. Each block is used once, so no cache holds them
-/// all.
+/// The median over copies between blocks whose pages are already mapped. Each block is used only once, so the caches
+/// cannot hold all blocks.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
     let blocks = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
@@ -65,12 +65,12 @@ fn batch_ns(recorder: &mut Recorder) -> f64 {
     (clock::now_ns() - begin_ns) as f64 / BATCH as f64
 }
 
-/// A file that is removed when the measurement ends in any way.
+/// A file that is removed when the measurement ends, even after an error.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If the file stays, nothing is lost: the folder is temporary.
+        // If the file cannot be removed, it does no harm: the folder is temporary.
         let _ = std::fs::remove_file(&self.0);
     }
 }

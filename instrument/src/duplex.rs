@@ -1,11 +1,11 @@
-//! Request and reply over two pubsub links, one each way, for transports without calls of their own.
+//! Request and reply over two pubsub links, one in each direction, for transports that have no rpc.
 
 use std::time::Duration;
 
 use crate::contract::*;
 use crate::error::Result;
 
-/// A client whose requests go out on one link and whose replies come in on the other.
+/// A client that sends requests on one link and receives the replies on the other link.
 pub struct DuplexClient<P, S> {
     pub requests: P,
     pub replies: S,
@@ -25,7 +25,7 @@ impl<P: Publisher, S: Subscriber> Client for DuplexClient<P, S> {
     }
 }
 
-/// A server that polls requests from one link and replies on the other.
+/// A server that polls requests from one link and replies on the other link.
 pub struct DuplexServer {
     pub requests: Box<dyn Subscriber>,
     pub replies: Box<dyn Publisher>,
@@ -38,7 +38,7 @@ impl Server for DuplexServer {
     }
 }
 
-/// Turns a request handler into a callback of the request link.
+/// Makes a request handler the callback of the request link.
 pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
     OnFrame::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
 }

@@ -1,7 +1,7 @@
 //! The empty transport: sending fills a frame and calls the receiver with it.
 //!
-//! Its time is the instrument's own part of a hop whose receiver runs on the sender's thread. C++ and Python have
-//! their own (`empty.hpp`, `empty.py`), since their part differs.
+//! The time of a message over it is the instrument's own part of a hop whose receiver runs on the sender's thread. C++
+//! and Python have their own empty transports (`empty.hpp`, `empty.py`), because their own part of a hop differs.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 use crate::sync::lock;
 
-/// Opens it as a node opens its transport.
+/// Opens the empty transport in the same way as a node opens its transport.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }
 
-/// The one receiver there may be.
+/// The callback of the only receiver, if it has subscribed.
 type Receiver = Arc<Mutex<Option<OnFrame>>>;
 
 #[derive(Default)]

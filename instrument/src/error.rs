@@ -1,13 +1,13 @@
-//! One error type: what failed, why, and what to do about it.
+//! The one error type: what failed, why, and how you can fix it.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The result of every call that can fail here.
+/// The result of every call of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure with its cause and, if known, the remedy. It is boxed, so that a call that succeeds, as every measured
-/// one does, returns in registers.
+/// A failure with its cause and, if known, its remedy. The error is boxed, so that the results of measured calls, which
+/// succeed, fit in registers.
 #[derive(Debug)]
 pub struct Error(Box<Failure>);
 
@@ -23,12 +23,12 @@ impl Error {
         Self(Box::new(Failure { what: what.into(), remedy: None, cause: None }))
     }
 
-    /// An operating-system call that failed just now, with `errno` as its cause.
+    /// A failed system call, with `errno` as its cause.
     pub fn system(what: impl Into<String>) -> Self {
         Self::new(what).because(std::io::Error::last_os_error())
     }
 
-    /// An end that the plan needs and the adapter does not offer.
+    /// A kind of link end that the plan needs and the adapter does not offer.
     pub fn unsupported(end: &str, link: &str) -> Self {
         Self::new(format!("the adapter offers no {end} (asked for link {link})"))
             .remedy("let transport.toml list only the patterns and waits that the adapter has")
@@ -44,7 +44,7 @@ impl Error {
         self
     }
 
-    /// Puts the action before the failure.
+    /// Puts the action that failed before the failure.
     pub fn within(mut self, doing: impl fmt::Display) -> Self {
         self.0.what = format!("{doing}: {}", self.0.what);
         self
@@ -55,7 +55,7 @@ impl Error {
         self.0.remedy.as_deref()
     }
 
-    /// The failure with all its causes, without the remedy.
+    /// The failure with all its causes, but without the remedy.
     pub fn what_text(&self) -> String {
         let mut text = self.0.what.clone();
         let mut cause = self.source();
@@ -84,7 +84,7 @@ impl StdError for Error {
     }
 }
 
-/// Adds the action to an error of any library.
+/// Adds the action that failed to an error of any library.
 pub trait Context<T> {
     fn context(self, doing: impl fmt::Display) -> Result<T>;
 }

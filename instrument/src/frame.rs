@@ -1,4 +1,4 @@
-//! The 64-byte header of every frame, little-endian, and which frames are refused.
+//! The 64-byte header of every frame, little-endian, and the checks that refuse frames.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"HOPM");
 /// The version of the header's layout.
 pub const FRAME_VERSION: u16 = 1;
 
-/// Flags of a frame. An unknown flag makes it malformed.
+/// Flags of a frame. An unknown flag makes the frame malformed.
 pub mod flags {
-    /// Sent before `go` to prove that a branch delivers; never a sample.
+    /// The message was sent before `go` to prove that a branch delivers; it is never a sample.
     pub const PROBE: u16 = 1;
-    /// Sent after `go` but before measuring; never a sample.
+    /// The message was sent after `go` but before measuring; it is never a sample.
     pub const WARMUP: u16 = 2;
-    /// The last message of the pair.
+    /// The message is the last one of the pair.
     pub const LAST: u16 = 4;
     /// `checksum` holds the CRC-32C of the payload.
     pub const CHECKSUM: u16 = 8;
@@ -23,7 +23,7 @@ pub mod flags {
     pub const KNOWN: u16 = 15;
 }
 
-/// The offset of `sent_ns`, so that it can be stamped alone and last.
+/// The offset of `sent_ns`, which the sender stamps last and alone.
 pub const SENT_AT: usize = 40;
 
 /// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, intended 32,
@@ -31,15 +31,15 @@ pub const SENT_AT: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub flags: u16,
-    /// The run this frame belongs to; frames of another run are foreign.
+    /// The run to which this frame belongs; frames of another run are foreign.
     pub run: u64,
-    /// The index of the pair within the cell.
+    /// The index of the pair in the cell.
     pub pair: u32,
-    /// Counts from 0; samples, probes and warm-up each have their own count.
+    /// The number of the message, from 0; samples, probes and warm-up messages are numbered separately.
     pub seq: u64,
     /// When the message was due (nanoseconds, CLOCK_MONOTONIC).
     pub intended_ns: i64,
-    /// When it was handed to the transport.
+    /// When the message was handed to the transport.
     pub sent_ns: i64,
     /// The payload's length in bytes.
     pub length: u64,
@@ -47,12 +47,12 @@ pub struct Header {
     pub checksum: u32,
 }
 
-/// Why a frame is refused.
+/// The reason for which a receiver refuses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Not a frame, of another version, or cut short: the transport mangles frames.
+    /// The bytes are no frame, have another version, or are incomplete: the transport damages frames.
     Malformed,
-    /// A valid frame of another run or pair: two links share a topic by mistake.
+    /// A valid frame of another run or pair: two links use the same topic by mistake.
     Foreign,
 }
 
@@ -82,15 +82,15 @@ impl Header {
         out[60..64].copy_from_slice(&[0; 4]);
     }
 
-    /// Writes the sent time alone, into a header that is otherwise complete.
+    /// Writes the sent time alone into a header that is otherwise complete.
     pub fn stamp_sent(out: &mut [u8; HEADER_BYTES], sent_ns: i64) {
         out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
     }
 
-    /// Reads and checks a header and the length of its payload.
+    /// Reads a header, and checks it and the length of its payload.
     ///
     /// # Errors
-    /// [`Refused::Malformed`] for anything except a whole frame of this version.
+    /// [`Refused::Malformed`] unless the frame is complete and has this version.
     #[inline]
     pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
         let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;
@@ -104,14 +104,14 @@ impl Header {
         if sound { Ok(header) } else { Err(Refused::Malformed) }
     }
 
-    /// Reads a header and refuses one of another run or pair.
+    /// Reads a header, and refuses it if it belongs to another run or pair.
     #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;
         if header.run == run && header.pair == pair { Ok(header) } else { Err(Refused::Foreign) }
     }
 
-    /// All fields as they are, whether or not the header is valid.
+    /// All fields of the header without any check.
     pub(crate) fn fields(bytes: &[u8; HEADER_BYTES]) -> Self {
         Self {
             flags: word16(bytes, 6),
@@ -129,7 +129,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Whether this message counts: it was sent after `go` and after warm-up.
+    /// Whether this message is a sample: it was sent after `go` and after the warm-up.
     pub fn is_sample(&self) -> bool {
         !self.is(flags::PROBE | flags::WARMUP)
     }

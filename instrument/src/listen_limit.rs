@@ -1,4 +1,4 @@
-//! How long a receiver listens: until it has drained after the last message, or the trial's time is up.
+//! How long a receiver listens: until a short time after the last message, or until the trial's time is up.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -28,26 +28,26 @@ impl ListenLimit {
         }
     }
 
-    /// Moves the deadline to `deadline_ns`, unless it is earlier already.
+    /// Moves the deadline to `deadline_ns`, unless the deadline is already earlier.
     pub fn limit_to(&self, deadline_ns: i64) {
         self.deadline_ns.fetch_min(deadline_ns, Ordering::Relaxed);
         drop(self.lock.lock());
         self.nearer.notify_all();
     }
 
-    /// The last message has arrived: wait only for stragglers.
+    /// Shortens the deadline after the last message: only late messages are still expected.
     #[cold]
     pub fn drain(&self, now_ns: i64) {
         self.limit_to(now_ns + self.drain_ns);
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the last message has arrived, so that a receiver must not sleep longer than the drain.
+    /// Whether the last message has arrived; a receiver must then sleep no longer than the drain.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// The time left, at most `cap`; none after the deadline.
+    /// The time left, at most `cap`; `None` after the deadline.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
@@ -66,8 +66,8 @@ impl ListenLimit {
     }
 }
 
-/// How long to wait for one message. It reads the clock only after a look that found nothing, so that a message found
-/// at the first look costs no clock reading.
+/// The time for which a receiver waits for one message. The clock is read only after a look that found nothing, so a
+/// message that is found at the first look costs no reading.
 pub struct Patience {
     left: Duration,
     deadline_ns: Option<i64>,
@@ -78,12 +78,12 @@ impl Patience {
         Self { left: patience, deadline_ns: None }
     }
 
-    /// How long the next look may take, at most `cap`; none when the time is up.
+    /// How long the next look may take, at most `cap`; `None` when the time is up.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }
 
-    /// Call this after a look that found nothing. The time counts from the end of the first such look.
+    /// Call this after a look that found nothing. The time is counted from the end of the first such look.
     pub fn count_empty_look(&mut self) {
         let now_ns = clock::now_ns();
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);

@@ -1,4 +1,4 @@
-//! Frames on loan: a sender fills one, a receiver reads one.
+//! Loaned frames: a sender fills a frame, a receiver reads one.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,10 +6,11 @@ use std::cell::Cell;
 use crate::clock;
 use crate::frame::{HEADER_BYTES, Header};
 
-/// A frame for the sender to fill, in two parts.
+/// A frame for the sender to fill, as a header and a payload.
 ///
-/// Raw carriage puts them next to each other in one buffer ([`FrameMut::split`]). Typed carriage provides a header on
-/// its stack and the payload field of its message, and maps the header to the message's fields afterwards.
+/// With raw carriage, the header and the payload are next to each other in one buffer ([`FrameMut::split`]). With typed
+/// carriage, the adapter provides a header on its stack and the payload field of its message. It then copies the
+/// header's fields into the message's fields.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
     pub payload: &'a mut [u8],
@@ -29,28 +30,28 @@ impl<'a> FrameMut<'a> {
 /// Writes a frame, except for the sent time.
 pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
-/// Writes one frame into memory that the transport loans, once per send and on the caller's thread.
+/// Writes one frame into memory that the transport loans. This happens once per send, on the caller's thread.
 ///
-/// The sent time is read last, by code that the compiler inlines into the adapter: no code of the instrument runs
-/// between the stamp and the transport. So an adapter writes the frame as late as it can.
+/// The sent time is read last, by code that the compiler inlines into the adapter. So no code of the instrument runs
+/// between the sent time and the transport. An adapter should therefore write the frame as late as it can.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
 }
 
 impl<'a> Fill<'a> {
-    /// A message of this process. `write` writes everything except the sent time; the stamp goes to the header and to
-    /// `sent_ns`.
+    /// A message that this process creates. `write` writes everything except the sent time, which then goes into the
+    /// header and into `sent_ns`.
     pub fn new_message(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
         Self { write, sent_ns: Some(sent_ns) }
     }
 
-    /// A message that already carries its sent time.
+    /// A message whose header already contains its sent time.
     pub fn copied_message(write: Write<'a>) -> Self {
         Self { write, sent_ns: None }
     }
 
-    /// Writes the frame, and stamps it.
+    /// Writes the frame and then its sent time.
     #[inline(always)]
     pub fn write(self, frame: FrameMut<'_>) {
         let FrameMut { header, payload } = frame;
@@ -62,14 +63,14 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Writes the frame into `buffer`, which gets the frame's length.
+    /// Writes the frame into `buffer`, and sets the buffer's length to the frame's length.
     #[inline(always)]
     pub fn write_into(self, buffer: &mut Vec<u8>, payload_bytes: usize) {
         buffer.resize(HEADER_BYTES + payload_bytes, 0);
         self.write(FrameMut::split(buffer));
     }
 
-    /// The frame in a new buffer of its own.
+    /// The frame in a new buffer.
     #[inline(always)]
     pub fn to_vec(self, payload_bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES + payload_bytes];
@@ -77,41 +78,41 @@ impl<'a> Fill<'a> {
         buffer
     }
 
-    /// The writing function and the place of the sent time, for a language that stamps by itself.
+    /// The writing function and the place for the sent time, for a language whose own code writes the sent time.
     pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
         (self.write, self.sent_ns)
     }
 }
 
-/// A received frame on loan. It is valid until the callback returns.
+/// A received frame, loaned by the transport. The frame is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes. Their number may differ, since a foreign frame may arrive; the instrument checks it.
+    /// The header's bytes. The header of a foreign frame may have another length; the instrument checks it.
     pub header: &'a [u8],
     pub payload: &'a [u8],
-    /// The transport's own message. [`Publisher::forward`](crate::contract::Publisher::forward) of the same transport
-    /// can move it instead of copying.
+    /// The transport's own message, which [`Publisher::forward`](crate::contract::Publisher::forward) of the same
+    /// transport can move instead of copying.
     pub native: Option<&'a dyn Any>,
-    /// How to keep the bytes after the callback, if the transport can.
+    /// Keeps the bytes valid after the callback, if the transport can do so.
     pub keep: Option<&'a dyn Keep>,
-    /// When it arrived; 0 leaves the stamp to the instrument.
+    /// When the frame arrived; with 0, the instrument reads the clock itself.
     pub arrived_ns: i64,
 }
 
 impl<'a> Received<'a> {
-    /// A header and a payload in separate memory.
+    /// A frame whose header and payload are in separate memory.
     pub fn parts(header: &'a [u8], payload: &'a [u8]) -> Self {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }
 
-    /// Raw carriage: header and payload next to each other.
+    /// Raw carriage: header and payload are next to each other.
     pub fn split(whole: &'a [u8]) -> Self {
         let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
         Self::parts(header, payload)
     }
 
-    /// Stamps the arrival now, unless the frame has a stamp. [`OnFrame::call`] does this first. An adapter that takes
-    /// a lock or searches a queue before it calls stamps before that.
+    /// Sets the arrival time to now, unless the frame has one. [`OnFrame::call`] does this first. An adapter that takes
+    /// a lock or searches a queue before that call should set the arrival time even earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -125,21 +126,21 @@ impl<'a> Received<'a> {
         Self { native: Some(native), ..self }
     }
 
-    /// The transport's own message, if it is of this type.
+    /// The transport's own message, if it has the type `T`.
     #[inline(always)]
     pub fn native_as<T: Any>(&self) -> Option<&'a T> {
         self.native.and_then(|native| native.downcast_ref())
     }
 
-    /// The same frame with a way to keep it after the callback.
+    /// The same frame with a handle that can keep it after the callback.
     pub fn with_keep(self, keep: &'a dyn Keep) -> Self {
         Self { keep: Some(keep), ..self }
     }
 }
 
-/// A callback that the transport calls on a thread of its own, or on the sender's thread. One subscription's calls
-/// never overlap. After the [`Subscription`](crate::contract::Subscription) is dropped no call follows, and the
-/// callback is dropped too.
+/// A callback that runs on a thread of the transport, or on the sender's thread. The calls of one subscription never
+/// overlap. After the [`Subscription`](crate::contract::Subscription) is dropped, no call follows, and the callback is
+/// dropped too.
 pub struct OnFrame(Box<dyn FnMut(Received<'_>) + Send>);
 
 impl OnFrame {
@@ -147,18 +148,18 @@ impl OnFrame {
         Self(Box::new(take))
     }
 
-    /// Hands one frame over and stamps its arrival first. Not inlined, so that the compiler cannot move other code of
-    /// the role before the stamp.
+    /// Sets the arrival time of a frame, and then passes the frame to the role. Not inlined, so that the compiler
+    /// cannot move other code of the role before the clock reading.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
         (self.0)(received.stamp_arrival());
     }
 }
 
-/// Extends the life of received bytes without copying them.
+/// Keeps received bytes valid without copying them.
 pub trait Keep {
-    /// A handle whose bytes are the whole frame, header first. Dropping it releases the memory; that may happen on
-    /// any thread, and after the subscriber is gone.
+    /// A handle whose bytes are the whole frame, header first. Dropping the handle releases the memory. Any thread may
+    /// drop it, even after the subscriber is gone.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 
@@ -166,7 +167,7 @@ pub trait Keep {
 mod tests {
     use super::*;
 
-    /// The sent time that a receiver reads.
+    /// The sent time as a receiver reads it.
     fn sent_ns(frame: &[u8]) -> i64 {
         let header = frame[..HEADER_BYTES].try_into().expect("a header");
         Header::fields(header).sent_ns

@@ -1,17 +1,17 @@
-//! How glibc treats the memory that a node frees.
+//! Controls whether glibc retains the memory that a node frees.
 
-/// The largest block from which glibc learns (32 MiB with its own header). It always returns larger ones to the
-/// kernel.
+/// The size of the largest block, with its header 32 MiB, whose release makes glibc retain freed memory. glibc returns
+/// larger blocks to the kernel at once.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
-/// Makes glibc retain freed memory, as in a program that once freed a block as large.
+/// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
-/// Otherwise it depends on the rest of the heap whether freed messages go back to the kernel and are mapped again
-/// page by page, which is half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES`,
-/// if set, take precedence.
+/// Without this, the rest of the heap decides whether glibc returns freed messages to the kernel. The kernel then maps
+/// them again page by page, which takes half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and
+/// `GLIBC_TUNABLES`, if set, take precedence.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
-    // If memory is short, the code that needs it will report that.
+    // If memory is too short for this block, the code that needs memory later reports it.
     let _ = large.try_reserve_exact(MOST_KEPT_BYTES);
     std::hint::black_box(&large);
 }
@@ -24,7 +24,7 @@ mod tests {
     const PAGE_BYTES: usize = 4096;
 
     fn faults() -> i64 {
-        // SAFETY: plain numbers, for which zeros are values, and a kernel that fills them in.
+        // SAFETY: the struct contains only numbers, for which zeros are valid, and the kernel fills them in.
         unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage), 0);
@@ -32,7 +32,7 @@ mod tests {
         }
     }
 
-    /// Three blocks at a time are more than glibc retains after it has learned from one.
+    /// Three blocks together are larger than the memory that glibc retains after it has freed one such block.
     fn use_and_free() {
         let mut blocks = [(); 3].map(|()| vec![0_u8; BLOCK_BYTES]);
         for block in &mut blocks {

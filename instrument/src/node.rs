@@ -1,4 +1,4 @@
-//! A node: one process that hosts one or more endpoints and talks to the launcher over the control channel.
+//! A node: one process that runs one or more endpoints and talks to the launcher over the control channel.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -26,25 +26,25 @@ use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
 use crate::spec::{Endpoint, Heap, RoleKind, SPEC_FORMAT, Spec};
 
-/// What a language provides for a node: its transport, and what surrounds its threads.
+/// The parts of a node that depend on its language: its transport, its codec, and the code around its threads.
 pub struct Host<'a> {
     pub transport: &'a str,
     pub language: &'a str,
-    /// Compiler and flags the adapter was built with; interpreter for Python.
+    /// The compiler and its flags for the adapter; for Python, the interpreter.
     pub compiler: String,
     pub flags: String,
-    /// The library's version as the library itself reports it.
+    /// The version of the transport's library, as the library itself reports it.
     pub version: &'a (dyn Fn() -> String + Sync),
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Opens [`crate::empty`] in the same language.
+    /// Opens the empty transport ([`crate::empty`]) in the language of the node.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Creates the codec if the spec names one; none if the language has no objects.
     pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
-    /// Wraps all code on a endpoint's thread; Python keeps its thread state alive around it.
+    /// Wraps all code that runs on an endpoint's thread; Python keeps its thread state alive around it.
     pub around: fn(&mut dyn FnMut()),
 }
 
-/// `main` of a node written in Rust.
+/// The `main` function of a node in Rust.
 pub fn main(
     transport: &str,
     language: &str,
@@ -87,7 +87,7 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
-    /// The format of specs that it understands.
+    /// The version of the spec files that this node understands.
     spec: u32,
     compiler: &'a str,
     flags: &'a str,
@@ -121,7 +121,7 @@ fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result
     outcome
 }
 
-/// Runs the conformance suite's commands on a thread that the host has prepared.
+/// Runs the commands of the conformance suite on a thread that the host has prepared.
 fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let mut outcome = Ok(());
@@ -144,11 +144,11 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
             }
         }
     }
-    // SAFETY: ends the process at once; destructors of libraries could wait for peers that are gone too.
+    // SAFETY: this ends the process at once; destructors of libraries could wait for processes that are gone too.
     unsafe { libc::_exit(1) };
 }
 
-/// A endpoint's transport, codec and payload content.
+/// The transport, the codec and the payload content of an endpoint.
 type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>, Arc<Content>);
 
 struct Node<'a> {
@@ -180,7 +180,7 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Reports the failure and ends the process at once: other endpoints may wait for messages that never come.
+    /// Reports the failure and ends the process at once, because other endpoints may wait for messages that never come.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
@@ -188,7 +188,7 @@ impl Node<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    /// Runs before any thread exists, so that all threads inherit it.
+    /// Must run before any thread starts, so that all threads inherit the settings.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
@@ -217,7 +217,7 @@ impl Node<'_> {
         }
     }
 
-    /// All senders share what is read once: a video can have a gigabyte.
+    /// All senders share the content, because a video can take a gigabyte.
     fn content(&self) -> Result<Content> {
         let sends = |me: &Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Client);
         if self.spec.endpoints.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
@@ -235,7 +235,7 @@ impl Node<'_> {
         }
     }
 
-    /// Collects the endpoints' reports into the node's own.
+    /// Combines the endpoints' reports into the report of the node.
     fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
         let all = self.spec.endpoints.len();
         let mut links = BTreeMap::new();
@@ -273,7 +273,7 @@ impl Node<'_> {
         self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
     }
 
-    /// One endpoint's thread, from binding its ends to closing them.
+    /// The thread of one endpoint, from binding its link ends to closing them.
     fn participate(&self, me: &Endpoint, means: Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
         let name = format!("endpoint {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {

@@ -1,10 +1,10 @@
-//! Decides when each message is due: absolute times, so that work between messages never delays the later ones.
-//! `roles/message_loop.rs` waits for these times and sends.
+//! Decides when each message is due. The due times are absolute, so that work between messages never delays later
+//! messages. `roles/message_loop.rs` waits for these times and sends.
 
 use crate::alarm::Alarm;
 use crate::spec::{Pace, PaceKind};
 
-/// The due times of one pair, in order.
+/// The due times of one pair, in ascending order.
 pub struct Pacer {
     pace: Pace,
     start_ns: i64,
@@ -19,7 +19,7 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random: Random(pace.seed), alarm: Alarm::new(pace.spin_ns) }
     }
 
-    /// When the next message is due; `None` if the pace is not timed.
+    /// When the next message is due; `None` if the pace has no due times.
     pub fn next_ns(&mut self) -> Option<i64> {
         let index = self.next;
         self.next += 1;
@@ -43,7 +43,7 @@ impl Pacer {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
     }
 
-    /// Waits for a due time, as [`Alarm`] does.
+    /// Waits for a due time in the same way as [`Alarm`].
     pub fn wait_until(&mut self, due_ns: i64) {
         self.alarm.wait_until(due_ns);
     }
@@ -54,7 +54,7 @@ impl Pacer {
     }
 }
 
-/// SplitMix64: small, seeded, and good enough to space messages.
+/// SplitMix64, a small random number generator with a seed; good enough for the gaps between messages.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The content of payloads, and how the receiver checks that it arrived whole.
+//! The content of payloads, and how the receiver checks that it is intact.
 
 use crate::error::{Context, Error, Result};
 use crate::spec::Spec;
@@ -6,7 +6,8 @@ use crate::spec::Spec;
 /// The content of payloads.
 pub enum Content {
     Pattern,
-    /// The bytes of a file: one payload for every message, or several that repeat in order.
+    /// The bytes of a file: one payload for every message, or several payloads that repeat in
+    /// order.
     File {
         bytes: Vec<u8>,
         each: usize,
@@ -14,10 +15,10 @@ pub enum Content {
 }
 
 impl Content {
-    /// Reads the file, if the spec names one.
+    /// Reads the payload file, if the spec names one.
     ///
     /// # Errors
-    /// When it cannot be read or its size is not the planned one.
+    /// When the file cannot be read, or its size differs from the plan.
     pub fn of(spec: &Spec) -> Result<Self> {
         let Some(path) = &spec.payload_file else { return Ok(Self::Pattern) };
         let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
@@ -44,7 +45,7 @@ impl Content {
     }
 }
 
-/// Fills a payload with a pattern that depends on the seed, at the speed of memory.
+/// Fills a payload with a pattern that depends on the seed, as fast as memory can be written.
 pub fn fill(seed: u64, payload: &mut [u8]) {
     let mut word = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut chunks = payload.chunks_exact_mut(8);
@@ -62,7 +63,7 @@ pub fn checksum(payload: &[u8]) -> u32 {
     crc32c::crc32c(payload)
 }
 
-/// Reads every byte, as a receiver that uses the data does.
+/// Reads every byte, like a receiver that uses the data.
 #[inline]
 pub fn read_all(payload: &[u8]) {
     let chunks = payload.chunks_exact(8);

@@ -1,4 +1,4 @@
-//! The phase of a trial, as the endpoints of a node see it: here they wait for the launcher's next order.
+//! The phase of a trial, as the endpoints of a node see it; here they wait for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::spec::LinkSpec;
 use crate::sync::lock;
 
-/// The launcher's orders so far, and what endpoints tell each other.
+/// The launcher's orders so far, and messages between the endpoints.
 #[derive(Default)]
 pub struct Phase {
     words: Mutex<Words>,
@@ -29,7 +29,7 @@ struct Words {
 }
 
 impl Phase {
-    /// Records an order of the launcher.
+    /// Stores an order of the launcher.
     pub fn apply(&self, order: Order) {
         let mut words = lock(&self.words);
         match order {
@@ -52,7 +52,7 @@ impl Phase {
         }
     }
 
-    /// Waits until all binding ends exist; returns the link to connect to.
+    /// Waits until all binding ends exist; returns the link with its address.
     ///
     /// # Errors
     /// When no endpoint bound the link.
@@ -62,13 +62,13 @@ impl Phase {
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers })
     }
 
-    /// A endpoint of this node has opened its receiving end, or failed to.
+    /// Notes that an endpoint of this node has opened its receiving end, or failed to do so.
     pub fn mark_open(&self, id: u32) {
         lock(&self.words).opened.insert(id);
         self.changed.notify_all();
     }
 
-    /// Waits until another endpoint of this node has opened its end.
+    /// Waits until another endpoint of this node has opened its receiving end.
     pub fn wait_until_open(&self, id: u32) {
         self.wait_for_value(|words| words.opened.contains(&id).then_some(()));
     }
@@ -78,7 +78,7 @@ impl Phase {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Whether the pair is proved; waits a short time for it.
+    /// Whether the launcher has reported that every branch of the pair delivers; waits a short time for that report.
     pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
         let words = lock(&self.words);
         let unproved = |words: &mut Words| !words.proved.contains(&pair);
@@ -87,23 +87,23 @@ impl Phase {
         words.proved.contains(&pair)
     }
 
-    /// Waits for `go`; returns the start of the schedule.
+    /// Waits for `go`; returns the start time of the schedule.
     pub fn wait_for_go(&self) -> i64 {
         self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`, or until `over` is true after a [`Phase::wake`].
+    /// Waits for `go`, or until `over` returns true after a [`Phase::wake`].
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Makes every waiting thread check again.
+    /// Makes every waiting thread check its condition again.
     pub fn wake(&self) {
         drop(lock(&self.words));
         self.changed.notify_all();
     }
 
-    /// Waits until the ends may be closed.
+    /// Waits until the link ends may be closed.
     pub fn wait_for_end(&self) {
         self.wait_for_value(|words| words.ended.then_some(()));
     }

@@ -1,4 +1,4 @@
-//! Callbacks for libraries that are polled: a thread of the link's own polls and calls.
+//! Callbacks for libraries that can only be polled: a separate thread polls each link and calls the callback.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,16 @@ use std::time::Duration;
 use crate::contract::{OnFrame, OnRequest, Server, Subscriber, Subscription};
 use crate::error::{Context, Result};
 
-/// How long one poll may sleep, and with it how long closing may take.
+/// The longest sleep in one poll, and so the longest delay of closing.
 const LONGEST_POLL: Duration = Duration::from_millis(50);
 
-/// Calls `on_request` from a thread that polls `server`. The thread ends when the subscription is dropped or the server
-/// fails; its calls count as lost then.
+/// Calls `on_request` from a new thread that polls `server`. The thread ends when the subscription is dropped or the
+/// server fails. After a failure, further calls count as lost.
 pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }
 
-/// As [`serve_by_polling`], for a subscriber.
+/// Calls `on_frame` from a new thread that polls `subscriber`, like [`serve_by_polling`].
 pub fn subscribe_by_polling(
     mut subscriber: Box<dyn Subscriber>,
     mut on_frame: OnFrame,
@@ -53,7 +53,7 @@ impl Drop for PollingThread {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Fails only if a callback panicked, which the log shows already.
+            // Joining fails only if a callback panicked, and the log already shows that.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What an adapter needs of the instrument: `use hopmeter_instrument::prelude::*`.
+//! Everything that an adapter needs from the instrument: `use hopmeter_instrument::prelude::*`.
 
 pub use crate::contract::*;
 pub use crate::duplex::DuplexClient;

@@ -1,8 +1,8 @@
-//! Stores samples: fixed-size records in memory that is mapped and touched before `go`.
+//! Stores samples: records of fixed size in memory that is mapped and touched before `go`.
 //!
-//! Recording never waits, never allocates and never fails; it counts the records that do not fit. The file is
-//! reserved on disk at the start, so a full disk is reported before anything is measured. It is written at the end,
-//! so the kernel's write-back disturbs no measurement.
+//! Recording never waits, never allocates and never fails; the recorder counts the records that do not fit. The disk
+//! space for the file is reserved at the start, so a full disk is reported before any measurement. The file is written
+//! at the end, so the kernel's disk writes disturb no measurement.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,18 +14,18 @@ use crate::error::{Context, Error, Result};
 
 /// The size of one record, in memory and in the file.
 pub const RECORD_BYTES: usize = 64;
-/// Where the records start in the file.
+/// The offset of the first record in the file.
 pub const HEAD_BYTES: usize = 4096;
-/// A time that does not apply.
+/// The value of a time that does not apply.
 pub const NONE_NS: i64 = i64::MIN;
 
-/// One message seen at one place. Times are CLOCK_MONOTONIC nanoseconds or [`NONE_NS`].
+/// The record of one message at one endpoint. Times are nanoseconds of CLOCK_MONOTONIC, or [`NONE_NS`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub seq: u64,
     pub endpoint: u32,
-    /// The server's index in scatter, else 0.
+    /// The server's index in scatter, otherwise 0.
     pub copy: u32,
     pub intended_ns: i64,
     pub sent_ns: i64,
@@ -36,7 +36,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of `seq` with no times yet. The recorder fills in the endpoint.
+    /// A record of message `seq` without times. The recorder sets the endpoint.
     pub fn of(seq: u64) -> Self {
         Self {
             seq,
@@ -52,7 +52,7 @@ impl Record {
     }
 }
 
-/// The records of one endpoint. Used by one thread at a time. The fields that each record needs come first, next
+/// The records of one endpoint. Only one thread uses it at a time. The fields that each record needs come first, next
 /// to each other.
 #[repr(C)]
 pub struct Recorder {
@@ -65,10 +65,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Reserves memory and disk for `capacity` records.
+    /// Reserves memory and disk space for `capacity` records.
     ///
     /// # Errors
-    /// When the file exists, cannot be created, or disk or memory is short.
+    /// When the file exists or cannot be created, or when disk space or memory is short.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let doing = || format!("reserving {capacity} samples in {}", path.display());
         let file = File::create_new(path).context(doing())?;
@@ -84,37 +84,37 @@ impl Recorder {
         Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned() })
     }
 
-    /// Stores a record, or counts it if there is no room left.
+    /// Stores a record, or counts it if there is no room for it.
     #[inline]
     pub fn push(&mut self, record: Record) {
         if self.count == self.records.capacity {
             self.unrecorded += 1;
             return;
         }
-        // SAFETY: `count` is below the capacity of the mapping.
+        // SAFETY: `count` is smaller than the number of records that fit into the mapping.
         unsafe { self.records.first.add(self.count).write(Record { endpoint: self.endpoint, ..record }) };
         self.count += 1;
     }
 
-    /// How many did not fit.
+    /// The number of records that did not fit.
     pub fn unrecorded_count(&self) -> u64 {
         self.unrecorded
     }
 
-    /// Writes the file: head and records, nothing after them.
+    /// Writes the file: a head and the records, and nothing after them.
     ///
     /// # Errors
-    /// When writing fails. The disk space was reserved, so the disk itself fails then.
+    /// When writing fails. Because disk space was reserved, this write fails only if the disk is broken.
     pub fn finish(mut self) -> Result<()> {
         let doing = format!("writing {} samples to {}", self.count, self.path.display());
-        // SAFETY: the first `count` records were written by `push`, and Record has no padding.
+        // SAFETY: `push` wrote the first `count` records, and Record has no padding.
         let bytes = unsafe { std::slice::from_raw_parts(self.records.first.cast::<u8>(), self.count * RECORD_BYTES) };
         self.file.write_all_at(bytes, HEAD_BYTES as u64).context(&doing)?;
         self.file.set_len((HEAD_BYTES + bytes.len()) as u64).context(&doing)?;
         self.file.write_all(&self.head()).context(&doing)
     }
 
-    /// The head goes last: a file without it is incomplete.
+    /// The head is written last: a file without a head is incomplete.
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[0..8].copy_from_slice(b"HMSAMPLE");
@@ -127,20 +127,20 @@ impl Recorder {
     }
 }
 
-/// Anonymous memory with every page mapped.
+/// Anonymous memory in which every page is already mapped.
 #[repr(C)]
 struct Mapping {
     first: *mut Record,
     capacity: usize,
 }
 
-// SAFETY: the mapping is owned by this value alone.
+// SAFETY: this value alone owns the mapping.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
     fn of(capacity: usize) -> Result<Self> {
         let bytes = (capacity * RECORD_BYTES).max(1);
-        // SAFETY: a fresh anonymous mapping, at an address the kernel chooses.
+        // SAFETY: the call creates a new anonymous mapping at an address that the kernel chooses.
         let first = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -160,7 +160,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, and nobody else holds it.
+        // SAFETY: this is exactly the range that was mapped, and nothing else uses it.
         unsafe { libc::munmap(self.first.cast(), (self.capacity * RECORD_BYTES).max(1)) };
     }
 }

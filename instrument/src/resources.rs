@@ -1,4 +1,4 @@
-//! The resources a process used over the measured interval.
+//! The resources that a process used during the measured interval.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,15 +18,16 @@ pub struct Resources {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// The peak since measuring began, or since the start if the kernel cannot reset it.
+    /// The peak since measuring began, or since the start of the process if the kernel cannot reset the peak.
     pub rss_peak_bytes: u64,
-    /// Bytes the loopback device received in that time, from any sender.
+    /// Bytes that the loopback device received in that time, from any sender.
     pub loopback_bytes: u64,
-    /// Bytes of shared memory mapped at the end, by the name of the mapping.
+    /// Bytes of shared memory that are mapped at the end, by the name of the mapping.
     pub shared_mappings: Vec<(String, u64)>,
 }
 
-/// Takes the two readings. All endpoints of a node share it; the first one to begin counts.
+/// Reads the resource counters at the start and at the end of measuring. All endpoints of a node share this meter; the
+/// first endpoint that begins starts it.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,
@@ -41,7 +42,7 @@ struct Reading {
 }
 
 impl Meter {
-    /// Starts measuring, unless it has started. Cheap if it has.
+    /// Starts measuring. A call on a meter that has already started costs almost nothing.
     #[inline]
     pub fn begin(&self) {
         if !self.begun.load(Ordering::Relaxed) {
@@ -52,13 +53,14 @@ impl Meter {
     #[cold]
     fn begin_once(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
-            // Resets the peak of resident memory. Old kernels refuse and report the peak since the start.
+            // Resets the peak of the resident memory. Old kernels refuse this and report the peak since the start of
+            // the process.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             *lock(&self.first) = Some(Reading::now());
         }
     }
 
-    /// The resources used since; nothing if measuring never began.
+    /// The resources used since the meter started; all zero if it never started.
     pub fn end(&self) -> Resources {
         let first = *lock(&self.first);
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
@@ -67,7 +69,7 @@ impl Meter {
 
 impl Reading {
     fn now() -> Self {
-        // SAFETY: getrusage fills the zeroed struct it is given.
+        // SAFETY: getrusage fills the zeroed struct that it gets.
         let usage = unsafe {
             let mut usage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_SELF, &mut usage);
@@ -97,7 +99,7 @@ fn microseconds(time: libc::timeval) -> i64 {
     time.tv_sec * 1_000_000 + time.tv_usec
 }
 
-/// Bytes received by the loopback device of this network namespace since it came up; 0 where there is none.
+/// Bytes that the loopback device of this network namespace has received since it was started; 0 without such a device.
 fn loopback_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));
@@ -110,7 +112,7 @@ fn rss_peak_bytes() -> u64 {
     kib.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Shared mappings by name, largest first, at most ten. They prove which path large payloads took.
+/// The ten largest shared mappings, by name, largest first. The mappings prove which path large payloads took.
 fn shared_mappings() -> Vec<(String, u64)> {
     let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut sums = std::collections::BTreeMap::<String, u64>::new();
@@ -123,7 +125,7 @@ fn shared_mappings() -> Vec<(String, u64)> {
     mappings
 }
 
-/// `start-end perms offset device inode path`, where perms end in `s` for shared memory.
+/// A line reads `start-end perms offset device inode path`, where perms end in `s` for shared memory.
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut words = line.split_whitespace();
     let (range, permissions) = (words.next()?, words.next()?);

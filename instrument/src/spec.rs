@@ -1,4 +1,4 @@
-//! The spec file: a node's complete configuration. The planner (Python) writes it; this module reads it.
+//! The spec file: the complete configuration of a node. The planner (Python) writes it; this module reads it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
-/// The version of the spec file and of the control channel. Both sides must agree.
+/// The version of the spec file and of the control channel. Planner and node must have the same version.
 pub const SPEC_FORMAT: u32 = 3;
 
 /// How a receiver waits.
@@ -44,11 +44,12 @@ pub enum Touch {
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     pub kind: PaceKind,
-    /// Messages per second; 0 where the kind has no rate (`closed`, `max`).
+    /// Messages per second; 0 for a pace without a rate (`closed`, `max`).
     pub rate_hz: f64,
-    /// Messages per burst; the bursts come at `rate_hz / burst`.
+    /// Messages per burst; there are `rate_hz / burst` bursts per second.
     pub burst: u32,
-    /// How long before the intended time sleeping turns into spinning; 0 never spins, and absent learns it.
+    /// How long before the intended time a thread stops sleeping and spins; 0 never spins, and a missing value makes
+    /// the instrument learn the time.
     #[serde(default)]
     pub spin_ns: Option<i64>,
     /// For `poisson`.
@@ -66,12 +67,12 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the previous one has come back, if messages return.
+    /// Whether each message waits until the previous message has come back, if messages come back.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
 
-    /// Whether messages are due one by one, so that a receiver is idle again before the next.
+    /// Whether messages are due one at a time, so that a receiver is idle again before the next message.
     pub fn is_spaced(self) -> bool {
         matches!(self, Self::Open | Self::Poisson)
     }
@@ -99,7 +100,7 @@ pub enum Work {
         ns: i64,
     },
     Copy {
-        /// Absent: as many as the payload has, from the payload.
+        /// If missing: all the bytes of the payload, read from the payload itself.
         bytes: Option<usize>,
         #[serde(default)]
         way: Way,
@@ -108,7 +109,7 @@ pub enum Work {
     },
 }
 
-/// What a payload represents. Raw carriage ignores it; typed carriage picks its message by it.
+/// What a payload represents. Raw carriage ignores this value; typed carriage chooses its message type by it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {
@@ -117,12 +118,12 @@ pub enum PayloadKind {
     /// Any bytes.
     #[default]
     Bytes,
-    /// Pixels of three bytes each, rows without gaps.
+    /// Pixels of three bytes each; rows have no gaps.
     Image { width: u32, height: u32 },
 }
 
 impl PayloadKind {
-    /// Width and height of an image; zeros for anything else.
+    /// Width and height of an image; zeros for any other kind.
     pub fn image_size(self) -> (u32, u32) {
         match self {
             Self::Image { width, height } => (width, height),
@@ -131,7 +132,7 @@ impl PayloadKind {
     }
 }
 
-/// How an rpc link is carried: by the transport's own calls, or by two pubsub links, one each way.
+/// How an rpc link is carried: by the rpc of the transport, or by two pubsub links, one in each direction.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Rpc {
@@ -146,15 +147,15 @@ pub enum Dispatch {
     /// All at once.
     #[default]
     Parallel,
-    /// Each after the reply of the previous one.
+    /// Calls each server after the reply of the previous one.
     Sequential,
 }
 
-/// What happens to memory that a node frees.
+/// Whether the process retains the memory that a node frees.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Heap {
-    /// The process retains it for the next message.
+    /// The process retains the memory for the next message.
     #[default]
     Retain,
     /// The C library decides.
@@ -167,36 +168,38 @@ pub enum Heap {
 pub enum Reply {
     /// The whole request.
     Echo,
-    /// The request's header alone.
+    /// The header of the request alone.
     Header,
 }
 
-/// One endpoint of this node and its role.
+/// One endpoint of this node, and its role.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Unique in the cell, in the order of the chain; the `endpoint` column of the samples.
+    /// The number of the endpoint, unique in the cell and in the order of the chain; the `endpoint` column of the
+    /// samples.
     pub id: u32,
     pub role: RoleKind,
-    /// The pair this endpoint belongs to, 0 for the first.
+    /// The pair to which this endpoint belongs; the first pair is 0.
     pub pair: u32,
-    /// The core it is pinned to, if any.
+    /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
-    /// Links it receives from.
+    /// The links from which it receives.
     #[serde(rename = "in")]
     pub inputs: Vec<String>,
-    /// Links it sends to.
+    /// The links to which it sends.
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
-    /// How it receives, if the receivers of the cell wait in different ways; otherwise the spec's `wait` holds.
+    /// How it waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's `wait`
+    /// applies.
     #[serde(default)]
     pub wait: Option<Wait>,
-    /// The file its raw samples go to.
+    /// The file for its raw samples.
     pub samples: PathBuf,
     /// How many samples the file can hold.
     pub capacity: u64,
-    /// The file for readings of its thread's counters, in a trial that asks why messages are slow.
+    /// The file for the readings of its thread's counters, in a trial that asks why messages are slow.
     #[serde(default)]
     pub readings: Option<PathBuf>,
 }
@@ -227,54 +230,55 @@ pub struct Spec {
     /// The folder of a Python adapter; unused in other languages.
     pub adapter: Option<PathBuf>,
     pub pattern: Pattern,
-    /// How receivers wait. If they differ, how the polled ones of this node wait.
+    /// How receivers wait. How the polled receivers of this node wait, if its receivers wait in different ways.
     pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file with the payloads' bytes; without one, payloads are a pattern.
+    /// The file with the payloads; without a file, payloads are a pattern.
     #[serde(default)]
     pub payload_file: Option<PathBuf>,
-    /// How many payloads the file holds, in order.
+    /// How many payloads the file holds, one after the other.
     #[serde(default = "one")]
     pub payload_frames: usize,
     pub touch: Touch,
-    /// The codec of the ends. Absent if payloads are bytes, and for nodes that only pass them on.
+    /// The codec of the first and the last endpoint. Missing if payloads are bytes, and for nodes that only pass
+    /// messages on.
     #[serde(default)]
     pub codec: Option<String>,
-    /// The device of the object, for a codec.
+    /// The device of the codec's object.
     #[serde(default)]
     pub device: Option<String>,
-    /// How the memory of a GPU is shared, for a codec. Absent if the content goes through the host.
+    /// How the codec shares the memory of a GPU. Missing if the content is copied through host memory.
     #[serde(default)]
     pub share: Option<String>,
-    /// The parameters of the object, for a codec.
+    /// The parameters of the codec's object.
     #[serde(default)]
     pub object: Option<String>,
     pub pace: Pace,
-    /// The number of measured messages; `warmup` messages before them are not measured.
+    /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// The time after `go` at which sources stop even if messages are left.
+    /// The time after `go` at which sources stop, even if messages are left.
     pub limit_ns: i64,
-    /// How long receivers listen for stragglers after the end.
+    /// How long receivers listen for late messages after the last one.
     pub drain_ns: i64,
     /// How long a refused message is offered again before it is abandoned.
     pub retry_ns: i64,
-    /// How long a client waits for a reply before it counts it as lost.
+    /// How long a client waits for a reply before the reply counts as lost.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
-    /// Checksum every payload, not only warm-up and the last one.
+    /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
     #[serde(default)]
     pub dispatch: Dispatch,
-    /// SCHED_FIFO priority; 0 for the normal scheduler.
+    /// The SCHED_FIFO priority; 0 selects the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
     #[serde(default)]
     pub heap: Heap,
-    /// Idle cores stay awake.
+    /// Whether idle cores are kept out of idle states.
     #[serde(default)]
     pub no_idle_states: bool,
     pub endpoints: Vec<Endpoint>,
@@ -293,7 +297,7 @@ impl Spec {
     /// Reads a spec file.
     ///
     /// # Errors
-    /// When it cannot be read, is not a spec, or has another version.
+    /// When the file cannot be read, is no spec, or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -301,7 +305,7 @@ impl Spec {
         }
         let text = std::fs::read_to_string(path).context(format!("reading the spec {}", path.display()))?;
         let doing = || format!("understanding the spec {}", path.display());
-        // Check the version first: a spec of another version may lack fields of this one.
+        // The version is checked first, because a spec of another version may lack fields of this one.
         let Versioned { format } = serde_json::from_str(&text).context(doing())?;
         if format != SPEC_FORMAT {
             return Err(Error::new(format!("the spec has format {format}, this node speaks {SPEC_FORMAT}"))
@@ -315,10 +319,10 @@ impl Spec {
         Duration::from_nanos(self.call_ns.max(0) as u64)
     }
 
-    /// The run id as a number, as frames carry it.
+    /// The run id as a number, which is how frames carry it.
     ///
     /// # Errors
-    /// When it is not 16 hexadecimal digits.
+    /// When the run id is not 16 hexadecimal digits.
     pub fn run_id(&self) -> Result<u64> {
         u64::from_str_radix(&self.run, 16).context(format!("the run id `{}`", self.run))
     }

@@ -1,7 +1,7 @@
-//! Readings of what the kernel counts for a thread, around each message: for the question why a message was slow.
+//! Readings of the kernel's counters for a thread, around each message: they show why a message was slow.
 //!
-//! A reading takes three system calls, so readings are taken only if the spec names a file for them, in trials
-//! that no ranking uses.
+//! A reading takes three system calls. So readings are taken only if the spec names a file for them, in trials that are
+//! not ranked.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,36 +13,37 @@ use crate::spec::{Endpoint, Spec};
 
 /// The first bytes of the file.
 const MAGIC: &[u8; 8] = b"HMTHREAD";
-/// Where the readings start in the file.
+/// The offset of the first reading in the file.
 const HEAD_BYTES: usize = 64;
-/// The seq of a reading at a message of warm-up or a probe.
+/// The `seq` of a reading at a warm-up message or a probe.
 const NO_SEQ: u64 = u64::MAX;
-/// Readings of one message: arrived and done, or send and sent, and with a client all four.
+/// The readings of one message: arrived and done, or send and sent; a client takes all four.
 const READINGS_PER_MESSAGE: u64 = 4;
 
-/// What a thread does at the time of a reading.
+/// The action of a thread at the time of a reading.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It waited until the message is due, and sends it now.
+    /// The thread waited until the message was due, and sends the message now.
     Send = 0,
     /// The transport's send has returned.
     Sent = 1,
-    /// It waited for a message, and one has arrived.
+    /// The thread waited for a message, and one has arrived.
     Arrived = 2,
-    /// It is done with the message.
+    /// The thread has finished with the message.
     Done = 3,
 }
 
-/// One reading. All counts grow from the start of the thread.
+/// One reading. All counters start at 0 when the thread starts, and only grow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub seq: u64,
     pub at_ns: i64,
-    /// CPU time, without time that the hypervisor took.
+    /// The CPU time, without the time that the hypervisor took.
     pub cpu_ns: i64,
-    /// Time for which the thread was runnable and did not run; [`NONE_NS`] if the kernel does not count it.
+    /// The time for which the thread was ready to run but did not run; [`NONE_NS`] if the kernel does not count this
+    /// time.
     pub queued_ns: i64,
     pub thread: u32,
     pub mark: Mark,
@@ -53,7 +54,7 @@ pub struct Reading {
     unused: u64,
 }
 
-/// The readings of one endpoint, in their order. One thread uses it at a time.
+/// The readings of one endpoint, in the order of time. Only one thread uses the log at a time.
 pub struct ThreadLog {
     readings: Vec<Reading>,
     endpoint: u32,
@@ -62,7 +63,8 @@ pub struct ThreadLog {
 }
 
 impl ThreadLog {
-    /// The log of an endpoint, if its spec names a file. Its memory is touched here, so that it causes no page fault later.
+    /// The log of an endpoint, if the endpoint's spec names a file. The memory of the log is touched here, so that it
+    /// causes no page fault later.
     pub fn new(me: &Endpoint, spec: &Spec) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
         let messages = spec.messages.saturating_add(spec.warmup);
@@ -72,8 +74,8 @@ impl ThreadLog {
         Some(Box::new(Self { readings, endpoint: me.id, left_out: 0, path }))
     }
 
-    /// Takes a reading at a sample, or at another message. It counts for the time `at_ns`, when the thread reached this
-    /// point.
+    /// Takes a reading at a sample or at another message. The reading belongs to the time `at_ns`, at which the thread
+    /// reached this point.
     pub fn read(&mut self, seq: Option<u64>, mark: Mark, at_ns: i64) {
         if self.readings.len() == self.readings.capacity() {
             self.left_out += 1;
@@ -126,7 +128,7 @@ thread_local! {
     static COUNTERS: Counters = Counters::open();
 }
 
-/// The number of a thread and the kernel's scheduling counters of it.
+/// The id of a thread, and the kernel's scheduling counters of the thread.
 struct Counters {
     thread: u32,
     schedstat: Option<File>,
@@ -146,8 +148,8 @@ impl Counters {
     }
 }
 
-/// The second number of a line of schedstat: `run time`, `run-queue wait`, `timeslices`. A kernel that does not count writes
-/// three zeros.
+/// The second number of a line of schedstat: `run time`, `run-queue wait`, `timeslices`. A kernel that does not count
+/// these times writes three zeros.
 fn run_queue_wait_ns(line: &[u8]) -> Option<i64> {
     let mut numbers = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(parse_number);
     let (run_ns, queued_ns, slices) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -160,7 +162,7 @@ fn parse_number(digits: &[u8]) -> Option<i64> {
 
 fn cpu_time_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a timespec of this function, and the clock exists on Linux.
+    // SAFETY: the pointer refers to a timespec of this function, and this clock exists on Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
@@ -183,7 +185,7 @@ mod tests {
         Reading::now(0, Mark::Done, clock::now_ns())
     }
 
-    /// How a thread's time passes while `act` runs: CPU time, run-queue wait, and the rest.
+    /// The parts of a thread's time while `act` runs: CPU time, run-queue wait, and the rest.
     fn passing(act: impl FnOnce()) -> (i64, i64, i64) {
         let before = now();
         act();
@@ -199,7 +201,7 @@ mod tests {
         assert!(cpu_ns < 20_000_000, "{cpu_ns}");
     }
 
-    /// Each of two threads on one core runs for half of the time and waits for the core for the other half.
+    /// Two threads share one core, so each runs for half of the time and waits for the core for the other half.
     #[test]
     fn two_threads_on_one_core_wait_for_it() {
         if now().queued_ns == NONE_NS {

@@ -1,18 +1,19 @@
-//! Typed carriage: how a header travels in the fields of a real message that knows nothing of frames.
+//! Typed carriage: puts the header of a frame into the fields of a real message type that has no field for it.
 //!
-//! A message has a number, a time and a text. The text is a label of fixed length in ASCII, `run pair flags seq
-//! checksum` in hexadecimal, so that its cost is the same for every message and every middleware.
+//! Such a message has a number, a time and a text. The text is a label of fixed length in ASCII, `run pair flags seq
+//! checksum` in hexadecimal. So its cost is the same for every message and every middleware.
 
 use crate::frame::{HEADER_BYTES, Header};
 
 /// The length of a label.
 pub const LABEL_BYTES: usize = 56;
 const SECOND_NS: i64 = 1_000_000_000;
-/// The positions of the blanks between the fields of a label.
+/// The positions of the spaces between the fields of a label.
 const BLANKS: [usize; 4] = [16, 25, 30, 47];
-/// The digits of all fields as numbers of eight digits. The flags follow four zeros; the last number is 0.
+/// The hexadecimal digits of all fields, as numbers of eight digits. Four zeros come before the flags; the last number
+/// is 0.
 type Digits = [u8; 64];
-/// Per field: its position in a label, its position in the digits, and its length.
+/// For each field: its position in a label, its position in the digits, and its length.
 const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
 
 /// The part of a header that goes into the text of a message.
@@ -27,24 +28,25 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     text
 }
 
-/// Writes the label into the text of a message and reuses the text's memory.
+/// Writes the label into the text of a message; the text keeps its memory.
 pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
     text.clear();
     text.extend(label(header).map(char::from));
 }
 
-/// A time in nanoseconds as the seconds and nanoseconds of a message.
+/// Splits a time in nanoseconds into the seconds and nanoseconds of a message's stamp.
 pub fn to_stamp(time_ns: i64) -> (i64, i64) {
     (time_ns / SECOND_NS, time_ns % SECOND_NS)
 }
 
-/// The time of a stamp, in nanoseconds.
+/// The time of a message's stamp, in nanoseconds.
 pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
     seconds * SECOND_NS + nanoseconds
 }
 
-/// The header that a message carried. A text that is no label yields a header that every receiver refuses as
-/// malformed. The intended time does not travel: the sent time takes its place, and the source has recorded it.
+/// The header that a message carried. A text that is no label gives a header that every receiver refuses as malformed.
+/// The message does not carry the intended time: the sent time replaces it, and the source has recorded the intended
+/// time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -91,8 +93,8 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Writes and reads all digits at once and checks them at the end: digit by digit would cost more than all other work
-/// on a small message.
+/// Writes and reads all digits at once and checks them at the end. One digit at a time would cost more than all other
+/// work on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {
@@ -104,7 +106,7 @@ fn encode_digits(numbers: [u32; 8]) -> Digits {
 fn decode_digits(digits: &Digits) -> Option<[u32; 8]> {
     let (mut values, mut strange) = ([0; 64], 0);
     for (value, said) in values.iter_mut().zip(digits) {
-        // The smaller difference is the digit's or the letter's value.
+        // The smaller difference is the value of the digit or letter.
         *value = said.wrapping_sub(b'0').min(said.wrapping_sub(b'a' - 10));
         strange |= *value & 0xf0 | digit(*value) ^ said;
     }
@@ -119,7 +121,7 @@ fn digit(value: u8) -> u8 {
     value.wrapping_add(if value > 9 { b'a' - 10 } else { b'0' })
 }
 
-/// Four bits a byte, the highest first.
+/// Spreads a number over bytes, four bits per byte, highest bits first.
 fn spread_digits(number: u32) -> [u8; 8] {
     let mut values = u64::from(number);
     for (by, kept) in [(16, 0x0000_ffff_0000_ffff), (8, 0x00ff_00ff_00ff_00ff), (4, 0x0f0f_0f0f_0f0f_0f0f)] {

@@ -1,7 +1,7 @@
-//! The versions of libraries that have no call for it.
+//! Versions of libraries that cannot report their version themselves.
 
-/// The version of a crate in the lock file that the adapter is built with, read at build time. The lock file of this
-/// workspace lies three folders above an adapter's crate.
+/// The version of a crate in the lock file with which the adapter is built; read at build time. The lock file of this
+/// workspace is three folders above the crate of an adapter.
 #[macro_export]
 macro_rules! library_version {
     ($crate_name:literal) => {
@@ -12,7 +12,7 @@ macro_rules! library_version {
     };
 }
 
-/// The version of a crate in the text of a lock file; "unknown" if it is not there.
+/// The version of a crate in the text of a lock file; "unknown" if the lock file does not list the crate.
 pub fn version_in(lock: &str, name: &str) -> String {
     let wanted = format!("name = \"{name}\"");
     let mut lines = lock.lines().skip_while(|line| *line != wanted);

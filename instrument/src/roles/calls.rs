@@ -15,14 +15,15 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The client side, half open: what it binds exists, what it connects does not exist yet.
+/// The client side of an rpc link between binding and connecting: its bound ends exist, its connecting ends do not yet
+/// exist.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
 }
 
 impl ClientEnd {
-    /// Binds what a client binds: nothing, or the request link of a duplex.
+    /// Binds the ends that a client binds: none, or the request link of a duplex.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         let requests = match context.spec.rpc {
             Rpc::Native => None,
@@ -31,7 +32,7 @@ impl ClientEnd {
         Ok(Self { id: id.to_owned(), requests })
     }
 
-    /// Opens the rest, once all links are bound.
+    /// Opens the remaining ends; runs after all links are bound.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -43,14 +44,14 @@ impl ClientEnd {
     }
 }
 
-/// The server side, half open.
+/// The server side of an rpc link between binding and connecting.
 pub enum ServerEnd {
     Native(Box<dyn Server>),
     Duplex { id: String, replies: Box<dyn Publisher> },
 }
 
 impl ServerEnd {
-    /// Binds what a server binds.
+    /// Binds the ends that a server binds.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         match context.spec.rpc {
             Rpc::Native => {
@@ -87,8 +88,8 @@ impl ServerEnd {
         }
     }
 
-    /// Answers requests until the time is up, polled or called as the cell's `wait` says. Reports ready when it
-    /// listens.
+    /// Answers requests until the time is up, in a poll loop or in a callback, as the cell's `wait` says. Reports ready
+    /// as soon as it listens.
     pub fn run(self, context: &RoleContext<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let limit = answerer.limit();
         if context.wait() == Wait::Callback {
@@ -141,7 +142,7 @@ pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     server.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), Some(onward))?)
 }
 
-/// Polls a client until the reply to `seq` was handed to `take`; false if patience ends first.
+/// Polls a client until the reply to `seq` was passed to `take`; returns false if the time runs out first.
 pub fn await_reply(
     client: &mut dyn Client,
     wait: Wait,

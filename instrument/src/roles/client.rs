@@ -1,4 +1,4 @@
-//! The client: sends a request, waits for the reply, records both.
+//! The client: sends a request, waits for the reply, and records both times.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::intake::{Arrival, Intake};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a client with one call under way at a time.
+/// Runs the role of a client that makes one call at a time.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
     let mut bound = BTreeMap::new();
@@ -51,10 +51,10 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
     Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
 
-/// When a request was sent, and when its reply arrived and was decoded.
+/// When a request was sent, when its reply arrived, and when the reply was decoded.
 type Asked = (Stamps, Option<(i64, i64)>);
 
-/// One client and its state between calls.
+/// One client and the state that it keeps between calls.
 pub struct Asker {
     pub client: Box<dyn Client>,
     pub intake: Intake,
@@ -75,7 +75,7 @@ impl Asker {
         self.emitter.lead_ns()
     }
 
-    /// Sends a probe and reports it when the reply has come.
+    /// Sends a probe, and reports the probe when the reply has arrived.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         if let Some(header) = self.try_probe(probe)? {
             self.intake.say_probed(&header);
@@ -83,14 +83,14 @@ impl Asker {
         Ok(())
     }
 
-    /// Sends a probe; returns its header when the reply has come.
+    /// Sends a probe; returns the header of the probe when the reply has arrived.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, Duration::from_millis(500))?;
         Ok(asked.and_then(|(_, reply)| reply).map(|_| header))
     }
 
-    /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival if no reply came.
+    /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival time if no reply came.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
         self.intake.read_counters_now(&header, Mark::Send);
@@ -107,7 +107,7 @@ impl Asker {
         Ok(record)
     }
 
-    /// Sends a request and waits for its reply; returns nothing if the transport refused it until the deadline.
+    /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the deadline.
     fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<Asked>> {
         let client = self.client.as_mut();
         let offered =

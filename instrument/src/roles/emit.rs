@@ -1,4 +1,4 @@
-//! Sending: stamping a message as late as possible, and offering it again while the transport is busy.
+//! Sending: stamps a message as late as possible, and offers it again while the transport is busy.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::spec::{Spec, Touch};
 
 use super::RoleContext;
 
-/// How many times a refused message is offered again immediately, before the offers are spaced.
+/// How many times a refused message is offered again immediately; after that, a pause follows each offer.
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
-/// From this size on, the role obtains the transport's memory and writes the payload before the message is due. A
-/// camera also has its frame ready at the time it reports.
+/// If a payload has at least this size, the role obtains the transport's memory and writes the payload before the
+/// message is due. A camera works in the same way: its image is ready at the time that it reports.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// How much earlier than the last write took the next one begins.
+/// The next write begins earlier than the duration of the last write suggests, by this margin.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes the frames of one pair.
@@ -38,7 +38,7 @@ pub struct Emitter {
     spun_ns: Cell<i64>,
 }
 
-/// When a message was sent. With a codec this is before encoding.
+/// When a message was sent. With a codec, the sent time is the time before encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     pub sent_ns: i64,
@@ -47,17 +47,17 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// When the transport received it.
+    /// When the transport received the message.
     pub fn handed_over_ns(&self) -> i64 {
         self.sent_ns.max(self.encoded_ns)
     }
 }
 
-/// How an offer ended.
+/// The result of an offer.
 pub enum Offered {
     /// Accepted.
     Sent(Stamps),
-    /// Refused until its time to retry was over.
+    /// Refused until the time for retries was over.
     Abandoned,
 }
 
@@ -78,12 +78,12 @@ impl Emitter {
         }
     }
 
-    /// How long before its due time the next message is offered, so that its payload is ready then.
+    /// How long before its due time the next message is offered, so that its payload is ready at the due time.
     pub fn lead_ns(&self) -> i64 {
         self.lead_ns.get()
     }
 
-    /// How long it spun between a ready payload and the due time, for samples only.
+    /// The time spent spinning between a ready payload and its due time, for samples only.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }
@@ -104,7 +104,8 @@ impl Emitter {
         }
     }
 
-    /// Offers a message until it is accepted or its deadline has passed; counts the refusals of a sample in `busy`.
+    /// Offers a message until the transport accepts it or its deadline has passed; adds the refusals of a sample to
+    /// `busy`.
     pub fn offer(
         &self,
         header: Header,
@@ -117,7 +118,7 @@ impl Emitter {
         }
     }
 
-    /// Encodes once: a refused message is not encoded again.
+    /// Encodes the object only once: a message that was refused is not encoded again.
     fn offer_object(
         &self,
         codec: &dyn Codec,
@@ -143,7 +144,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(Stamps { sent_ns, encoded_ns }) } else { Offered::Abandoned })
     }
 
-    /// The ends were opened for payloads of one length.
+    /// Checks the length, because the link ends were opened for payloads of one length.
     fn check_length(&self, bytes: usize) -> Result<usize> {
         if bytes == self.payload_bytes {
             return Ok(bytes);
@@ -170,7 +171,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due. All of it happens before the stamp.
+    /// Writes the frame and waits until the message is due. Both happen before the sent time is read.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);
@@ -192,7 +193,8 @@ impl Emitter {
         }
     }
 
-    /// The payload is ready. If only this payload was checksummed, its writing time does not predict the next one's.
+    /// Waits with a ready payload until the message is due. If only this payload has a checksum, the time to write it
+    /// does not predict the time for the next payload.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;
@@ -204,7 +206,8 @@ impl Emitter {
     }
 }
 
-/// Repeats a send that returns `Busy`, first without a pause, later spaced; false when the deadline has passed.
+/// Repeats a send that returns `Busy`, first without a pause, later with pauses; returns false when the deadline has
+/// passed.
 #[inline]
 pub fn offer_until_accepted(retry_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {

@@ -1,4 +1,4 @@
-//! Opens a receiving end, polled or called as its endpoint waits, and runs it until its time is up.
+//! Opens a receiving end, polled or called as its endpoint's `wait` says, and runs it until its time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 use crate::listen_limit::ListenLimit;
 use crate::spec::Wait;
 
-/// How many times a spinning receiver looks before it reads the clock again.
+/// How many times a spinning receiver looks for a message before it reads the clock again.
 const LOOKS_PER_CLOCK: usize = 64;
-/// How many polls with frames a blocking receiver makes before it reads the clock again.
+/// How many successful polls a blocking receiver makes before it reads the clock again.
 const POLLS_PER_CLOCK: usize = 16;
 /// How long a blocking receiver sleeps before it checks its deadline again.
 pub const LONGEST_BLOCK: Duration = Duration::from_millis(100);
 
-/// A role that takes frames: a sink or a relay.
+/// A role that receives frames: a sink or a relay.
 pub trait Taker: Send + 'static {
     fn take(&mut self, received: Received<'_>);
 }
 
-/// A receiving end with its taker, polled or called.
+/// A receiving end and the role that takes its frames, polled or called.
 pub enum Inbox<T: Taker> {
     Pull { subscriber: Box<dyn Subscriber>, taker: T },
     Push { subscription: Box<dyn Subscription>, returned: Receiver<T> },
@@ -42,7 +42,8 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives until the time is up. Returns the taker and, if polled, the end, which others may still need.
+    /// Receives until the time is up. Returns the role and, if it polled, the link end, which other endpoints may still
+    /// need.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
@@ -71,8 +72,8 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // A steady stream needs no clock: the time can only be up when no message has come, or after the
-            // last one.
+            // A steady stream needs no clock readings: the time can only be up when no message has come, or after the
+            // last message.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 || limit.is_draining() {
                     break;
@@ -83,7 +84,7 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
     Ok(())
 }
 
-/// A taker that a callback owns. It comes back when the callback is dropped.
+/// A taker that a callback owns temporarily. The taker comes back when the callback is dropped.
 pub struct Loan<T: Send> {
     taker: ManuallyDrop<T>,
     home: SyncSender<T>,
@@ -103,18 +104,18 @@ impl<T: Send> Loan<T> {
 
 impl<T: Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        // SAFETY: this is the only place that takes it, and nobody looks at it after it was dropped.
+        // SAFETY: only this line takes the value, and nothing uses it after the drop.
         let taker = unsafe { ManuallyDrop::take(&mut self.taker) };
         let _ = self.home.send(taker);
     }
 }
 
-/// The deadline of a receiver that listens before `go`.
+/// A limit for a receiver that listens before `go`: it has no deadline yet.
 pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver while a second thread waits for `go` and sets when the drain is over.
+/// Runs a receiver while a second thread waits for `go` and then sets the deadline of the receiver.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

@@ -1,4 +1,5 @@
-//! The first steps of every receiver with a frame: check it, count it, and separate probes and warm-up from samples.
+//! The first steps of every receiver with a frame: check it, count it, and separate probes and warm-up messages from
+//! samples.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::thread_log::{Mark, ThreadLog};
 
 use super::RoleContext;
 
-/// A frame of this pair with its arrival time, and the decoded object if this receiver decodes.
+/// A frame of this pair with its arrival time, and the decoded object if this receiver decodes objects.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
@@ -26,16 +27,16 @@ pub struct Arrival<'a> {
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Admits the frames of one pair, and counts what it admits and what it refuses. The fields that each message needs
-/// are in the first cache line: in a process of many relays nothing else is still cached when the next message
-/// arrives.
+/// Admits the frames of one pair, and counts the frames that it admits and those that it refuses. The fields that each
+/// message needs are in the first cache line: in a process with many relays, other lines have left the cache when the
+/// next message arrives.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
     pair: u32,
     read_payload: bool,
     check_all: bool,
-    /// Whether there is a log: in the first cache line, unlike the log.
+    /// Whether `log` exists; this flag is in the first cache line, the log is not.
     is_logged: bool,
     meter: Arc<Meter>,
     codec: Option<Arc<dyn Codec>>,
@@ -62,13 +63,14 @@ impl Intake {
         }
     }
 
-    /// The intake of the last receiver, which decodes if the cell has a codec. Receivers before it only pass on.
+    /// The intake of the last receiver, which decodes objects if the cell has a codec. Receivers before the last one
+    /// only forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
-    /// Checks a frame's header. Stamps its arrival unless a callback did. With `touch = "write+read"` a frame has
-    /// arrived when its payload was read.
+    /// Checks a frame's header. Sets the arrival time, unless a callback has already set it. With
+    /// `touch = "write+read"`, the arrival time is the time after the payload was read.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         let arrived_ns = if self.read_payload {
@@ -91,7 +93,8 @@ impl Intake {
         }
     }
 
-    /// Decodes and stamps a frame. A reply of the header alone holds no object.
+    /// Decodes the object of a frame and sets the time after that. A reply that consists of the header alone holds no
+    /// object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
@@ -108,8 +111,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample. Called after the sample was recorded and passed on, so that counting is in no measured
-    /// interval.
+    /// Counts a sample. Called after the sample was recorded and passed on, so that no measured interval contains the
+    /// counting.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -134,7 +137,7 @@ impl Intake {
         self.read_counters_now(&arrival.header, Mark::Done);
     }
 
-    /// Takes a reading of this thread's counters now, if the trial asks for readings.
+    /// Reads the counters of this thread now, if the trial asks for readings.
     #[inline]
     pub fn read_counters_now(&mut self, header: &Header, mark: Mark) {
         if self.is_logged {
@@ -157,8 +160,8 @@ impl Intake {
         self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
-    /// Counts how many times a sample was refused on its way on, and how many copies that took. Mostly both are 0,
-    /// and then nothing is written.
+    /// Counts how many times the transport refused to send a sample, and how many copies forwarding the sample took.
+    /// In most cases both are 0, and nothing is written.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {
@@ -167,7 +170,7 @@ impl Intake {
         }
     }
 
-    /// By value: a header in registers needs no memory.
+    /// Takes the header by value: a header in registers needs no memory.
     #[cold]
     fn check_content(&mut self, checksum: u32, payload: &[u8]) {
         self.tally.content_checks += 1;

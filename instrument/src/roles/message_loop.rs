@@ -1,4 +1,4 @@
-//! The messages of a source or client in their order: warm-up, then samples, until the last one or the time limit.
+//! The messages of a source or client in their order: warm-up, then samples, until the last message or the time limit.
 //! [`Pacer`] decides when each is due; this loop waits for that time and makes the call.
 
 use crate::clock;
@@ -14,7 +14,7 @@ pub struct Call {
     pub seq: u64,
     pub marks: u16,
     pub intended_ns: i64,
-    /// The time limit has passed: this is the last one.
+    /// The time limit has passed: this message is the last one.
     pub cut_short: bool,
 }
 
@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// Makes all the calls of one pair, in order.
+/// Makes all calls of one pair, in order.
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
@@ -37,8 +37,9 @@ impl MessageLoop {
         Self { start_ns, pacer: Pacer::new(context.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each due time and makes the call. `call` returns how much earlier the next one begins, to have its
-    /// payload ready when it is due. Returns the time spun while measuring, which is no cost of the transport.
+    /// Waits for each due time and makes the call. `call` returns how long before its due time the next call must
+    /// begin, so that its payload is ready in time. Returns the time spent spinning while measuring, which is no cost
+    /// of the transport.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
         clock::sleep_until(self.start_ns - 1_000_000);
         for index in 0..context.spec.warmup + context.spec.messages {
@@ -55,7 +56,7 @@ impl MessageLoop {
         Ok(self.pacer.spun_ns() - self.spun_in_warmup_ns)
     }
 
-    /// Waits until message `index` is due. The index counts from the first message of warm-up.
+    /// Waits until message `index` is due. The index counts from the first warm-up message.
     fn next(&mut self, context: &RoleContext<'_>, index: u64) -> Call {
         let spec = context.spec;
         let planned_ns = self.pacer.next_ns();

@@ -1,4 +1,4 @@
-//! The roles of endpoints. They stamp, pace, record and count; adapters only move frames.
+//! The roles of endpoints. Roles stamp, pace, record and count; adapters only move frames.
 
 mod calls;
 mod client;
@@ -21,10 +21,12 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, RoleKind};
 
-/// Runs one role from binding to the end of measuring. The returned ends are still open.
+/// Runs one role, from binding its link ends to the end of measuring. The returned link ends are
+/// still open.
 ///
 /// # Errors
-/// When an end cannot be opened, the transport fails, or the samples cannot be written.
+/// When a link end cannot be opened, the transport fails, or the samples cannot be
+/// written.
 pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     match (context.me.role, context.spec.pattern) {
         (RoleKind::Source, Pattern::Pubsub) => source::run(context),
@@ -38,5 +40,6 @@ pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     }
 }
 
-/// Ends that stay open after their endpoint has measured, since other endpoints may still use them.
+/// Link ends that stay open after their endpoint has measured, because other endpoints may still
+/// use them.
 pub type OpenEnds = Vec<Box<dyn std::any::Any + Send>>;

@@ -36,7 +36,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 
-/// After the intake come the other fields that each message needs, in one more cache line.
+/// After `intake` come the other fields that each message needs; they fill one more cache line.
 #[repr(C)]
 struct Relay {
     intake: Intake,
@@ -44,7 +44,7 @@ struct Relay {
     worker: Worker,
     retry_ns: i64,
     recorder: Recorder,
-    /// The first failure to send. It is reported at the end, since a callback cannot return an error.
+    /// The first error of a send. The error is reported at the end, because a callback cannot return an error.
     failure: Option<Error>,
 }
 

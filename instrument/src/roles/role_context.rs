@@ -1,4 +1,4 @@
-//! The context of a role: its spec, its transport, and its channels to the node and the launcher.
+//! The context of a role: its spec, its transport, and its connections to the node and the launcher.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::recorder::Recorder;
 use crate::resources::Meter;
 use crate::spec::{Endpoint, Spec, Wait};
 
-/// A endpoint's report to its node.
+/// A report of an endpoint to its node.
 pub enum Progress {
-    /// Its binding ends exist at these addresses.
+    /// Its binding ends have these addresses.
     Bound(BTreeMap<String, String>),
-    /// All its ends are open.
+    /// All its link ends are open.
     Ready,
-    /// It has measured, or it has failed.
+    /// The endpoint has measured, or it has failed.
     Done(Box<Result<Tally>>),
 }
 
-/// The context of one endpoint's role.
+/// The context in which the role of one endpoint runs.
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Endpoint,
@@ -33,7 +33,7 @@ pub struct RoleContext<'a> {
     pub transport: &'a dyn Transport,
     /// Opens the transport that `empty_hop` measures, in the language of this node.
     pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
-    /// The codec of the ends, if the cell has one.
+    /// The codec at the first and the last endpoint, if the cell has one.
     pub codec: Option<Arc<dyn Codec>>,
     /// The content of the payloads that this node sends.
     pub content: Arc<Content>,
@@ -44,13 +44,13 @@ pub struct RoleContext<'a> {
 }
 
 impl RoleContext<'_> {
-    /// How this endpoint receives.
+    /// How this endpoint waits for messages.
     pub fn wait(&self) -> Wait {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Opens a receiving end. If receivers of this process wait in different ways, they open in their order: a
-    /// transport may serve them in the order of opening, and a callback then delays the receivers after it.
+    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain.
+    /// A transport may serve receivers in the order of opening, and a callback then delays the receivers after it.
     pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -64,16 +64,16 @@ impl RoleContext<'_> {
     /// The link for its binding end.
     ///
     /// # Errors
-    /// When the spec does not list it.
+    /// When the spec does not list the link.
     pub fn link_to_bind(&self, id: &str) -> Result<Link> {
         let link = self.link_spec(id)?;
         Ok(Link { name: link.name.clone(), address: String::new(), receivers: link.receivers })
     }
 
-    /// The link for its connecting ends. Waits until it is bound.
+    /// The link for a connecting end. Waits until the link is bound.
     ///
     /// # Errors
-    /// When the spec does not list it or nobody bound it.
+    /// When the spec does not list the link or no endpoint bound it.
     pub fn link_to_connect(&self, id: &str) -> Result<Link> {
         self.phase.wait_for_link(id, self.link_spec(id)?)
     }
@@ -82,7 +82,7 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of this endpoint's binding ends (also when it has none).
+    /// Reports the addresses of this endpoint's binding ends, even if it has none.
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
@@ -115,7 +115,7 @@ impl RoleContext<'_> {
         Ok(())
     }
 
-    /// When receivers stop at the latest.
+    /// The time at which receivers stop at the latest.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }

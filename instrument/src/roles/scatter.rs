@@ -1,8 +1,8 @@
-//! Scatter: sends one request to each of N servers, at once or one after the other, and gathers all replies.
+//! Scatter: sends a request to each of N servers, all at once or one after the other, and collects all replies.
 //!
-//! Every server has a lane: a thread with a client of its own. So a slow server does not delay another server's reply,
-//! and every client waits in a way that the transport offers. The cost of handing over to the lanes shows in `sent` minus
-//! `intended`.
+//! Every server has a lane: a thread with its own client. So a slow server does not delay the reply of another server,
+//! and every client waits in a way that the transport offers. The cost of passing requests to the lanes is part of
+//! `sent` minus `intended`.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -33,7 +33,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
 }
 
-/// Sends one probe to every server, and reports it when all servers have replied.
+/// Sends one probe to every server, and reports the probe when all servers have replied.
 fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     let mut proved = None;
     for asker in askers.iter_mut() {
@@ -98,7 +98,7 @@ impl Lane {
         self.calls.send(call).map_err(|_| lane_ended_error())
     }
 
-    /// Waits for the reply, until patience ends.
+    /// Waits for the reply until the time is up.
     fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
         let record = self.records.recv().map_err(|_| lane_ended_error())??;
         if call.is_sample() {
@@ -117,7 +117,8 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
 }
 
-/// Uses the same threads and clients as the simultaneous order, so that only the order differs.
+/// Calls the servers one after the other with the same threads and clients as in parallel, so that only the order
+/// differs.
 fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().try_for_each(|lane| {
         lane.hand_over(call)?;
@@ -125,7 +126,7 @@ fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     })
 }
 
-/// The counts of all lanes as one client's.
+/// The counts of all lanes, combined as the counts of one client.
 fn sum(tally: Tally, askers: &[Asker]) -> Tally {
     askers.iter().map(|asker| &asker.intake.tally).fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,

@@ -29,14 +29,14 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// A relay's client of the next server.
+/// The client with which a relay calls the next server.
 pub struct Onward {
     pub client: Box<dyn Client>,
     pub wait: Wait,
     pub patience: Duration,
 }
 
-/// Answers requests, from the server's poll loop or from its callback.
+/// Answers requests from the server's poll loop or from its callback.
 pub struct Answerer {
     intake: Intake,
     recorder: Recorder,
@@ -66,8 +66,8 @@ impl Answerer {
         self.limit.clone()
     }
 
-    /// Handles one request. `forwarded` is stamped right before the next call or, in the last server, before the
-    /// reply.
+    /// Handles one request. `forwarded` is the time right before the call of the next server or, in the last server,
+    /// right before the reply.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let Some(arrival) = self.intake.admit(&received) else { return };
         self.worker.work_on(&arrival.header, received.payload);
@@ -130,13 +130,14 @@ impl Answerer {
     }
 }
 
-/// Whether a frame is the reply to this request. A late reply to an earlier request, of another phase, is not.
+/// Whether a frame is the reply to this request. A late reply to an earlier request of another phase is not such a
+/// reply.
 fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
 
-/// Replies with the header alone; its length and checksum are those of an empty payload.
+/// Replies with the header alone; the length and the checksum in it are those of an empty payload.
 fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
     let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
         return Err(Error::new("the request's header changed while it was answered"));

@@ -1,4 +1,5 @@
-//! The source: paces, stamps and sends. With `closed` it is also the last receiver of the ring.
+//! The source: waits for due times, stamps messages and sends them. With the pace `closed` it is also the last receiver
+//! of the ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A refused probe is not offered again; the next probe is.
+    /// A refused probe is not offered again; the source sends the next probe instead.
     fn probe(&mut self, probe: u64) -> Result<()> {
         self.send(self.emitter.header(probe, flags::PROBE, clock::now_ns()))?;
         self.await_return(probe, Duration::from_millis(20))
@@ -80,7 +81,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Takes a reading of this thread's counters, if the trial asks for readings.
+    /// Reads the counters of this thread, if the trial asks for readings.
     #[inline]
     fn read_counters(&mut self, call: Call, mark: Mark) {
         if let Some(log) = &mut self.log {
@@ -114,7 +115,7 @@ impl Source<'_> {
         self.recorder.push(record);
     }
 
-    /// Waits until the sent messages have come round the ring, if there is one.
+    /// Waits until the sent messages have passed through the ring, if there is a ring.
     fn await_return(&mut self, seq: u64, patience: Duration) -> Result<()> {
         match &mut self.ring {
             Some(ring) => ring.wait_for(seq, patience),
@@ -138,12 +139,12 @@ impl Source<'_> {
     }
 }
 
-/// The receiver of the ring at the source: it sees its own messages return.
+/// The receiver at the source of a ring: it gets the source's own messages back.
 struct Ring {
     inbox: Inbox<Returns>,
     wait: Wait,
     limit: Arc<ListenLimit>,
-    /// The seq that returned last, for a wait by callback.
+    /// The `seq` of the message that returned last, for a receiver that waits by callback.
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
 }
@@ -168,7 +169,7 @@ impl Ring {
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
-        // The capped timeout is the same for every message, so an adapter that passes it to the kernel does so once.
+        // The capped timeout is the same for every message, so an adapter that sets it in the kernel sets it only once.
         while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {
@@ -200,7 +201,7 @@ impl Ring {
     }
 }
 
-/// What returned round the ring.
+/// The messages that returned through the ring.
 struct Returns {
     intake: Intake,
     records: Vec<Record>,
@@ -227,7 +228,7 @@ impl Taker for Returns {
 }
 
 impl Returns {
-    /// Adds the counts of what returned to those of what was sent.
+    /// Adds the counts of the returned messages to the counts of the sent messages.
     fn settle(self, tally: &mut Tally, recorder: &mut Recorder) {
         let back = self.intake.tally;
         tally.received = back.received;

@@ -1,4 +1,4 @@
-//! The work per message of a relay or server before it passes the message on, and of a sink after arrival.
+//! The work that a relay or server does before it passes a message on, and that a sink does after the arrival.
 
 use std::hint::black_box;
 
@@ -12,28 +12,28 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// Work that exceeds its time by more than this counts as late.
+/// Work that takes longer than planned by more than this counts as late.
 const LATE_NS: i64 = 100_000;
 
-/// The work per message, if any. Without work a message costs one comparison.
+/// The work per message, if there is any. Without work, this costs one comparison per message.
 pub struct Worker(Option<Box<Job>>);
 
-/// Work and its memory, allocated once.
+/// The work and its memory, which is allocated once.
 struct Job {
     work: Work,
-    /// The source of copies, unless they copy the payload.
+    /// The memory that copies read, unless they read the payload.
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
     /// For samples only.
     spun_ns: i64,
-    /// How many times it exceeded its time by more than 100 us.
+    /// How many times the work took over 100 us longer than planned.
     late: u64,
 }
 
 impl Worker {
     /// # Errors
-    /// When this processor or adapter lacks the requested way to copy.
+    /// When this processor or this adapter does not support the requested way to copy.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
         let (work, spec) = (context.me.work, context.spec);
         let (mut from, mut copier) = (Vec::new(), None);
@@ -49,20 +49,20 @@ impl Worker {
         Ok(Self(Some(Box::new(Job { work, from, copier, alarm, spun_ns: 0, late: 0 }))))
     }
 
-    /// Adds the counts of the work to its endpoint's.
+    /// Adds the counts of the work to the counts of its endpoint.
     pub fn settle(&self, tally: Tally) -> Tally {
         let Some(job) = &self.0 else { return tally };
         Tally { late_work: job.late, pacing_ns: tally.pacing_ns + job.spun_ns, ..tally }
     }
 
-    /// Whether there is work.
+    /// Whether there is any work to do.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Works on one message, but not on a probe: a probe only proves the path, and its sender waits less than some
-    /// work takes.
+    /// Works on one message, but not on a probe: a probe only proves the path, and its sender waits for a shorter time
+    /// than some work takes.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
@@ -70,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// Prepares for the next message. Called after the message was passed on.
+    /// Prepares the work for the next message. Called after the message was passed on.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

@@ -1,4 +1,4 @@
-//! The ends that a scripted node holds, and what each can do.
+//! The link ends that a scripted node holds, and the commands that each can run.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl End {
         }
     }
 
-    /// Waits for frames and returns what arrived; fewer than requested when the time is up.
+    /// Waits for frames and returns those that arrived; fewer than requested if the time is up.
     pub fn receive(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Subscription { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -158,7 +158,7 @@ impl End {
         failure.map_or(Ok(json!({ "forwarded": forwarded })), Err)
     }
 
-    /// Replies to requests with their own content; returns what arrived.
+    /// Answers requests, each with its own content; returns the requests that arrived.
     pub fn serve(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Served { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -203,7 +203,7 @@ fn echo(received: &Received<'_>, replier: &mut dyn Replier) -> Result<()> {
     replier.forward(received).map(drop)
 }
 
-/// What a callback has received so far.
+/// The frames that a callback has received so far.
 #[derive(Default)]
 pub struct Inbox {
     seen: Mutex<Vec<Value>>,
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Hands over two requests at once, of which the first cannot be answered.
+    /// Passes two requests to the handler in one poll; the first one cannot be answered.
     struct TwoRequests;
 
     impl Server for TwoRequests {

@@ -1,7 +1,8 @@
-//! A node that runs commands, end by end and frame by frame, for the conformance suite.
+//! A node that runs single commands for the conformance suite: it opens and closes link ends and sends single frames.
 //!
-//! One JSON command per line on the control channel, one JSON answer each: `{"ok":…}` or `{"error":…,"remedy":…}`.
-//! Unlike a measuring node it takes no role. It shows how an adapter treats content, order, sizes and closing.
+//! The control channel carries one JSON command per line, and one JSON answer for each: `{"ok":…}` or
+//! `{"error":…,"remedy":…}`. Unlike a measuring node, a scripted node runs no role. The commands show how an adapter
+//! treats content, order, sizes and closing.
 
 mod ends;
 mod frames;
@@ -22,12 +23,12 @@ use crate::node::Host;
 use ends::End;
 use words::{Command, Opening};
 
-/// Runs commands until the channel closes.
+/// Runs commands until the control channel closes.
 ///
 /// # Errors
-/// When the channel cannot be used or the transport does not open.
+/// When the control channel cannot be used or the transport does not open.
 pub fn run(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
-    // SAFETY: the descriptor was passed to this process for this purpose alone.
+    // SAFETY: the suite passed this descriptor to this process for this purpose alone.
     let mut channel = unsafe { UnixStream::from_raw_fd(control_fd) };
     let reader = BufReader::new(channel.try_clone().context("duplicating the control channel")?);
     let mut scripted_node: Option<ScriptedNode> = None;
@@ -63,7 +64,7 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     Ok(ScriptedNode { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
 }
 
-/// The fields are dropped in this order: the transport after its ends, as in a measuring node.
+/// Rust drops the fields in this order: the transport after its link ends, as in a measuring node.
 struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,
@@ -115,7 +116,7 @@ fn unknown_end_error(name: &str) -> Error {
     Error::new(format!("no end is called `{name}`"))
 }
 
-/// The resources this process holds: open descriptors and threads.
+/// The resources that this process holds: open descriptors and threads.
 fn count_resources() -> Value {
     let count = |folder: &str| std::fs::read_dir(folder).map(|entries| entries.count()).unwrap_or(0);
     json!({ "descriptors": count("/proc/self/fd"), "threads": count("/proc/self/task") })

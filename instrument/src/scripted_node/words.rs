@@ -8,7 +8,7 @@ use crate::contract::Link;
 use crate::error::{Context, Result};
 use crate::spec::{PayloadKind, Wait};
 
-/// The first line: how the transport is opened.
+/// The first command: how to open the transport.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opening {
@@ -29,12 +29,12 @@ impl Opening {
     }
 }
 
-/// The kinds of ends.
+/// The kinds of link ends.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndKind {
     Publisher,
-    /// Polled or called, as `wait` of the opening says.
+    /// Polled or called, as `wait` in the first command says.
     Subscriber,
     Server,
     Client,
@@ -55,7 +55,7 @@ impl From<LinkWords> for Link {
     }
 }
 
-/// Frames `seq`, `seq + 1`, … with checksummed content.
+/// Frames `seq`, `seq + 1`, … whose content has a checksum.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameWords {
@@ -64,7 +64,7 @@ pub struct FrameWords {
     pub payload_bytes: usize,
     /// How long a refused frame is offered again; 0 offers each frame once.
     pub within_ms: u64,
-    /// Send by parts, from memory of the caller.
+    /// Send by parts, from memory that the caller owns.
     #[serde(default)]
     pub parts: bool,
 }
@@ -78,12 +78,12 @@ pub enum Command {
         name: String,
         link: LinkWords,
     },
-    /// By a publisher; a client sends requests.
+    /// For a publisher; for a client, sends requests.
     Send {
         name: String,
         frames: FrameWords,
     },
-    /// By a subscriber; a client receives replies.
+    /// For a subscriber; for a client, receives replies.
     Receive {
         name: String,
         count: u64,
@@ -95,13 +95,13 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Replies to requests with their own content.
+    /// Answers requests, each with its own content.
     Serve {
         name: String,
         count: u64,
         within_ms: u64,
     },
-    /// Keeps one frame after its callback, receives another, and checks the first.
+    /// Keeps one frame after its callback, receives another, and checks the first one.
     Keep {
         name: String,
         within_ms: u64,
