@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 
 /// Pins the calling thread to one core. Threads that it starts later inherit the pinning.
 ///
@@ -78,10 +78,8 @@ fn request_latency(bound: &str) -> Result<File> {
         bound.write_all(&0_i32.to_ne_bytes())?;
         Ok(bound)
     });
-    held.map_err(|cause| {
-        Error::new(format!("keeping cores awake ({bound})"))
-            .remedy("run as root, give this user the right to write that file, or leave `no_idle_states` out")
-            .because(cause)
+    held.context(format!("keeping cores awake ({bound})")).map_err(|error| {
+        error.remedy("run as root, give this user the right to write that file, or leave `no_idle_states` out")
     })
 }
 

@@ -21,7 +21,7 @@ class Kind:
 
     def __init__(self, setup: Setup) -> None:
         self._is_image = setup.payload == "image"
-        self._height, self._width = setup.height, setup.width
+        self._shape = {"height": setup.height, "width": setup.width, "encoding": "rgb8", "step": 3 * setup.width}
         self.name = "Image" if self._is_image else "Timing"
         self.message, self.receiver = getattr(IDL, self.name), IDL.Receiver
         self.coders = self.message.SerializeToString, self.message.FromString
@@ -31,15 +31,7 @@ class Kind:
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
         if self._is_image:
-            return self.message(
-                nanosec=sent_of(header),
-                frame_id=label(header),
-                height=self._height,
-                width=self._width,
-                encoding="rgb8",
-                step=3 * self._width,
-                data=bytes(payload),
-            )
+            return self.message(nanosec=sent_of(header), frame_id=label(header), data=bytes(payload), **self._shape)
         return self.message(id=seq_of(header), nanosec=sent_of(header), source=label(header), padding=bytes(payload))
 
     def read(self, message: Any) -> tuple[bytes, bytes]:

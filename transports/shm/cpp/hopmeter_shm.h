@@ -4,8 +4,8 @@
  * writes the frame and publishes it; each consumer claims it, reads it and releases it. Nothing is copied.
  *
  * Functions that can fail return null or HOPMETER_SHM_FAILED, and hopmeter_shm_error() says why. Use a handle from one
- * thread at a time, except for hopmeter_shm_consumer_interrupt. Pointers into slots are valid until the handle is
- * closed.
+ * thread at a time, except for hopmeter_shm_consumer_interrupt. Slots are at equal distances, and pointers into them are
+ * valid until the handle is closed. Close functions accept null.
  */
 #ifndef HOPMETER_SHM_H
 #define HOPMETER_SHM_H
@@ -41,7 +41,7 @@ hopmeter_shm_producer* hopmeter_shm_producer_open(const char* link, uint32_t slo
 /* Where consumers connect; valid until the producer is closed. */
 const char* hopmeter_shm_producer_address(const hopmeter_shm_producer* producer);
 
-/* The address of a slot's frame. Slots are at equal distances. */
+/* The address of a slot's frame. */
 uint8_t* hopmeter_shm_producer_frame(const hopmeter_shm_producer* producer, uint32_t slot);
 
 /* The slot to write the next frame to. Never waits. If the last reserved slot was not published, returns it again. */
@@ -50,14 +50,13 @@ int64_t hopmeter_shm_producer_reserve(hopmeter_shm_producer* producer, uint64_t 
 /* Hands the reserved slot, with a frame of this payload length, to all consumers. */
 void hopmeter_shm_producer_publish(hopmeter_shm_producer* producer, uint64_t payload_bytes);
 
-/* Null is allowed. */
 void hopmeter_shm_producer_close(hopmeter_shm_producer* producer);
 
 /* Joins the ring of `link` at `address`; the first message is the first one sent after this. `may_sleep`: whether you
  * will call hopmeter_shm_consumer_sleep. */
 hopmeter_shm_consumer* hopmeter_shm_consumer_connect(const char* address, const char* link, int may_sleep);
 
-/* The address of a slot's frame, to be read only. Slots are at equal distances. */
+/* The address of a slot's frame, to be read only. */
 const uint8_t* hopmeter_shm_consumer_frame(const hopmeter_shm_consumer* consumer, uint32_t slot);
 
 /* Releases the previous claim, and claims the next message if there is one. Never waits. */
@@ -69,14 +68,13 @@ void hopmeter_shm_consumer_release(hopmeter_shm_consumer* consumer);
 /* Sleeps until a message is available, the timeout has passed or another thread interrupts it; may return early. */
 void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
-/* Sleeps like hopmeter_shm_consumer_sleep() and then claims, in one call, for languages in which calls are expensive.
- */
+/* hopmeter_shm_consumer_sleep() and then hopmeter_shm_consumer_claim(), for languages in which calls are expensive. */
 int64_t hopmeter_shm_consumer_await(hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
 /* Ends the sleep of another thread. From then on this consumer does not sleep any more. */
 void hopmeter_shm_consumer_interrupt(const hopmeter_shm_consumer* consumer);
 
-/* Leaves the ring. Null is allowed. */
+/* Leaves the ring. */
 void hopmeter_shm_consumer_close(hopmeter_shm_consumer* consumer);
 
 #ifdef __cplusplus

@@ -147,11 +147,9 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd> {
 }
 
 fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
-    SocketAddrUnix::new(path).map_err(|cause| {
-        Error::new(format!("{} is no address of a Unix socket, which has at most 107 bytes", path.display()))
-            .remedy("let TMPDIR name a folder with a shorter path")
-            .because(cause)
-    })
+    SocketAddrUnix::new(path)
+        .context(format!("{} is no address of a Unix socket, which has at most 107 bytes", path.display()))
+        .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
 }
 
 /// Returns the version that the library reports, not the one that Cargo.toml pins.

@@ -44,10 +44,9 @@ impl LoanPublisher {
             .initial_max_slice_len(frame_bytes)
             .backpressure_strategy(BackpressureStrategy::DiscardData)
             .create()
-            .map_err(|cause| {
-                Error::new(format!("creating a publisher of frames of {frame_bytes} bytes"))
-                    .remedy("a publisher reserves all its samples in /dev/shm; see that there is room")
-                    .because(cause)
+            .context(format!("creating a publisher of frames of {frame_bytes} bytes"))
+            .map_err(|error| {
+                error.remedy("a publisher reserves all its samples in /dev/shm; see that there is room")
             })?;
         let wake = services.wake.map(|wake| wake.notifier_builder().create()).transpose();
         let wake = wake.context("creating a notifier")?;

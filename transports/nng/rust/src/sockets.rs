@@ -49,10 +49,8 @@ pub fn open(protocol: Protocol) -> Result<Socket> {
 pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     let endpoint: Endpoint = setup.setting("endpoint")?;
     let url = endpoint.url(setup, link);
-    let listener = Listener::new(socket, &url).map_err(|cause| {
-        Error::new(format!("listening at {url}"))
-            .remedy("let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters")
-            .because(cause)
+    let listener = Listener::new(socket, &url).context(format!("listening at {url}")).map_err(|error| {
+        error.remedy("let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters")
     })?;
     let Endpoint::Tcp = endpoint else { return Ok(url) };
     let port = listener.get_opt::<BoundPort>().context("asking nng for its port")?;

@@ -45,11 +45,9 @@ impl Family for Unix {
 }
 
 fn socket_address(path: &str) -> Result<SocketAddrUnix> {
-    SocketAddrUnix::new(path).map_err(|cause| {
-        Error::new(format!("{path} is no address of a Unix socket, which has at most 107 bytes"))
-            .remedy("let TMPDIR name a folder with a shorter path")
-            .because(cause)
-    })
+    SocketAddrUnix::new(path)
+        .context(format!("{path} is no address of a Unix socket, which has at most 107 bytes"))
+        .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
 }
 
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {

@@ -47,11 +47,10 @@ impl Memory {
             return Ok(Self::Pool(Arc::default()));
         }
         let bytes = (LENT_FRAMES * frame_bytes).max(LEAST_BYTES);
-        let provider = ShmProviderBuilder::default_backend(bytes).wait().map_err(|cause| {
-            Error::new(format!("reserving {bytes} bytes of shared memory for zenoh"))
-                .remedy("see that there is room in /dev/shm, or use shared_memory = \"off\"")
-                .because(cause)
-        })?;
+        let provider = ShmProviderBuilder::default_backend(bytes)
+            .wait()
+            .context(format!("reserving {bytes} bytes of shared memory for zenoh"))
+            .map_err(|error| error.remedy("see that there is room in /dev/shm, or use shared_memory = \"off\""))?;
         Ok(Self::Shared(Box::new(provider)))
     }
 
