@@ -84,7 +84,8 @@ def _order(group: Group) -> tuple[str, str]:
     first = ranked[0]
     if len(ranked) == 1:
         alone = f"{name(group, first.row)} is alone: {_median(first.row)}{_times_floor(first.row)}."
-        return alone, "There is nothing else to compare it with."
+        others = any(row.ok for row in group.references)
+        return alone, "No other library was measured." if others else "There is nothing else to compare it with."
     if first.best is None:
         lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
         return lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."

@@ -28,8 +28,9 @@ COLUMNS = (
     Column("p50, µs", "number", "95 % interval"),
     Column("p99, µs", "number", "95 % interval"),
     Column("p99.9, µs", "number", "95 % interval"),
-    Column("Times floor", "bar"),
-    Column("CPU, µs", "number", "per message; share of a core"),
+    Column("Times best", "number", "95 % interval"),
+    Column("Times floor", "bar", "95 % interval"),
+    Column("CPU, µs", "number", "% of a core"),
     Column("Loss", "number"),
     Column("Copies", "number", "per hop"),
     Column("Status", "status"),
@@ -82,6 +83,7 @@ def _caption(group: Group) -> str:
 
 def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float) -> Line:
     floor = row["times_floor"] if row.ok else None  # a queue's latency is no multiple of the floor
+    best = row["ratio_to_best"] if row.ok else None
     name, status = group.label(row), str(row["status"])
     values = [
         Value(rank.text if rank else "", sort=number),
@@ -89,13 +91,25 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(formatting.number(row.p50), notes(formatting.interval(*(bounds(row) or (None, None)))), row.p50),
         _tail(row, "p99"),
         _tail(row, "p999"),
-        Value(formatting.times(floor), sort=floor, bar=100 * floor / longest if floor and longest else None),
+        Value(formatting.times(best), notes(_ends(row, "ratio_to_best") if best else ""), sort=best),
+        Value(
+            formatting.times(floor),
+            notes(_ends(row, "times_floor") if floor else ""),
+            sort=floor,
+            bar=100 * floor / longest if floor and longest else None,
+        ),
         Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
         Value(formatting.percent(row.loss), sort=row.loss),
         Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
         Value(status, sort=status),
     ]
     return Line(values, status if row.recommendable else f"{status} reference")
+
+
+def _ends(row: Row, column: str) -> str:
+    """Return the interval of a ratio; empty for the row that the others are divided by."""
+    low, high = row[f"{column}_low"], row[f"{column}_high"]
+    return "" if low == high else formatting.interval(low, high)
 
 
 def _core_share(row: Row) -> str:

@@ -228,7 +228,7 @@ def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
     run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
     (group,) = groups([run])
     assert [rank.text for rank in ranks(group)] == [""]
-    assert "2.00× the time of the cheapest transport here. There is nothing else" in answer_text(run)
+    assert "2.00× the time of the cheapest transport here. No other library was measured" in answer_text(run)
 
 
 def test_a_reference_is_never_recommended_and_stands_apart() -> None:

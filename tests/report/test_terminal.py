@@ -59,6 +59,21 @@ def test_a_percentile_stands_with_its_interval_and_a_tail_never_alone() -> None:
     assert "±" not in said.get()
 
 
+def test_the_ratio_to_the_best_has_its_interval_and_a_run_without_it_no_column() -> None:
+    names = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
+    made = [
+        cell(name, us, **dict(zip(names, ratio, strict=True)))
+        for name, us, ratio in (("tcp", 9.0, (1.0, 1.0, 1.0)), ("zenoh", 19.0, (2.11, 1.9, 2.34)))
+    ]
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(*made))
+    assert re.search(r"zenoh .* 2\.11 \(1\.90–2\.34\)", said.get()) and re.search(r"tcp .* 1\.00 +–", said.get())
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 9.0)))
+    assert "×best" not in said.get()
+
+
 def test_cpu_is_a_share_of_a_core_and_samples_have_a_column_of_their_own() -> None:
     console = Console(width=200)
     used = {"cpu_us_per_message": 41.0, "cpu_core_percent": 4.1}

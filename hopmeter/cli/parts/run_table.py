@@ -12,7 +12,7 @@ from hopmeter.analysis.groups import Group, groups, profile
 from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import LEAST_TRIALS, PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
-from hopmeter.analysis.run_results import TAILS, Row, Run
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
@@ -30,8 +30,10 @@ from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
 NAMES = ("", "transport", "language")
-STATISTICS = ("p50 µs (95 %)", "p99 µs (95 %)", "×floor", "CPU µs", "CPU %")
-LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", "CPU %")
+BEST = "×best (95 %)"
+"""The median as a multiple of the best row's, which runs of earlier versions do not have."""
+STATISTICS = ("p50 µs (95 %)", "p99 µs (95 %)", BEST, "×floor", "CPU µs", "CPU %")
+LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", BEST, "CPU %")
 """The columns that a narrow terminal leaves out, in this order."""
 SAMPLED = "cpu_percent_mean"
 ALWAYS_SHOWN = {
@@ -63,7 +65,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
     console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
-    left_out: list[str] = []
+    left_out = [] if any(row["ratio_to_best"] is not None for row in group.rows) else [BEST]
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
         if console.is_terminal and width(console, table) > console.width:
@@ -99,20 +101,37 @@ def _ordered(group: Group) -> list[Row]:
 
 def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     known = {id(rank.row): rank for rank in ranks(group)}
-    medians, tails = (_with_intervals(_ordered(group), name) for name in ("p50", "p99"))
+    rows = _ordered(group)
+    bounded = zip(*(_aligned([bounds(row) for row in rows]) for bounds in (_median, _tail, _ratio)), strict=True)
     lines = []
-    for place, row in enumerate(_ordered(group)):
+    for row, values in zip(rows, bounded, strict=True):
         named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
-        names = [" ".join(named), str(row["language"])]
-        lines.append(_line(row, names, known.get(id(row)), (medians[place], tails[place]), columns))
+        lines.append(_line(row, [" ".join(named), str(row["language"])], known.get(id(row)), values, columns))
     return lines
 
 
-def _with_intervals(rows: Sequence[Row], column: str) -> list[str]:
-    """Return `594 (303–1,443)` for each row; the brackets are aligned. A tail needs its interval to be shown."""
-    values = [row.tail(column) if column in TAILS else row.p50 for row in rows]
-    ends = [formatting.bracket(*row.interval(column)) for row in rows]
-    texts = [(formatting.number(value), "" if value is None else end) for value, end in zip(values, ends, strict=True)]
+Bounds = tuple[float | None, float | None, float | None]
+
+
+def _median(row: Row) -> Bounds:
+    return row.p50 if row["status"] == "ok" else None, *row.interval("p50")
+
+
+def _tail(row: Row) -> Bounds:
+    """Return p99, which is shown only with its interval."""
+    return row.tail("p99") if row["status"] == "ok" else None, *row.interval("p99")
+
+
+def _ratio(row: Row) -> Bounds:
+    return row["ratio_to_best"], row["ratio_to_best_low"], row["ratio_to_best_high"]
+
+
+def _aligned(values: Sequence[Bounds]) -> list[str]:
+    """Return `594 (303–1,443)` for each value; the brackets are aligned. The best row is 1 without an interval."""
+    texts = [
+        (formatting.number(value), "" if value is None or value == low == high else formatting.bracket(low, high))
+        for value, low, high in values
+    ]
     widths = [max((len(text[part]) for text in texts), default=0) for part in (0, 1)]
     return [f"{value:>{widths[0]}} {end:<{widths[1]}}" for value, end in texts]
 
