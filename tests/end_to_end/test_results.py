@@ -29,11 +29,12 @@ cell transport language pattern placement wait cores payload payload_bytes touch
 sinks trials trials_good frame_bytes copies_per_hop forward abandoned achieved_mb_s status reason sent received lost
 duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message cpu_percent_mean
 cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
-floor_us times_floor library_version
+floor_us times_floor library_version group rank_low rank_high ratio_to_best ratio_to_best_low ratio_to_best_high rounds
 """
 FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess"
 STATISTICS = (
-    "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count p50_low_us p50_high_us p99_low_us p99_high_us"
+    "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count "
+    "p50_low_us p50_high_us p99_low_us p99_high_us p999_low_us p999_high_us"
 )
 SAMPLES = "seq endpoint copy intended_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
 SMALL = """
@@ -52,7 +53,7 @@ def documented_columns() -> set[str]:
     """Every name that docs/metrics.md has for a column; `NAME_…` stands for every figure."""
     words = set(re.findall(r"`(NAME_\w+|_\w+|[a-z][a-z0-9_]*)`", (ROOT / "docs/metrics.md").read_text()))
     statistics = {word.removeprefix("NAME") for word in words if word.startswith(("NAME_", "_"))}
-    statistics |= {bound.replace("p50", "p99") for bound in statistics if "p50" in bound}
+    statistics |= {bound.replace("p50", tail) for bound in statistics if "p50" in bound for tail in ("p99", "p999")}
     return words | {figure + each for figure in FIGURES.split() for each in statistics}
 
 
@@ -183,7 +184,8 @@ def test_a_dry_run_plans_the_same_cells_and_measures_none(
 
 def test_transports_prints_an_object_a_line_for_each_language(run_in: Callable[..., Ran]) -> None:
     rows = [json.loads(line) for line in run_in("transports", "--json").stdout.splitlines()]
-    assert all(list(row) == ["transport", "language", "ready", "version", "code", "missing", "get"] for row in rows)
+    keys = ["transport", "language", "ready", "version", "code", "missing", "get"]
+    assert all(list(row) == [*keys, "summary", "installable", "language_pairs"] for row in rows)
     assert {("shm", "rust", True), ("unix", "rust", True)} <= {
         (row["transport"], row["language"], row["ready"]) for row in rows
     }

@@ -65,13 +65,21 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
     console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
-    left_out = [] if any(row["ratio_to_best"] is not None for row in group.rows) else [BEST]
+    left_out = _repeated(group)
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
         if console.is_terminal and width(console, table) > console.width:
             left_out.append(name)
             table = _table(group, shown, left_out)
     print_whole(console, table)
+
+
+def _repeated(group: Group) -> list[str]:
+    """Return the column that says nothing new: the ratio to the best without rounds, or to the floor if it is the
+    best."""
+    if all(row["ratio_to_best"] is None for row in group.rows):
+        return [BEST]
+    return ["×floor"] if any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows) else []
 
 
 def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> Table:
