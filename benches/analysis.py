@@ -1,7 +1,7 @@
-"""Analyses ten million sample rows, and fails if that takes 5 s or 1 GB.
+"""Analyse ten million sample rows; fails if that takes 5 s or 1 GB.
 
-`python benches/analysis.py` makes the samples in a temporary folder and analyses them in a process
-of its own, whose time counts from its start and whose memory is the kernel's own peak (VmHWM).
+`python benches/analysis.py` writes the samples to a temporary folder and analyses them in a separate process. The time
+counts from the start of this process; the memory is its peak as the kernel reports it (VmHWM).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))
 
 
 def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
-    """Write an endpoint's samples as a node writes them: every message once and in order. Returns the path."""
+    """Write the samples of an endpoint as a node writes them: every message once and in order. Returns the path."""
     count = len(next(iter(times.values())))
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)

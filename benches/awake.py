@@ -1,5 +1,5 @@
-"""Keeps cores awake while a bench runs, for both sides of a pair; otherwise it would compare a hypervisor's
-wake-ups."""
+"""Keeps cores awake while a bench runs, for hopmeter and for its peer; otherwise the bench would compare the wake-ups
+of a hypervisor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Codecs against budgets: encode here, decode from plain memoryviews in another process, and prove shared memory.
+"""Measures codecs against budgets: encodes here, decodes from plain memoryviews in another process, and proves that
+memory is shared.
 
-A row is the time of both together in microseconds, and its budget, over ten rounds; then NumPy against other codecs.
-A framework that only the system's Python has is measured there.
+A row is the time to encode and decode in microseconds, and its budget, over ten rounds; then NumPy against other
+codecs. A framework that only the Python of the system has is measured there.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def of(package: str) -> Any:
 
 
 def rows() -> list[Row]:
-    """Return all rows, for parent and child alike."""
+    """Return all rows, for the parent and the child process alike."""
     tensors = {
         "torch": (5, lambda a: of("torch").from_numpy(a), lambda t: t.numpy()),
         "tensorflow": (5, lambda a: of("tensorflow").constant(a), lambda t: np.asarray(memoryview(t))),
@@ -78,7 +79,7 @@ def numbers(row: Row) -> Any:
 
 
 def best(call: Callable[[], Any]) -> list[float]:
-    """Return the microseconds of one call for each round: the mean of as many calls as fit into it."""
+    """Return the microseconds of one call for each round: the mean over as many calls as fit into the round."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     count = max(1, int(ROUND_S / 5 / once))
@@ -119,16 +120,16 @@ def measure(number: int) -> list[float]:
         file.write_bytes(message)
         answer = ask_python(run, sys.executable, "decode", number, file)
     if answer["digest"] != hashlib.sha256(numbers(row).tobytes()).hexdigest():
-        raise WrongError("the content is not what was sent")
+        raise WrongError("the decoded content is not the content that was sent")
     if not answer["shared"]:
-        raise WrongError("the memory is not that of the receive buffer")
+        raise WrongError("the object does not use the memory of the receive buffer")
     return [there + back for there, back in zip(best(lambda: encode(obj)), answer["us"], strict=True)]
 
 
 def ask_python(run: Run, python: str, *words: object) -> Any:
     """Run this file in a Python and return what it prints. Raises WrongError."""
     command = [python, __file__, *map(str, words)]
-    # Frameworks have threads, so a forked child must not run anything before it executes its program.
+    # Frameworks start threads, so a forked child must not run any code before it executes its program.
     done = run.capture(command, MOST_S, env={"PYTHONPATH": str(Path(__file__).parents[1])}, preexec_fn=None)
     if done.returncode != 0:
         raise WrongError(next(iter(done.stderr.splitlines()[::-1]), f"it ended with {done.returncode}"))
@@ -140,8 +141,8 @@ class WrongError(Exception):
 
 
 def python_with(framework: str) -> str:
-    """Return this Python or the system's, whichever has a framework; empty if neither has."""
-    # Only here: the system's Python, which runs some rows, lacks what hopmeter's manifests need.
+    """Return this Python or the system's Python, whichever has a framework; empty if neither has it."""
+    # Imported only here: the system's Python, which runs some rows, lacks the packages that hopmeter's manifests need.
     from hopmeter.manifest import codec_interpreter, interpreter
 
     if not install_hint(framework):
@@ -153,7 +154,7 @@ def python_with(framework: str) -> str:
 
 
 def compare_with_budget(number: int, row: Row, python: str) -> Comparison:
-    """Measure one row, here or on another Python."""
+    """Measure one row, in this Python or in another one."""
     here = python == sys.executable
     place = "" if here else ", the system's Python"
     found = Comparison(f"{row.name}, encode + decode{place}", 1.0)
@@ -178,7 +179,7 @@ def compare(name: str, what: Any) -> Comparison:
 def main() -> int:
     """Report rows of missing frameworks with the command that installs them; fail if another row fails."""
     if not install_hint("paddle") and not install_hint("tensorflow"):
-        importlib.import_module("paddle")  # importing it after TensorFlow crashes
+        importlib.import_module("paddle")  # importing the framework after TensorFlow crashes
     found, troubles = [], []
     for number, row in enumerate(rows()):
         python = python_with(row.framework)

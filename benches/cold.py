@@ -1,8 +1,8 @@
-"""A message every 100, 33, 10 or 1 ms, against equivalent bare programs: the code of the library and of the instrument
-is no longer in the caches.
+"""Sends a message every 100, 33, 10 or 1 ms, against equivalent bare programs: at these rates the code of the library
+and of the instrument is no longer in the caches.
 
-Callbacks on the sender's own thread (memory, and LibXR if LIBXR_ROOT names one) may cost 0.3 us more than in the bare
-program; receivers that sleep in a process of their own (unix, shm) are limited to a ratio.
+Callbacks on the sender's own thread (`memory`, and `libxr` if LIBXR_ROOT is set) may cost 0.3 us more than in the bare
+program. For receivers that sleep in a separate process (`unix`, `shm`) the limit is a ratio.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ trials = 1
 
 @dataclass
 class Gap(Comparison):
-    """A comparison by difference: the limit is how much longer hopmeter may take, in microseconds."""
+    """A comparison by difference: the limit is how many microseconds longer hopmeter may take."""
 
     @property
     def ratios(self) -> list[float]:
@@ -54,7 +54,7 @@ class Gap(Comparison):
 
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
-    """Return the flags with which the user's LibXR was compiled, which its headers need, and its location."""
+    """Return the compiler flags of the user's LibXR, which its headers need, and its location."""
     lines = (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
     flags = dict(line.split(" = ", 1) for line in lines if " = " in line)
     return (*shlex.split(flags["CXX_DEFINES"]), *shlex.split(flags["CXX_INCLUDES"]), f"-L{root / 'build'}")
@@ -72,7 +72,7 @@ def messages(rate_hz: int) -> int:
 
 
 def ours(rate_hz: int, **axes: str | tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows of one scenario."""
+    """Return the result rows of one scenario."""
     count = messages(rate_hz)
     words = {name: json.dumps(value) for name, value in axes.items()}
     return hopmeter(SCENARIO.format(rate=rate_hz, messages=count, warmup=count // 10, **words))
@@ -129,9 +129,9 @@ def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, 
 
 
 def main() -> int:
-    """Repeat only comparisons that need more pairs: a pair of all takes two minutes."""
+    """Repeat only the comparisons that need more pairs: one pair of every comparison takes two minutes."""
     if libxr() is None:
-        print("LibXR is left out: LIBXR_ROOT names none")
+        print("LibXR is left out: LIBXR_ROOT is not set")
     asked: list[tuple[Callable[[int, dict[str, Comparison]], None], dict[str, Comparison]]] = [
         *((partial(compare_callbacks, rate_hz), {}) for rate_hz in RATES_HZ),
         *((partial(compare_blocking, transport, 30), {}) for transport in ("unix", "shm")),

@@ -1,7 +1,8 @@
-"""System calls and switches of a round trip of 64 B, hopmeter's and its peer's; noise affects little except futexes.
+"""Counts system calls and context switches of a round trip of 64 B, through hopmeter and through its peer; noise
+affects little except futexes.
 
-`counting.py [TRANSPORT ...]`: all bare programs of `peers.py`, or those of some transports, counted by perf. Start,
-broker and end cost the same in a short and in a long run: the difference of the two is reported.
+`counting.py [TRANSPORT ...]`: counts with perf all bare programs of `peers.py`, or those of some transports. The start,
+the broker and the end cost the same in a short and in a long run, so the difference between the two runs is reported.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ EVENTS = {
     **{name: f"syscalls:sys_enter_{name}" for name in ("sendto", "recvfrom", "sendmsg", "recvmsg")},
 }
 LEAST = 0.1
-"""Rarer events are not reported."""
+"""Events that are rarer than this are not reported."""
 GRACE_S, MOST_S = 20.0, 300.0
-"""The time for the counted process to end its own programs, and for the whole count."""
+"""The time for the counted process to end its own programs, and the time for the whole count."""
 
 Counts = dict[str, float]
 
@@ -47,7 +48,7 @@ def one(row: Row, end: str, rounds: int) -> int:
 
 
 def count_events(number: int, end: str, rounds: int) -> Counts:
-    """Count the events of a fresh process and its children that run `one`."""
+    """Count the events of a new process that runs `one`, and of its children."""
     with Run(GRACE_S) as run:
         told = Path(run.directory) / "counts"
         command = ["perf", "stat", "-x,", "-o", str(told), "-e", ",".join(EVENTS.values()), "--"]
@@ -65,7 +66,7 @@ def of_a_round(number: int, end: str) -> Counts:
 
 
 def main(asked: Sequence[str]) -> int:
-    """Report both, row by row, without a verdict."""
+    """Report both counts, row by row, without a verdict."""
     for number, row in enumerate(ROWS):
         if not isinstance(row.peer, Bare) or FRAME_BYTES not in row.sizes or (asked and row.transport not in asked):
             continue

@@ -1,5 +1,5 @@
-"""Programs that end with the bench that starts them: none survives it, however it ends, and no file of theirs
-remains."""
+"""Ends all programs with the bench that starts them: no program and no file of a program remains, however the bench
+ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 MARK = "HOPMETER_BENCH_RUN"
-"""The variable with the run's name. It identifies all programs of the run and their children, in any session."""
+"""The environment variable that holds the name of the run. The name identifies all programs of the run and their
+children, in any session."""
 REMAINS = ("/dev/shm/hm_{run}_*", "/dev/shm/sem.hm_{run}_*", "/tmp/hm_{run}_*")
 """Files that programs of a run may leave if they had no time to remove them."""
 GRACE_S = 5.0
@@ -32,7 +33,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """Starts programs while it is entered, each in a session of its own, with a folder for what they write to
+    """Starts programs while it is entered, each in its own session, with a folder for the files that they write to
     `/tmp`."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
@@ -60,12 +61,12 @@ class Run:
 
     @property
     def directory(self) -> str:
-        """The folder of the programs, removed with the run."""
+        """The folder for the files of the programs, removed with the run."""
         return self._folder.name
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-        """Start a program as `subprocess.Popen` does with text; `env` is added to this process's. It ends with this
-        process, unless `preexec_fn` is None."""
+        """Start a program as `subprocess.Popen` does with text; adds `env` to the environment of this process. The
+        program ends with this process, unless `preexec_fn` is None."""
         options.setdefault("preexec_fn", die_with_launcher)
         env = {**os.environ, **(options.pop("env", None) or {}), MARK: self.name, "TMPDIR": self.directory}
         process = subprocess.Popen(command, text=True, env=env, start_new_session=True, **options)
@@ -91,7 +92,7 @@ class Run:
 
 
 def _marked_processes(name: str) -> list[int]:
-    """Return the live processes of a run; an ended process has no environment."""
+    """Return the live processes of a run; a process that has ended has no environment."""
     sought = f"{MARK}={name}".encode()
     return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if sought in _read(each)]
 
@@ -104,15 +105,15 @@ def _read(path: Path) -> bytes:
 
 
 def orderly(main: Callable[[], int]) -> int:
-    """Return a bench's exit code; cores stay awake meanwhile. Ctrl-C and SIGTERM interrupt it once; the clean-up
-    that follows is not interrupted."""
+    """Return the exit code of a bench; cores stay awake while it runs. Ctrl-C and SIGTERM interrupt the bench once; the
+    clean-up that follows is not interrupted."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
         with awake():
             return main()
     except (KeyboardInterrupt, InterruptedRunError):
-        print("stopped; nothing of it is kept", file=sys.stderr)
+        print("stopped; no result is stored", file=sys.stderr)
         return 130
 
 

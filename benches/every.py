@@ -1,4 +1,5 @@
-"""Runs all benches one after another: first prints how long they take, in the end the times and the missed limits.
+"""Runs all benches one after another: first prints how long they take, at the end prints the times and the missed
+limits.
 
 `every.py [BENCH ...]` runs all or some. A bench that misses a limit, fails or hangs does not stop the others.
 """
@@ -25,28 +26,28 @@ from hopmeter.manifest import interpreter
 
 HERE = Path(__file__).resolve().parent
 TROUBLE = ("MISSED", "not resolved", "FAILED", "not measured", "not compared", "left out", "does not count")
-"""Lines with one of these words are repeated at the end."""
-AS_WELL = "up to three times as long if a limit does not hold, plus the time to build their programs"
+"""Output lines with one of these words are repeated at the end."""
+AS_WELL = "up to three times as long if a limit is missed, plus the time to build their programs"
 GRACE_S = 30.0
 """The time for a bench to end its own programs."""
 HANGS = 6
-"""A bench hangs if it takes this many times its expected time, and more than LEAST_S."""
+"""A bench counts as hung if it takes this many times its expected time, and more than LEAST_S."""
 LEAST_S = 600.0
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A file of this folder with its time on two cores: in all, and for each pair."""
+    """A file of this folder, with its time on two cores: the total, and the time for each pair."""
 
     name: str
     once_s: float
     pair_s: float = 0.0
     environment: str = ""
-    """The environment whose Python runs it, if that exists."""
+    """The environment whose Python runs the bench, if that environment exists."""
 
     @property
     def seconds(self) -> float:
-        """The expected time, without building programs and without repeated pairs."""
+        """The expected time, without the time to build programs and without repeated pairs."""
         return self.once_s + PAIRS * self.pair_s
 
     @property

@@ -1,6 +1,7 @@
-"""The instrument's part of a hop in Python: a ring of hopmeter's against a bare ping-pong of pyzmq or a socket.
+"""Measures the instrument's part of a hop in Python: a ring of hopmeter against a bare ping-pong over pyzmq or a
+socket.
 
-Prints half the difference of the round trips, both processes on one core, in microseconds, and its budget.
+Prints half the difference between the round trips in microseconds, with both processes on one core, and the budget.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def bare_us(kind: str) -> float:
 
 
 def main() -> int:
-    """Measure pairs: each is one run of hopmeter and one of the bare program."""
+    """Measure pairs: each pair is one run of hopmeter and one of the bare program."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):

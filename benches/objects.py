@@ -1,7 +1,7 @@
-"""Objects between two Python processes: against Wrapyfi, against pickle, and against budgets.
+"""Sends objects between two Python processes: against Wrapyfi, against pickle, and against budgets.
 
-NumPy 200x200 at 100 Hz over ZeroMQ against Wrapyfi over its own; the time until an image in shared memory has arrived;
-6 MB sent back, over the best transport against pickled over ZeroMQ.
+Three measurements: NumPy arrays of 200x200 at 100 Hz over ZeroMQ against Wrapyfi over ZeroMQ; the time until an image
+in shared memory has arrived; 6 MB there and back, over the best transport against pickle over ZeroMQ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMAGE_HZ, IMAGES = 30, 60
 PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
 WAKE = Program("wake.c")
 DIRECT = ("shm", "iceoryx2", "unix")
-"""The transports of which the best is taken for 6 MB, if they are available."""
+"""The transports that compete for 6 MB, if they are available; the best one counts."""
 SCENARIO = """
 title = "Objects"
 question = "What do objects cost between two Python processes?"
@@ -63,13 +63,13 @@ codec = "{{codec}}"
 
 
 def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("block",)) -> list[dict[str, Any]]:
-    """Measure these transports once, and leave out floors."""
+    """Measure these transports once, without floors."""
     found = hopmeter(SCENARIO.format(transport=list(transports), wait=list(waits), axes=axes))
     return [row for row in found if row["transport"] in transports]
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """Compare with Wrapyfi over TCP, which it uses, under a limit; report ipc and bare pyzmq over TCP too."""
+    """Compare with Wrapyfi over TCP, which Wrapyfi uses, under a limit; also report ipc, and bare pyzmq over TCP."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":
@@ -85,8 +85,8 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Compare due to arrived with a budget, the pixels neither written nor read; report a futex's wake-up at that
-    rate."""
+    """Compare the time from due to arrived with a budget; the pixels are neither written nor read. Also report how long
+    a bare futex takes to wake at that rate."""
     took_us = {
         f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
         for row in rows(("shm",), IMAGE, ("block", "spin"))
@@ -99,8 +99,8 @@ def image(found: dict[str, Comparison]) -> None:
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
-    """Compare the best transport of a pair with pickle in a program over pyzmq, under a limit. Report the other
-    transports, and the ratio to pickle as hopmeter measures it, whose nodes retain memory."""
+    """Compare the best transport of a pair with a bare pyzmq program that uses pickle, under a limit. Report the other
+    transports, and the ratio to pickle within hopmeter, whose nodes retain memory."""
     (pickled,) = rows(("zeromq",), ECHO.format(codec="pickle-in-band"))
     ours = {row["transport"]: row["response_p50_us"] for row in rows(transports, ECHO.format(codec="numpy"))}
     best_us = min(ours.values())
@@ -113,7 +113,7 @@ def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:
 
 
 def main() -> int:
-    """Measure pairs: each is one run of everything. Fail also if no pair with Wrapyfi counts."""
+    """Measure pairs: each pair is one run of every comparison. Also fail if no pair with Wrapyfi counts."""
     known = manifest.every()
     here = tuple(name for name in DIRECT if readiness(known[name], "python", "numpy").ready)
     found: dict[str, Comparison] = {}

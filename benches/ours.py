@@ -1,7 +1,7 @@
-"""Measures with hopmeter's own planner, nodes and analysis, without the parts that only a reader of a run needs.
+"""Measures with hopmeter's own planner, nodes and analysis, without the parts that only serve the reader of a run.
 
-No floors, no machine description, no report: those take longer than the trial. Everything that can change a result is
-as in `hopmeter run`.
+Leaves out floors, the machine description and the report: they take longer than the trial. Everything that can change a
+result is the same as in `hopmeter run`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from hopmeter.system.toml_files import validate
 
 
 class NothingMeasuredError(Exception):
-    """A scenario has no cell to measure, or one failed; the text says why and gives a remedy."""
+    """A scenario has no cell to measure, or a cell failed; the text states the reason and a remedy."""
 
 
 @cache
 def world(transports: tuple[str, ...]) -> World:
-    """Return these transports and their readiness. Checking all transports of a checkout takes seconds."""
+    """Return the given transports and their readiness. Checking all transports of a checkout would take seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
     return World(known, manifest.readiness_of_all(known.values()), Machine.here())
 
@@ -49,7 +49,7 @@ def _make_plan(scenario: str) -> tuple[Plan, World]:
 
 
 def hopmeter(scenario: str) -> list[dict[str, Any]]:
-    """Measure every cell of a scenario, given as TOML, with fresh nodes; return a row a cell.
+    """Measure every cell of a scenario, given as TOML, with new nodes; return one row per cell.
 
     Raises `NothingMeasuredError`.
     """

@@ -11,32 +11,34 @@ from typing import Protocol, TypeVar
 
 NAME_WIDTH = 56
 PAIRS = int(os.environ.get("HOPMETER_PAIRS", "10"))
-"""Ten pairs give the median an interval (the second to the ninth ratio, 97.9 %) that one outlier does not move.
-Set HOPMETER_PAIRS to fewer to try a bench."""
+"""Ten pairs give the median an interval (from the second to the ninth ratio, 97.9 %) that one outlier does not move.
+To try a bench, set HOPMETER_PAIRS to a smaller number."""
 MOST_PAIRS = 3 * PAIRS
-"""The number of pairs if the limit does not hold after the first PAIRS. There is no check in between: stopping at the
-first median within the limit would bias the result."""
+"""The number of pairs to measure in total if the limit is missed after the first PAIRS. The limit is not checked in
+between: stopping at the first median within the limit would bias the result."""
 ROUNDS = {64: 10_000, 1_000_000: 500}
-"""Round trips of one measurement, by bytes: enough to outlast interruptions on a shared machine."""
+"""The number of round trips of one measurement, by message size in bytes: enough to outlast interruptions on a shared
+machine."""
 Ours, Theirs = TypeVar("Ours"), TypeVar("Theirs")
 HOLDS, UNRESOLVED, MISSED = "holds", "not resolved", "MISSED"
-"""The median is within the limit; it is beyond, but not the whole interval; the whole interval is beyond."""
+"""The median is within the limit; the median is beyond the limit, but part of the interval is within; the whole
+interval is beyond the limit."""
 
 
 @dataclass
 class Comparison:
-    """The cost of ours as a multiple of theirs. `limit` is None if the ratio is only reported."""
+    """The cost of hopmeter as a multiple of the bare program's cost. `limit` is None if the ratio is only reported."""
 
     name: str
     limit: float | None
     unit: str = "us"
     most: float | None = None
-    """An absolute limit for ours, which counts only if theirs is within it."""
+    """An absolute limit for hopmeter, which counts only if the bare program is within it."""
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
     def add(self, ours: float, theirs: float) -> None:
-        """Add a pair whose sides were measured directly after each other."""
+        """Add a pair whose two sides were measured directly after each other."""
         self.ours.append(ours)
         self.theirs.append(theirs)
 
@@ -47,7 +49,7 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A distribution-free interval of the median, at least 95 % for ten pairs."""
+        """An interval of the median that assumes no distribution, at least 95 % for ten pairs."""
         return self.ratios[self._beyond], self.ratios[-1 - self._beyond]
 
     @property
@@ -61,7 +63,7 @@ class Comparison:
 
     @property
     def wants_more(self) -> bool:
-        """Whether to measure another pair: one busy minute should not cause a miss."""
+        """Whether to measure another pair: one busy minute should not cause a missed limit."""
         if self.pairs < PAIRS:
             return True
         first = replace(self, ours=self.ours[:PAIRS], theirs=self.theirs[:PAIRS])
@@ -69,7 +71,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The worse verdict of the two limits."""
+        """The worse of the verdicts on the two limits."""
         verdicts = [
             _verdict(self.ratios, self._beyond, self.limit),
             _verdict(sorted(self.ours), self._beyond, self._most),
@@ -78,7 +80,7 @@ class Comparison:
 
     @property
     def _most(self) -> float | None:
-        """The absolute limit, if theirs is within it."""
+        """The absolute limit, if the bare program is within it."""
         return self.most if self.most is not None and statistics.median(self.theirs) <= self.most else None
 
     def line(self) -> str:
@@ -107,7 +109,8 @@ class Wanting(Protocol):
 
 
 def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
-    """Numbers the rounds of pairs until no comparison wants more. Comparisons may be added meanwhile."""
+    """Yield the number of each round of pairs until no comparison wants another pair. Comparisons may be added
+    meanwhile."""
     for number in range(MOST_PAIRS):
         if number >= PAIRS and not any(each.wants_more for each in all_of):
             return
@@ -115,8 +118,8 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
 
 
 def in_turn(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
-    """Run both directly after each other and return the results. The order alternates from pair to pair: on some
-    machines, running first after a pause makes a difference of some per cent."""
+    """Run both functions directly after each other and return the results. The order alternates from pair to pair: on
+    some machines, the program that runs first after a pause is a few per cent slower or faster."""
     if index % 2 == 0:
         return ours(), theirs()
     last = theirs()

@@ -1,6 +1,7 @@
-"""Each middleware through hopmeter against its own tool, or against a bare program over the same library: round trips.
+"""Measures round trips of each middleware through hopmeter against its own tool, or against a bare program over the
+same library.
 
-`peers.py [TRANSPORT ...]`: all rows, or those of some transports.
+`peers.py [TRANSPORT ...]` measures all rows, or those of some transports.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hopmeter.build import system
 
 @dataclass
 class Task:
-    """A row at one size, pair by pair, until it cannot be measured."""
+    """Measures a row at one size, pair by pair, until the row cannot be measured."""
 
     row: Row
     frame_bytes: int
@@ -34,7 +35,7 @@ class Task:
         return not self.trouble and self.found.wants_more
 
     def pair(self, index: int) -> None:
-        """Measure one pair, if one is needed."""
+        """Measure one pair, if another pair is needed."""
         if not self.wants_more:
             return
         try:
@@ -50,20 +51,20 @@ class Task:
 
 
 def task(row: Row, frame_bytes: int) -> Task:
-    """Return a task without measurements. Limits in microseconds are for small frames."""
+    """Return a task that has no measurements yet. Limits in microseconds apply only to small frames."""
     most = row.most_us if row.cores == TOGETHER and frame_bytes == min(ROUNDS) else None
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 
 
 def without_packages(rows: Sequence[Row]) -> dict[str, str]:
-    """Install the system packages that rows need; return, by transport, which are still missing."""
+    """Install the system packages that rows need; return the packages that are still missing, by transport."""
     left = set(system.install(package for row in rows for package in row.packages))
     lacking = {row.transport: sorted(left & set(row.packages)) for row in rows}
     return {name: f"missing: {system.line_for(each)}" for name, each in lacking.items() if each}
 
 
 def main(asked: Sequence[str]) -> int:
-    """Fail if a limit is missed or a row could not be measured; only report a tool that is not installed."""
+    """Fail if a limit is missed or a row could not be measured; a tool that is not installed is only reported."""
     rows = [row for row in ROWS if not asked or row.transport in asked]
     missing = without_packages(rows)
     tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]

@@ -1,6 +1,8 @@
-"""`queue` in shared memory and the best transport in Python against a multiprocessing.Pool over a shared NumPy array.
+"""Measures `queue` in shared memory and the best transport in Python against a multiprocessing.Pool over a shared NumPy
+array.
 
-A frame to three workers that sleep 30, 40 and 50 ms; both wait for all three. The ideal is 50 ms.
+Each frame goes to three workers that sleep 30, 40 and 50 ms; both programs wait for all three workers. The shortest
+possible time is 50 ms.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ trials = 1
 settings.queue.kind = "shared_memory"
 """
 LIMIT = 1.02
-"""Both mostly sleep: a frame may cost at most 1 ms of 50 more than with the bare pool."""
+"""Both programs mostly sleep: a frame may take at most 1 ms longer than the 50 ms of the bare pool."""
 
 
 def pool_us() -> float:
@@ -50,7 +52,7 @@ def pool_us() -> float:
 
 
 def main() -> int:
-    """Measure pairs: each is one run of both transports and one of the pool."""
+    """Measure pairs: each pair is one run of both transports and one of the pool."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)

@@ -1,4 +1,4 @@
-"""Bare programs, built once and run: those of benches/bare in C and C++, and Rust ones in their own folders."""
+"""Builds bare programs once and runs them: C and C++ programs of benches/bare, Rust programs in their own folders."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ BUILT = HERE.parent / "build/benches/bare"
 TRANSPORTS = HERE.parent / "transports"
 INCLUDES = Path("/usr/include")
 APART, TOGETHER = "0,1", "1"
-"""The cores of the process that asks and of the one that answers: each has its own, or both share one."""
+"""The cores of the calling and of the answering process: each process has its own core, or both share one."""
 PATIENCE_S = 60
 COMPILERS = {".c": ["cc"], ".cpp": ["c++", "-std=c++20", "-w"]}
 
 
 @dataclass(frozen=True)
 class Program:
-    """A file of benches/bare. Its messages may be those of a transport, generated again from the same description."""
+    """A bare program in C or C++: a file of benches/bare. Its messages may be those of a transport; then the bench
+    generates them again from the same description."""
 
     source: str
     libraries: tuple[str, ...] = ()
@@ -37,22 +38,23 @@ class Program:
     flags: tuple[str, ...] = ()
     """More compiler flags."""
     headers: str = ""
-    """The folder of the headers below /usr/include, as a pattern, for a library without a pkg-config module."""
+    """The folder of the headers below /usr/include, as a glob pattern, for a library without a pkg-config module."""
     sources: tuple[str, ...] = ()
-    """More source files, below transports/."""
+    """More source files; their paths start below transports/."""
     idl: str = ""
-    """A description of messages, below transports/."""
+    """A description of messages; its path starts below transports/."""
     generator: tuple[str, ...] = ()
-    """The command that generates sources from `{idl}` of the folder `{of}` into the folder `{made}`."""
+    """The command that generates sources from the file `{idl}` in the folder `{of}` and writes them to the folder
+    `{made}`."""
 
     @property
     def command(self) -> list[str]:
-        """The program, which is built first."""
+        """The path of the program, which is built first."""
         return [str(self.path)]
 
     @property
     def path(self) -> Path:
-        """The program, built if it is older than its sources."""
+        """The path of the program, built if it is older than its sources."""
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
@@ -60,7 +62,7 @@ class Program:
         needed = [source, *(HERE / "bare").glob("*.h*"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests may build it at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests may build the program at the same time
             if not binary.exists() or binary.stat().st_mtime < max(each.stat().st_mtime for each in needed):
                 self._build(source, made, binary)
         return binary
@@ -85,7 +87,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Crate:
-    """A bare program in Rust, benches/rust/NAME; zenoh takes minutes to build the first time."""
+    """A bare program in Rust, benches/rust/NAME; the first build of zenoh takes minutes."""
 
     name: str
 
@@ -97,14 +99,14 @@ class Crate:
 
 @dataclass(frozen=True)
 class Script:
-    """A bare program in Python, benches/bare/SOURCE, for the Python of a transport's nodes."""
+    """A bare program in Python, benches/bare/SOURCE, which runs on the Python of a transport's nodes."""
 
     source: str
     transport: str
 
     @property
     def command(self) -> list[str]:
-        """The command: that Python and the program."""
+        """The command: the Python of the transport and the path of the program."""
         python = interpreter.interpreter(manifest.every()[self.transport].offers["python"])
         if python is None:
             raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")
@@ -130,7 +132,8 @@ def number(program: Program | Crate, *words: object) -> float:
 def number_of(
     run: Run, program: Program | Crate | Script, *words: object, env: Mapping[str, str] | None = None
 ) -> float:
-    """Return the number that a program prints within an existing run, with `env` added to the environment."""
+    """Return the number that a program prints; the program runs as part of an existing run, with `env` added to the
+    environment."""
     return _printed_number(run, [*program.command, *map(str, words)], env)
 
 
@@ -151,4 +154,4 @@ def _printed_number(run: Run, command: list[str], env: Mapping[str, str] | None 
 
 
 class ToolFailedError(Exception):
-    """A bare program or tool failed; the text has its output."""
+    """A bare program or tool failed; the text contains its output."""

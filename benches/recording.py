@@ -1,5 +1,4 @@
-"""Recording one message, with its two clock readings, takes at most 80 ns: the instrument's own cost, measured
-alone."""
+"""Measures the own cost of the instrument: recording one message, with two clock readings, may take at most 80 ns."""
 
 from __future__ import annotations
 

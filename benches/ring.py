@@ -1,4 +1,5 @@
-"""The ring of shm alone against iceoryx2 (spinning, two cores) and against a bare futex (blocking, one core)."""
+"""Measures the ring of the shm transport alone, against iceoryx2 (spinning, two cores) and against a bare futex
+(blocking, one core)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparisons of `peers.py`: middlewares against their own tools, or against programs over the library alone."""
+"""The comparisons of `peers.py`: middlewares against their own tools, or bare programs over the same library."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """The limit for the small frame on one core, if the peer stays below it."""
+    """The limit for the small frame on one core, if the peer itself stays below this limit."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     packages: tuple[str, ...] = ()
@@ -66,14 +66,14 @@ class Row:
         )
 
     def name(self, frame_bytes: int) -> str:
-        """Return the name in the table."""
+        """Return the name of the row in the table."""
         words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
         place = ", one core" if self.cores == TOGETHER else ""
         return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
 
     @property
     def together(self) -> Row:
-        """The small frame with both processes on one core, only reported: the kernel decides which runs next."""
+        """The small frame with both processes on one core is only reported: the kernel decides which runs next."""
         return replace(self, cores=TOGETHER, limit=None, sizes=(min(ROUNDS),))
 
 
@@ -118,12 +118,12 @@ ROS2_WIRE = Program(
     "ros2wire.c",
     ("ddsc",),
     idl="ros2-wire/idl/sensor_msgs.idl",
-    # idlc generates nothing for included descriptions.
+    # idlc generates no code for included descriptions.
     generator=("sh", "-c", "idlc -t -o {made} {of}/std_msgs.idl && idlc -t -o {made} {idl}"),
 )
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
-# Only the loopback device and no multicast, as in transports/_cyclonedds; ddsperf reports half a round trip. Each
-# process has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
+# Use only the loopback device and no multicast, as in transports/_cyclonedds; ddsperf reports half a round trip. Each
+# process has its own session, as hopmeter's nodes have: the scheduler divides a core between sessions.
 CYCLONE = (
     "<CycloneDDS><Domain id='any'><General>"
     "<Interfaces><NetworkInterface address='127.0.0.1' multicast='false'/></Interfaces>"
@@ -134,14 +134,15 @@ CYCLONE = (
 
 
 def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -> Row:
-    # 0 is the library's segment, which drops pieces of large frames in either program; how often is only reported.
+    # 0 selects the library's default segment, which drops pieces of large frames in both programs; how often that
+    # happens is only reported.
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
 
 
 def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
-    # The limit applies to the program that waits, counts and has threads as a node must.
+    # The limit applies to the bare program that waits, counts and has threads as a node must.
     alike, plain = (Bare(THRIFT, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
     axes = {**CALL, **wait}
     limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
@@ -239,13 +240,14 @@ LIMITED = (
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
-    # sockperf takes messages of up to 65,507 bytes only; sockets.py has the larger ones.
+    # sockperf accepts messages of up to 65,507 bytes only; sockets.py measures the larger ones.
     Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),
     *_thrift({"wait": "callback"}, {"server": "simple"}),
-    # Its benchmark never writes a payload, but a relay of hopmeter copies it: only the small frame is the same work.
+    # The benchmark of the library never writes a payload, but a relay of hopmeter copies it: only the small frame is
+    # the same work.
     Row(
         "iceoryx2",
         "rust",

@@ -1,6 +1,6 @@
-"""Opens and filters a site of 1000 runs in headless Chromium, and fails if that takes 2 s or 0.2 s.
+"""Opens and filters a site of 1000 runs in headless Chromium; fails if opening takes 2 s or filtering takes 0.2 s.
 
-`python benches/site.py` makes a run folder from generated samples and copies it with altered numbers, as if five
+`python benches/site.py` makes a run folder from generated samples, then copies it with altered numbers, as if five
 machines had measured it 200 times each. Nothing in these runs was measured: they are test data for the speed of the
 page only.
 """
@@ -40,7 +40,7 @@ select.value = value;
 select.dispatchEvent(new Event("change", { bubbles: true }));
 requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
 """
-"""From the choice until the browser has drawn the rows."""
+"""The time from the choice of a filter until the browser has drawn the rows."""
 CHOICES = """
 return [...document.querySelectorAll("#filters select")].flatMap(
   (select) => [...select.options].map((option) => [select.name, option.value]));
@@ -48,7 +48,7 @@ return [...document.querySelectorAll("#filters select")].flatMap(
 
 
 def make_runs(folder: Path) -> Path:
-    """Write the made-up runs, and return their folder."""
+    """Write the generated runs, and return their folder."""
     source, results, chance = fixture.build(folder / "made-up"), folder / "results", random.Random(7)
     levels = [1.0 + 0.2 * machine for machine in range(MACHINES)]
     for number in range(RUNS):
@@ -63,7 +63,7 @@ def make_runs(folder: Path) -> Path:
 
 
 def write_site(results: Path, out: Path) -> float:
-    """Write the site with the command, and return how long that took."""
+    """Write the site with `hopmeter site`, and return the seconds that it took."""
     began = time.monotonic()
     with Run() as programs:
         command = [sys.executable, "-m", "hopmeter", "site", str(results), "-o", str(out)]
@@ -86,14 +86,14 @@ def opening_times(driver: Any, index: Path) -> Iterator[float]:
 
 
 def filtering_times(driver: Any) -> Iterator[float]:
-    """Yield the seconds of every choice of every filter."""
+    """Yield the seconds that every option of every filter takes."""
     for name, value in driver.execute_script(CHOICES):
         yield driver.execute_async_script(FILTERING, name, value) / 1000
         driver.execute_async_script(FILTERING, name, "")
 
 
 def line(what: str, seconds: list[float], limit_s: float) -> tuple[str, bool]:
-    """Format the slowest time, which counts, and say whether the limit holds."""
+    """Format the slowest time, which decides, and state whether the limit holds."""
     holds = max(seconds) < limit_s
     verdict = "holds" if holds else "MISSED"
     times = f"{len(seconds)} times, median {median(seconds):.3f} s, slowest {max(seconds):.3f} s"
@@ -112,7 +112,9 @@ def main() -> int:
         index = folder / "site" / "index.html"
         size = sum(path.stat().st_size for path in (folder / "site").rglob("*") if path.is_file())
         page_mb = index.stat().st_size / 1e6
-        print(f"{RUNS} made-up runs of {MACHINES} machines: written in {took_s:.0f} s, {size / 1e6:.0f} MB", flush=True)
+        print(
+            f"{RUNS} generated runs of {MACHINES} machines: written in {took_s:.0f} s, {size / 1e6:.0f} MB", flush=True
+        )
         driver = screenshot.browser(str(folder / "profile"))
         try:
             screenshot.looks(driver, 1160, 900)

@@ -1,6 +1,6 @@
-"""unix and tcp in every language against a bare ping-pong in C: closed round trips, on one core and across two.
+"""Measures unix and tcp in every language against a bare ping-pong in C: closed round trips, on one core and on two.
 
-The limit applies to a program that does the work of a ring; for the plainest one the ratio is only reported.
+The limit applies to the bare program that does the work of a ring; for the plainest program the ratio is only reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ drain = "20ms"
 
 
 def ours(kind: str, cores: str, frame_bytes: int) -> list[dict[str, Any]]:
-    """Return a row for each language."""
+    """Return a result row for each language."""
     payload, rounds = frame_bytes - 64, ROUNDS[frame_bytes]
     return hopmeter(SCENARIO.format(kind=kind, cores=cores, payload=payload, rounds=rounds))
 
@@ -57,7 +57,7 @@ def add(found: dict[str, Comparison], place: str, row: dict[str, Any], peers: di
 
 
 def main() -> int:
-    """Measure pairs: each is one run of hopmeter in all languages and one of the bare program in each mode."""
+    """Measure pairs: each pair is one run of hopmeter in all languages and one of the bare program in each mode."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind, (place, cores), frame_bytes in product(KINDS, PINNED.items(), ROUNDS):

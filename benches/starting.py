@@ -1,4 +1,4 @@
-"""How long 22 endpoints take to their first sample, over every transport built here."""
+"""Measures how long 22 endpoints take until their first sample, over every transport built here."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
     seen = set()
     for cell in plan.make("starting", Scenario.model_validate(table), world).runnable:
         which = cell.axes.transport, cell.axes.language, cell.axes.pattern
-        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # floors are added, too
+        is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # the plan adds floors, too
         if is_asked and which not in seen:
             seen.add(which)
             yield cell
 
 
 def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
-    """Return the seconds from the start, its daemon included, until message 0 was due; and failures and losses."""
+    """Return the seconds from the start of the trial, including the broker, until message 0 was due; also return
+    failures and losses."""
     ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
@@ -66,19 +67,20 @@ def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: 
 
 
 def line(cell: Cell, seconds: float | None, faults: str) -> tuple[str, bool]:
-    """Format a result, and say if it holds; 22 processes have no limit, since they all start on the same cores."""
+    """Format a result, and state whether the limit holds; 22 processes have no limit, because they all start on the
+    same cores."""
     name = f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.pattern}, {cell.axes.wait}"
     if seconds is None:
         return f"{name:44}      -     FAILED: {faults}", False
     if cell.axes.placement == "process":
-        return f"{name:44} {seconds:6.2f} s   told{faults}", True
+        return f"{name:44} {seconds:6.2f} s   reported{faults}", True
     holds = seconds <= LIMIT_S
     verdict = "holds" if holds else "MISSED"
     return f"{name:44} {seconds:6.2f} s   limit {LIMIT_S:g}: {verdict}{faults}", holds
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure every cell once; return 1 if one failed or took too long."""
+    """Measure every cell once; return 1 if a cell failed or took too long."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--transport", default="all")
     ask.add_argument("--pattern", default="pubsub")

@@ -1,4 +1,4 @@
-"""Runs the peers' own tools and bare programs, each once for a result."""
+"""Runs the peers' own tools and bare programs, once for each result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hopmeter.runtime.failures import TrialFailedError
 
 DOMAINS = 99
 TRIES = 20
-"""How often a client is started again if its server is not there yet."""
+"""How often to start a client again if its server is not ready yet."""
 LOOK_S = 0.1
 
 Words = tuple[str, ...]
 
 
 def _places(directory: str, cores: str, frame_bytes: int, rounds: int) -> dict[str, object]:
-    """Return the values of the words in braces."""
+    """Return the command, with each word in braces replaced by its value."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -50,17 +50,18 @@ def _pin(core: int, words: Words, places: Mapping[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bare:
-    """A bare program, and its transport's broker if it needs one, pinned as hopmeter does."""
+    """A bare program, and the broker of its transport if that needs one, pinned as hopmeter pins them."""
 
     program: Program | Crate | Script
     words: Words
     broker: str = ""
-    """`{broker}` in the words is the broker's address; the program gets the environment that the broker requires."""
+    """`{broker}` in the command stands for the address of the broker; the program gets the environment that the broker
+    requires."""
     nanoseconds: float = 1.0
-    """Nanoseconds in one unit of the program's output."""
+    """The number of nanoseconds in one unit of the program's output."""
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the program once, on the core that both ends share or on one core each."""
+        """Run the program once, with both sides on one core or each side on its own core."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
@@ -88,18 +89,18 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
 
 @dataclass(frozen=True)
 class Tool:
-    """The peer's own program with a server and a client, each in a session of its own, which prints a result."""
+    """The peer's own tool, as a server and a client, each in its own session; the client prints a result."""
 
     server: Words
     client: Words
     figure: str
-    """A regular expression around the result in microseconds; the last match counts."""
+    """A regular expression that captures the result in microseconds; the last match counts."""
     times: float = 1.0
-    """How many results make a round trip."""
+    """How many results add up to one round trip."""
     environment: Mapping[str, str] | None = None
 
     def median_us(self, cores: str, frame_bytes: int, rounds: int) -> float:
-        """Run the tool once; the tool decides how many rounds it takes."""
+        """Run the tool once; the tool decides how many rounds it measures."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
             server = _pin(_last(cores), self.server, places)

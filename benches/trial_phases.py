@@ -1,4 +1,4 @@
-"""How long each phase of a trial takes, over all cells of a scenario: where the time of a round goes."""
+"""Measures how long each phase of a trial takes, over all cells of a scenario: shows where the time of a round goes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hopmeter.runtime.trial import Work, execute_trial
 from hopmeter.system.scratch_dir import ScratchDir
 
 PHASES = ("bound", "ready", "proved", "done", "exited", "end")
-"""Started and opened; connected; links proved; messages and drain; nodes ended; files removed."""
+"""Nodes started and opened; connected; links proved; messages and drain; nodes ended; files removed."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def marks() -> Iterator[dict[str, float]]:
 
 
 def measure(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[Counter[str], bool]:
-    """Return the seconds of each phase of one trial, and whether it was good."""
+    """Return the seconds of each phase of one trial, and whether the trial succeeded."""
     ready = {language: world.ready[cell.axes.transport, language] for language in languages(cell)}
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     before = time.monotonic()
@@ -68,7 +68,7 @@ def _line(name: str, took: Counter[str]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure every cell once; return 1 if one failed."""
+    """Measure every cell once; return 1 if a cell failed."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("scenario", nargs="?", default="quick")
     ask.add_argument("--language", default="one")

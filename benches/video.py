@@ -1,6 +1,7 @@
-"""Frames to three servers at once that take 30, 40 and 50 ms, zeromq in Python and shm, against a budget.
+"""Sends frames to three servers at once that take 30, 40 and 50 ms, over zeromq in Python and over shm, against a
+budget.
 
-Prints the mean time of a frame, the part beyond the work of the servers, and the mean of pyzmq without hopmeter.
+Prints the mean time of a frame, the part of it beyond the work of the servers, and the mean of pyzmq without hopmeter.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def add_bare(found: dict[str, Comparison]) -> None:
 
 
 def main() -> int:
-    """Measure pairs: each is one run of both transports, and of the bare program, against the budget."""
+    """Measure pairs: each pair is one run of both transports and one of the bare program, against the budget."""
     found: dict[str, Comparison] = {}
     for _ in pair_rounds(found.values()):
         add_ours(found)

@@ -1,7 +1,7 @@
-"""ZeroMQ in C++ against its own latency test, written to its definition in C: round trips, each process on its own
-core.
+"""Measures round trips of ZeroMQ in C++ against a C program that follows ZeroMQ's own latency test, each process on its
+own core.
 
-Round trips with both on one core are only reported.
+Round trips with both processes on one core are only reported.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One suite that every adapter of every transport passes, and every language pair."""
+"""The test suite that every adapter of every transport passes, and every language pair."""

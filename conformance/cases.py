@@ -1,4 +1,4 @@
-"""The cases of the suite: every adapter that is built here, in every wait it offers, and every language pair."""
+"""The cases of the suite: every adapter that is built here, with every wait it offers, and every language pair."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ class Case:
     """Settings that replace the defaults."""
     placement: str = "process"
     default_end: str | None = None
-    """The end that has the defaults all the same: `sender` or `receiver`."""
+    """The side that keeps the default settings: `sender` or `receiver`."""
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Regular expressions for the facts that the receiver reports, such as the `path` of the frames."""
     payload_bytes: int = 60_000
-    """The largest payload of the tests with overrides."""
+    """The largest payload of the tests that use these overrides."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
-        """The overrides of the `sender` or the `receiver`."""
+        """The settings that differ from the defaults at the `sender` or the `receiver`."""
         return {} if end == self.default_end else self.overrides
 
     @property
     def one_process(self) -> bool:
-        """Whether both ends must live in one process."""
+        """Whether sender and receiver must run in one process."""
         return self.placement == "thread" or "process" not in self.manifest.offers[self.sender].placements
 
     @property
     def max_bytes(self) -> int:
-        """The largest payload that both of its languages carry."""
+        """The largest payload that both languages of the case carry."""
         return min(self.manifest.offers[language].max_payload_bytes for language in (self.sender, self.receiver))
 
     @property
     def label(self) -> str:
-        """The case in the name of a test."""
+        """The name of the case within the name of a test."""
         ends = {"sender": self.sender, "receiver": self.receiver}
         words = [f"plain-{language}" if end == self.default_end else language for end, language in ends.items()]
         languages = ">".join(dict.fromkeys(words))
@@ -57,14 +57,14 @@ class Case:
 
 
 MANIFESTS = {path.parent.name: discovery.load(path) for path in paths.manifests()}
-"""An invalid manifest is an error here; it is not left out."""
+"""An invalid manifest is an error here; it is not skipped."""
 READINESS = readiness_of_all(MANIFESTS.values())
 READY = [(MANIFESTS[transport], language) for (transport, language), answer in READINESS.items() if answer.ready]
-"""Every transport and language with a node that runs here."""
+"""Every transport and language whose node runs here."""
 
 
 def adapters(pattern: str = "pubsub") -> list[Case]:
-    """Every adapter with each of its waits."""
+    """Every adapter with each wait that it offers."""
     return [
         Case(manifest, language, language, wait)
         for manifest, language in READY
@@ -74,7 +74,7 @@ def adapters(pattern: str = "pubsub") -> list[Case]:
 
 
 def language_pairs(pattern: str = "pubsub") -> list[Case]:
-    """Every ordered pair of different languages that can communicate, with the first wait of the receiver."""
+    """Every ordered pair of different languages that can communicate, with the first wait that the receiver offers."""
     return [
         Case(manifest, sender, receiver, manifest.offers[receiver].waits[0])
         for manifest, sender in READY
@@ -97,7 +97,7 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
 
 
 def _peer_cases(manifest: Manifest, language: str, chosen: ConformanceSettings) -> list[Case]:
-    """Both directions with each peer that is built here."""
+    """Both directions between an adapter and each of its peers that is built here."""
     peers = [peer for peer in chosen.meets if (manifest, peer) in READY]
     waits = {word: offer.waits[0] for word, offer in manifest.offers.items()}
     there = [Case(manifest, language, peer, waits[peer], chosen.settings, default_end="receiver") for peer in peers]
@@ -133,6 +133,6 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 
 def is_in_ring(case: Case) -> bool:
-    """Whether the receiver's language follows the sender's in the alphabet, or is the same."""
+    """Whether the receiver's language is the sender's language, or the next one in the alphabet."""
     languages = sorted(case.manifest.offers)
     return case.receiver in (case.sender, languages[(languages.index(case.sender) + 1) % len(languages)])

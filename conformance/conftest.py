@@ -1,4 +1,4 @@
-"""Gives each test the nodes of its case: the tests of a case run one after another and share them."""
+"""Gives each test the nodes of its case: the tests of one case run one after another and share nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.cases import READINESS, Case
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
-"""The beginnings of test names: a test that kills nodes, and a test that ends all nodes of its case."""
+"""How test names begin: a test that kills nodes, and a test that ends all nodes of its case."""
 POOL = pytest.StashKey[NodePool]()
 """The pool that one test leaves for the next one."""
 NEXT = pytest.StashKey[pytest.Item | None]()
@@ -20,9 +20,10 @@ FAILED = pytest.StashKey[bool]()
 
 
 def _sharers(item: Any) -> str:
-    """Names the tests that share nodes: those of one case. A test that kills nodes shares with none."""
+    """Names the group of tests that share nodes: the tests of one case. A test that kills nodes shares nodes with no
+    other test."""
     call = getattr(item, "callspec", None)
-    case = call.params.get("case") if call else None  # pytest's own mark if a test has no cases
+    case = call.params.get("case") if call else None  # pytest's own mark for a test without cases
     if not isinstance(case, Case) or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
     return case.label
@@ -38,14 +39,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Tells the fixture which test comes next."""
+    """Passes the fixture which test comes next."""
     item.stash[NEXT] = nextitem
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds the logs of nodes and daemon to a failure: they are gone after the test."""
+    """Adds the logs of nodes and broker to a failure: the logs are deleted after the test."""
     report = yield
     pool = getattr(item, "funcargs", {}).get("pool")
     if report.when == "call":
@@ -57,7 +58,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
-    """The nodes that the previous test of the case left. They end after a failure and after the last test of a case."""
+    """The nodes that the previous test of the case left running. The nodes end after a failure and after the last test
+    of a case."""
     item, stash = request.node, request.config.stash
     pool = stash[POOL] if POOL in stash else NodePool()
     stash[POOL] = pool

@@ -1,4 +1,4 @@
-"""Connected nodes: frames sent by the one arrive at the others."""
+"""Connects nodes, so that frames sent by one node arrive at the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.node_pool import NodePool
 from conformance.scripted_node import ScriptedNode
 
 PROBE_SEQ = 1 << 40
-"""Frames with this number or a higher one are probes: they only show that a link delivers."""
+"""Frames with this number or a higher one are probes: they only prove that a link delivers."""
 
 
 @dataclass
@@ -24,9 +24,9 @@ class Connection:
     link: dict[str, Any]
     probes: count[int] = field(default_factory=lambda: count(PROBE_SEQ))
     sent: int = 0
-    """The last probe that was sent."""
+    """The number of the last probe that was sent."""
     seen: dict[int, int] = field(default_factory=dict)
-    """By receiver, the last probe that it received."""
+    """For each receiver, the number of the last probe that it received."""
 
 
 def connect(
@@ -57,7 +57,7 @@ def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode
 
 
 def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:
-    """Sends probes until receiver `index` receives one."""
+    """Sends probes until receiver `index` receives a probe."""
     deadline = time.monotonic() + patience_s
     for probe in connection.probes:
         connection.sender.send("out", probe, 1, 8)
@@ -68,17 +68,18 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 
 
 def catch_up(connection: Connection) -> None:
-    """Receives the probes that are still in transit: until the last one arrives, or none for a while if it was lost."""
+    """Receives the probes that are still in transit: until the last probe arrives, or until none arrives for a while
+    because it was lost."""
     for index in range(len(connection.receivers)):
         while connection.seen.get(index) != connection.sent and _receives(connection, index, within_ms=60):
             pass
 
 
 def _receives(connection: Connection, index: int, within_ms: int) -> bool:
-    """Whether a receiver receives a frame in time."""
+    """Whether a receiver receives a frame within the time limit."""
     seen = connection.receivers[index].receive(f"in{index}", 1, within_ms)
     for frame in seen:
-        connection.seen[index] = frame.get("seq", 0)  # one that was mangled has none
+        connection.seen[index] = frame.get("seq", 0)  # a damaged frame has no number
     return bool(seen)
 
 
@@ -90,10 +91,10 @@ def drain(connection: Connection) -> None:
 
 
 def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames without late probes; altered content is a failure."""
+    """The received frames without late probes; altered content fails the test."""
     for frame in seen:
         assert "refused" not in frame, f"the transport mangled a frame: {frame['refused']}"
-        assert frame["whole"], f"frame {frame['seq']} of {frame['payload_bytes']} bytes arrived with other content"
+        assert frame["whole"], f"frame {frame['seq']} of {frame['payload_bytes']} bytes arrived with altered content"
     return [frame for frame in seen if frame["seq"] < PROBE_SEQ]
 
 
@@ -103,8 +104,8 @@ def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[s
 
 
 def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames, with the next frame in place of each late probe: on a busy machine a probe that seemed lost
-    may arrive after all."""
+    """The received frames; each late probe is replaced by the next frame. On a busy machine a probe that seemed lost
+    may still arrive."""
     found = frames(seen)
     while late := len(seen) - len(frames(seen)):
         seen = receiver.receive(name, late)

@@ -1,6 +1,7 @@
-"""Finds what a test leaves outside its folder.
+"""Finds the files and processes that a test leaves outside its folder.
 
-Other tests run at the same time, so a leak is recognised by the run's id or by the process that had it open."""
+Other tests run at the same time, so a leak is recognised by the id of the run or by the process that had the file open.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
-"""Where libraries put files outside their folder."""
+"""Folders in which libraries put files outside the folder of the test."""
 CHECKOUT = Path(__file__).resolve().parents[1]
-"""May be in such a place itself, with everything that is installed into it."""
+"""This folder may itself be in one of PLACES, with everything that is installed into it."""
 STARTS = tuple(f"{place}/" for place in PLACES)
 PATIENCE_S = 3.0
-"""Processes need a moment to end and to clean up."""
+"""Processes need some time to end and to clean up."""
 CLOCK_S = 0.1
-"""More than a file's time may lag behind the clock."""
+"""The time stamp of a file lags behind the clock by less than this."""
 
 
 class LeakWatch:
-    """Records the open files of a test's processes before they end, and finds what is left afterwards."""
+    """Records the open files of a test's processes before they end, and afterwards finds the files that are left."""
 
     def __init__(self, run: str, folder: Path) -> None:
         self._marks = (run, folder.name)
@@ -31,12 +32,12 @@ class LeakWatch:
         self._opened: set[Path] = set()
 
     def record(self, pid: int) -> None:
-        """Records which files a process and its children have open; called before it ends."""
+        """Records which files a process and its children have open; call it before the process ends."""
         for each in (pid, *_children(pid)):
             self._opened.update(path for path in open_files(each) if not {self._folder, CHECKOUT} & set(path.parents))
 
     def leaks(self) -> list[str]:
-        """Everything that is left after a grace period; empty if there is none."""
+        """Everything that is left after a grace period; empty if nothing is left."""
         deadline = time.monotonic() + PATIENCE_S
         while (left := self._find_leaks()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -51,7 +52,7 @@ class LeakWatch:
         return [*map(str, sorted(files)), *sockets, *self._processes()]
 
     def _is_new(self, path: Path) -> bool:
-        """Whether a file exists and is newer than this watch: libraries may be installed in such places, too."""
+        """Whether a file exists and is newer than this watch: libraries may be installed in PLACES, too."""
         with contextlib.suppress(OSError):
             return path.stat().st_ctime >= self._began
         return False
@@ -68,7 +69,7 @@ class LeakWatch:
 
 
 def open_files(pid: int) -> set[Path]:
-    """The files in PLACES that a process has open or mapped; empty if that may not be read."""
+    """The files in PLACES that a process has open or mapped; empty if that information may not be read."""
     names: set[str] = set()
     with contextlib.suppress(OSError):
         names.update(line.split(maxsplit=5)[-1] for line in _lines(f"/proc/{pid}/maps"))

@@ -29,7 +29,7 @@ PATIENCE_S = 60
 
 
 def _blocking_settings(manifest: Manifest) -> dict[str, str]:
-    """Settings that make a sender wait if it drops frames by default. Conformance checks what arrives; hopmeter
+    """Settings that make a sender wait if by default it drops frames. Conformance tests check what arrives; hopmeter
     measures loss."""
     drops = (name for name, each in manifest.settings.items() if each.default == "drop")
     return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
@@ -37,7 +37,7 @@ def _blocking_settings(manifest: Manifest) -> dict[str, str]:
 
 @contextlib.contextmanager
 def turn(manifest: Manifest) -> Iterator[None]:
-    """Waits until no other test uses the transport's daemon, if a machine runs only one of it."""
+    """Waits until no other test uses the broker of the transport, if a machine can run only one."""
     if manifest.daemon is None or not manifest.daemon.single:
         yield
         return
@@ -47,9 +47,9 @@ def turn(manifest: Manifest) -> Iterator[None]:
 
 
 class NodePool:
-    """The nodes of one transport that tests share, with a private folder, a run id and one daemon.
+    """The nodes of one transport that tests share, with a private folder, a run id and one broker.
 
-    A test gets an idle node with the same settings, or a new one if there is none."""
+    A test gets an idle node with the same settings, or a new node if none is idle."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hmc"))
@@ -58,7 +58,7 @@ class NodePool:
         """The nodes of this test."""
         self._idle: defaultdict[str, list[ScriptedNode]] = defaultdict(list)
         self._openings: dict[int, str] = {}
-        """By process, the settings of its adapter."""
+        """For each process, the settings of its adapter."""
         self._links, self._logs = count(1), count()
         self._crashed = False
         self._daemon: Daemon | None = None
@@ -66,7 +66,7 @@ class NodePool:
         self._leftovers: set[str] = set()
         self._watch = LeakWatch(self.run, self.folder)
         self._turn = contextlib.ExitStack()
-        """Held while this pool may start a daemon of which a machine runs only one."""
+        """Held while this pool may start a broker of which a machine runs only one."""
 
     def __enter__(self) -> Self:
         return self
@@ -83,10 +83,10 @@ class NodePool:
             assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
 
     def end(self) -> None:
-        """Ends all nodes, and the transport's daemon."""
+        """Ends all nodes, and the transport's broker."""
         nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
         self._crashed |= any(node.is_killed for node in nodes)
-        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # all of them end at the same time
+        for step in (ScriptedNode.hang_up, ScriptedNode.close):  # all nodes end at the same time
             for node in nodes:
                 step(node)
         self.nodes.clear()
@@ -97,7 +97,7 @@ class NodePool:
             self._daemon = None
 
     def release(self) -> None:
-        """Closes the ends of a test and makes its nodes idle, for the next test. Killed nodes are dropped."""
+        """Closes the link ends of a test, so that its nodes are idle for the next test. Killed nodes leave the pool."""
         for node in reversed(self.nodes):
             if not node.is_killed:
                 node.close_ends()
@@ -110,7 +110,7 @@ class NodePool:
         self.nodes.clear()
 
     def log_tails(self) -> list[tuple[str, str]]:
-        """The last lines of every log, with a title."""
+        """The last lines of every log, each with a title."""
         logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
         return [(f"end of {log.name}", log.read_text(errors="replace")[-3000:]) for log in logs]
 
@@ -128,8 +128,8 @@ class NodePool:
         blocking: bool = True,
         **given: Any,
     ) -> ScriptedNode:
-        """A node of the transport with an open adapter. `payload` describes what frames carry, `given` are settings. A
-        `blocking` node waits even if its default is to drop."""
+        """A node of the transport with an open adapter. `payload` describes the content of frames; `given` are
+        settings. A `blocking` node waits even if it drops frames by default."""
         self._leftovers.update(manifest.leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         self._ensure_daemon(manifest, settings)
@@ -145,7 +145,7 @@ class NodePool:
         return node
 
     def _ensure_daemon(self, manifest: Manifest, settings: dict[str, Any]) -> None:
-        """Starts the transport's daemon if none runs. A test with other settings gets another one."""
+        """Starts the transport's broker if none runs. A test with other settings gets another broker."""
         if manifest.daemon is None:
             return
         if not self.nodes and settings != self._daemon_settings:

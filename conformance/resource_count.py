@@ -1,4 +1,4 @@
-"""Counts the resources of processes: what grows with every opening is a leak."""
+"""Counts the resources of processes: a resource that grows with every opening is a leak."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from conformance.scripted_node import ScriptedNode
 
 LOOKS, PAUSE_S = 10, 0.05
-"""How often to count, and the pause in between: threads of libraries need a moment to end."""
+"""How often to count, and the pause between counts: threads of libraries need some time to end."""
 OPENINGS = 5
-"""Libraries retain a few descriptors and threads for reuse; one for each opening is a leak."""
+"""Libraries retain a few descriptors and threads for reuse; one more for each opening is a leak."""
 Resources = dict[str, int]
 
 
 def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
-    """Opens and closes repeatedly and compares the counts."""
+    """Opens and closes a link end repeatedly and compares the counts."""
     for _ in range(3):
         once()
     *_, before = _minimum_counts(nodes)
@@ -23,7 +23,7 @@ def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) ->
         once()
     after = before
     for after in _minimum_counts(nodes):
-        if not _growth(before, after):  # later counts can only be smaller
+        if not _growth(before, after):  # counts can only fall over time
             return
     raise AssertionError(f"more resources after {OPENINGS} openings: {_growth(before, after)}")
 
@@ -41,6 +41,6 @@ def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
 
 
 def _growth(before: Sequence[Resources], after: Sequence[Resources]) -> list[tuple[Resources, Resources]]:
-    """For each process that has more, its counts before and after."""
+    """For each process that uses more resources, its counts before and after."""
     pairs = zip(before, after, strict=True)
     return [(was, now) for was, now in pairs if any(now[key] - was[key] >= OPENINGS for key in was)]

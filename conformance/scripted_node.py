@@ -1,4 +1,4 @@
-"""A node that opens ends and moves frames on command, and reports what it received."""
+"""A node that opens link ends and moves frames on command, and reports the frames that it received."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from typing import Any
 
 
 class NodeError(Exception):
-    """The error that a node answered a command with."""
+    """The error with which a node answered a command."""
 
 
 class NodeDiedError(Exception):
-    """A node ended before it answered. It is no `NodeError`, since a test may expect one of those."""
+    """A node ended before it answered a command. This is not a `NodeError`, because a test may expect a `NodeError`."""
 
 
 @dataclass
 class ScriptedNode:
-    """One process with one open adapter. Closing it works in any state."""
+    """One process with one open adapter. `close` works in any state."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     lines: Any
     log: Path
     before_end: Callable[[int], None]
-    """Called with the number of the process before that ends."""
+    """A function that gets the process id before the process ends."""
     is_killed: bool = False
     ends: list[str] = field(default_factory=list)
-    """The names of the ends that are open."""
+    """The names of the link ends that are open."""
 
     def execute(self, **command: Any) -> Any:
         """Sends a command and returns its result; `do` names the command."""
@@ -40,7 +40,7 @@ class ScriptedNode:
         return self.finish()
 
     def begin(self, **command: Any) -> None:
-        """Sends a command without waiting for its result, so that another node can act at the same time."""
+        """Sends a command and does not wait for its result, so that another node can act at the same time."""
         with contextlib.suppress(ConnectionError):
             self.channel.sendall(json.dumps(command).encode() + b"\n")
 
@@ -58,18 +58,19 @@ class ScriptedNode:
         return answer["ok"]
 
     def open(self, end: str, name: str, link: dict[str, Any]) -> dict[str, Any]:
-        """Opens an end. Returns the link with the address of the end that bound it, as the other ends need it."""
+        """Opens an end. Returns the link with the address of the link end that bound it, because the other ends
+        need that address."""
         address = self.execute(do="open", end=end, name=name, link=link)["address"]
         self.ends.append(name)
         return {**link, "address": address or link.get("address", "")}
 
     def close_end(self, name: str) -> None:
-        """Closes an end; the node stays."""
+        """Closes a link end; the node keeps running."""
         self.ends.remove(name)
         self.execute(do="close", name=name)
 
     def close_ends(self) -> None:
-        """Closes all ends, the last one first. The node is then ready for the next test."""
+        """Closes all link ends, the last one first. The node is then ready for the next test."""
         for name in reversed(self.ends.copy()):
             self.close_end(name)
 
@@ -83,12 +84,12 @@ class ScriptedNode:
     def begin_sending(
         self, name: str, seq: int, count: int, payload_bytes: int, within_ms: int = 5000, parts: bool = False
     ) -> None:
-        """Does the same without waiting for the result."""
+        """Sends frames as `send` does, without waiting for the result."""
         frames = {"seq": seq, "count": count, "payload_bytes": payload_bytes, "within_ms": within_ms, "parts": parts}
         self.begin(do="send", name=name, frames=frames)
 
     def receive(self, name: str, count: int, within_ms: int = 10_000) -> list[dict[str, Any]]:
-        """Waits for `count` frames, at most `within_ms`. Returns a summary of each."""
+        """Waits for `count` frames, at most `within_ms`. Returns a summary of each frame."""
         return list(self.execute(do="receive", name=name, count=count, within_ms=within_ms)["frames"])
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Closed ends leave no thread, no descriptor, no segment and no file."""
+"""Closed link ends leave no thread, no descriptor, no segment and no file."""
 
 from __future__ import annotations
 

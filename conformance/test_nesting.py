@@ -1,4 +1,4 @@
-"""Servers that call the next server before they answer, twenty deep and in one process: there is no deadlock."""
+"""Servers that call the next server before they answer, twenty calls deep and in one process, do not deadlock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCENARIO = {
 
 
 def nesting_cases() -> list[Case]:
-    """Every adapter that offers calls within one process, with its hardest wait."""
+    """Every adapter that offers calls within one process, with its most difficult wait."""
     offers = [(manifest, language, manifest.offers[language]) for manifest, language in READY]
     return [
         Case(manifest, language, language, next(wait for wait in HARDEST_FIRST if wait in offer.waits))
@@ -57,7 +57,7 @@ def test_calls_pass_twenty_servers_of_one_process(case: Case, tmp_path: Path) ->
 
 
 def run_trial(case: Case, folder: Path) -> TrialResult:
-    """Runs one trial with new nodes and a new daemon."""
+    """Runs one trial with new nodes and a new broker."""
     cell = plan_cell(case)
     ready = {case.sender: READINESS[case.manifest.name, case.sender]}
     work = Work(cell, 0, 0, 0, case.manifest, ready, logs=folder)
@@ -74,7 +74,7 @@ def plan_cell(case: Case) -> Cell:
     )
     cells = plan.make("nesting", Scenario.model_validate(scenario), world).cells
     candidates = [cell for cell in cells if cell.axes.transport == name]
-    # The synthetic transport is in no ranking, and memory is its own floor.
+    # The synthetic transport is in no ranking, and `memory` is its own floor.
     cell = next((cell for cell in candidates if cell.comparison.ranked), candidates[0])
     assert not cell.dropped, cell.dropped
     return cell

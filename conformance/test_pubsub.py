@@ -1,4 +1,5 @@
-"""Every publisher and subscriber: content, order, sizes, many topics, late joiners, dead peers, busy."""
+"""Tests of every publisher and subscriber: content, order, sizes, many topics, late joiners, dead peers, busy
+transports."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1
 
 
 def sizes(case: Case) -> list[int]:
-    """The sizes that both languages support, and their own limit if that is lower."""
+    """The sizes that both languages support, and the lower of their limits if that is less."""
     limit = case.max_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 
@@ -38,7 +39,9 @@ def test_frames_arrive_whole_and_in_order(case: Case, pool: NodePool) -> None:
     for first in range(0, 200, 10):
         assert connection.sender.send("out", first, 10, 100)["accepted"] == 10
         assert seqs(receive_frames(connection.receivers[0], "in0", 10)) == list(range(first, first + 10))
-    assert dict(connection.receivers[0].execute(do="facts")).get("path"), "it does not report the path of the frames"
+    assert dict(connection.receivers[0].execute(do="facts")).get("path"), (
+        "the receiver does not report the path of the frames"
+    )
 
 
 @for_ring(adapters() + language_pairs())
@@ -63,7 +66,7 @@ def test_images_of_typed_transports_arrive_whole(case: Case, pool: NodePool) -> 
 
 
 def _while_receiving(connection: Connection, seq: int, size: int) -> list[dict[str, Any]]:
-    """Sends while the other end receives: a socket's buffer may be smaller than a frame."""
+    """Sends while the other side receives: the buffer of a socket may be smaller than a frame."""
     sender, receiver = connection.sender, connection.receivers[0]
     if sender is receiver:
         sender.send("out", seq, 1, size)
@@ -137,7 +140,9 @@ def test_a_killed_receiver_does_not_stop_the_others(case: Case, pool: NodePool) 
     connection.receivers[1].kill()
     got: list[int] = []
     for seq in range(200):
-        assert connection.sender.send("out", seq, 1, 2000)["accepted"] == 1, f"frame {seq} was refused for good"
+        assert connection.sender.send("out", seq, 1, 2000)["accepted"] == 1, (
+            f"the transport rejected frame {seq} for good"
+        )
         got += seqs(receive_frames(connection.receivers[0], "in0", 1))
     assert got == list(range(200))
 
@@ -150,7 +155,7 @@ def test_a_killed_sender_leaves_receivers_that_close(case: Case, pool: NodePool)
     connection.sender.kill()
     try:
         assert seqs(connection.receivers[0].receive("in0", 1, within_ms=300)) == []
-    except NodeError as error:  # an adapter may also say that its peer is gone
+    except NodeError as error:  # an adapter may also report that its peer is gone
         assert "gone" in str(error) or "clos" in str(error), error
     connection.receivers[0].close_end("in0")
 
@@ -160,7 +165,7 @@ def test_a_full_transport_says_busy_or_drops_but_never_mangles_or_hangs(case: Ca
     connection = connect(pool, case, blocking=False)
     sent = connection.sender.send("out", 0, 3000, 20_000, within_ms=0)
     seen = seqs(connection.receivers[0].receive("in0", sent["accepted"], within_ms=1500))
-    assert seen == sorted(set(seen)), "frames came twice or out of order"
+    assert seen == sorted(set(seen)), "frames arrived twice or out of order"
     assert 0 < len(seen) <= sent["accepted"] + 1
     drain(connection)
     prove(connection)
@@ -182,7 +187,7 @@ def test_a_relay_forwards_frames_unaltered(case: Case, pool: NodePool) -> None:
     assert arrived and arrived[0] == {"seq": 7, "payload_bytes": 30_000, "whole": True}
 
 
-# A Python object is kept by its reference: there is nothing to ask for.
+# A Python object stays valid while it is referenced, so the adapter has nothing to do.
 KEEPS = [case for case in adapters() if case.sender != "python" and case.manifest.offers[case.sender].keep]
 
 
@@ -191,5 +196,5 @@ def test_a_kept_frame_stays_what_it_was(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
     connection.sender.send("out", 0, 4, 5000)
     kept = connection.receivers[0].execute(do="keep", name="in0", within_ms=5000)
-    assert kept["came"] >= 2, "no frame came that could have changed the kept one"
+    assert kept["came"] >= 2, "no frame arrived that could have overwritten the retained one"
     assert kept["whole"]

@@ -1,4 +1,4 @@
-"""Every client and server of transports with native calls: content, order, sizes, many calls."""
+"""Tests of every client and server of transports with native calls: content, order, sizes, many calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NATIVE = {manifest.name for manifest, _ in READY if manifest.rpc == "native"}
 
 
 def rpc_cases() -> list[Case]:
-    """Adapters and pairs with native rpc."""
+    """Adapters and language pairs with native calls (`rpc`)."""
     return [case for case in adapters("rpc") + language_pairs("rpc") if case.manifest.name in NATIVE]
 
 
@@ -34,7 +34,7 @@ def connect_call(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode
 
 
 def start_client(pool: NodePool, case: Case) -> ScriptedNode:
-    """Starts the node of a client."""
+    """Starts the node of the client."""
     waits = case.manifest.offers[case.sender].waits
     wait = case.wait if case.wait in waits else waits[0]
     return pool.node(case.manifest, case.sender, wait, **case.settings("sender"))
@@ -46,12 +46,12 @@ def call_until_answered(client: ScriptedNode, server: ScriptedNode) -> int:
     for calls in count(1):
         if call(client, server, PROBE_SEQ + calls, 8, patience_ms=200):
             return calls
-        assert time.monotonic() < deadline, "no call came through within 20 s"
+        assert time.monotonic() < deadline, "no call succeeded within 20 s"
     raise AssertionError
 
 
 def discard_calls(client: ScriptedNode, server: ScriptedNode) -> None:
-    """Removes calls and replies that other clients, or abandoned calls, have left."""
+    """Receives and drops calls and replies that other clients, or abandoned calls, have left."""
     server.execute(do="serve", name="answer", count=100, within_ms=100)
     while client.receive("ask", 1, within_ms=100):
         pass
@@ -60,14 +60,14 @@ def discard_calls(client: ScriptedNode, server: ScriptedNode) -> None:
 def call(
     client: ScriptedNode, server: ScriptedNode, seq: int, payload_bytes: int, patience_ms: int = 5000
 ) -> list[dict[str, Any]]:
-    """Makes one call and returns its reply, if it arrived. No step waits for the previous one: without queues, a large
-    frame leaves only while the other end reads."""
+    """Makes one call and returns its reply, if the reply arrived. No step waits for the previous one: in a transport
+    without queues, a large frame leaves only while the other side reads."""
     client.begin_sending("ask", seq, 1, payload_bytes)
     server.begin(do="serve", name="answer", count=1, within_ms=patience_ms)
     client.finish()
     replies = reply_to(client, server, patience_ms)
     while replies and all(PROBE_SEQ <= reply["seq"] != seq for reply in replies):
-        # This is the reply to a probe that was abandoned too early; the server handled that one first.
+        # This is the reply to a probe that was abandoned too early; the server handled that probe first.
         server.begin(do="serve", name="answer", count=1, within_ms=100)
         replies = reply_to(client, server, patience_ms)
     return replies
@@ -81,7 +81,7 @@ def reply_to(client: ScriptedNode, server: ScriptedNode, patience_ms: int) -> li
 
 
 def whole_frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The received frames; altered content is a failure."""
+    """The received frames; altered content fails the test."""
     for frame in seen:
         assert frame.get("whole"), f"a frame arrived with other content: {frame}"
     return seen
@@ -104,7 +104,7 @@ def test_many_calls_are_answered_each_once(case: Case, pool: NodePool) -> None:
 
 
 def open_client(client: ScriptedNode, server: ScriptedNode, link: dict[str, Any]) -> None:
-    """Connects a client to a server that others have called before."""
+    """Connects a client to a server that other clients have called before."""
     client.open("client", "ask", link)
     call_until_answered(client, server)
     discard_calls(client, server)

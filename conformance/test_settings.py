@@ -1,4 +1,4 @@
-"""Settings that use another code path than the default: frames arrive whole, and ends close."""
+"""Tests of settings that select another code path than the default: frames arrive complete, and link ends close."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -
 
 
 def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> None:
-    """Sends frames until the facts match. zenoh creates its shared memory while the first frames are in transit."""
+    """Sends frames until the facts match the expected ones. zenoh creates its shared memory while the first frames are
+    in transit."""
     deadline = time.monotonic() + PATIENCE_S
     for seq in itertools.count(len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):
@@ -43,7 +44,7 @@ def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> 
 
 
 def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
-    """The receiver's facts that do not match."""
+    """The facts of the receiver that do not match."""
     facts = dict(receiver.execute(do="facts"))
     return {
         name: facts.get(name) for name, expected in case.facts.items() if not re.search(expected, facts.get(name, ""))

@@ -1,7 +1,8 @@
-"""An array from one Python process to another over TCP, as pyzmq's guide sends one: `arrays.py RATE MESSAGES SIDE`.
+"""Sends an array from one Python process to another over TCP, as the guide of pyzmq does: `arrays.py RATE MESSAGES
+SIDE`.
 
-The first part is JSON that describes the array, the second its own memory, without a copy. Prints the median in
-microseconds from the time a message was due until its array had arrived.
+The first part of a message is JSON that describes the array; the second is the memory of the array, sent without a
+copy. Prints the median in microseconds from the time a message was due until its array had arrived.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import zmq
 
 WARMUP = 20
 SPUN_NS = 250_000
-"""hopmeter's source learns how late its sleeps end, and spins for at most that long."""
+"""hopmeter's source measures how late its sleeps end, and spins for at most this long."""
 SETTLE_S = 0.5
 CORES = "1,0"
 """The cores of the receiver and of the sender."""
 
 
 def wait_until(due_ns: int) -> None:
-    """Sleep, and spin for the last stretch."""
+    """Sleep until shortly before the due time, then spin."""
     left_ns = due_ns - SPUN_NS - time.monotonic_ns()
     if left_ns > 0:
         time.sleep(left_ns / 1e9)
@@ -41,7 +42,7 @@ def receive(receiver: zmq.Socket[bytes], messages: int, side: int) -> float:
         array = np.frombuffer(memory, about["dtype"]).reshape(about["shape"])
         took.append(time.monotonic_ns() - about["due"])
         if not np.array_equal(array, wanted):
-            raise SystemExit("what came is not what was sent")
+            raise SystemExit("the array that arrived is not the array that was sent")
     return statistics.median(took[WARMUP:]) / 1000
 
 
@@ -58,7 +59,7 @@ def publish(sender: zmq.Socket[bytes], rate: float, side: int) -> None:
 
 
 def main(rate: float, messages: int, side: int) -> None:
-    """Measure, with a child that sends and is always terminated."""
+    """Measure, with a child process that sends and is always terminated."""
     told, tell = os.pipe()
     bare.pin(CORES)
     child = bare.other_process(CORES)

@@ -1,4 +1,4 @@
-"""Common parts of bare programs in Python, as in bare.h: cores, the other process, the median of the measurements."""
+"""Common parts of bare programs in Python, as in bare.h: pinning to cores, forking the other process, the median."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def pin(cores: str) -> None:
 
 
 def other_process(cores: str) -> int:
-    """Fork the other process, which ends with this one; return 0 there. It gets a session of its own, as hopmeter's
-    nodes do, because the kernel may share a core by sessions."""
+    """Fork the other process, which ends with this one; in the other process, return 0. It gets its own session, as
+    hopmeter's nodes do, because the kernel may divide a core between sessions."""
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

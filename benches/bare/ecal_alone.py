@@ -1,11 +1,11 @@
-"""eCAL alone: a message on one topic, which the callback of a second process sends back on another, over shared memory
-and acknowledged.
+"""A round trip over eCAL alone: a message on one topic, which the callback of a second process sends back on another
+topic, over shared memory and acknowledged.
 
 `ecal_alone.py BYTES ROUNDS CORES` prints the median round trip in ns. CORES as in bare.py.
 
-As in a ring of hopmeter's, a round trip ends when the callback has the message; a thread of its own sends and waits.
-The next round trip begins immediately. Only a head of each reply is compared: comparing 1 MB would give the other
-process time to finish its work after the reply.
+As in a ring of hopmeter, a round trip ends when the callback has the message; a separate thread sends and waits.
+The next round trip begins immediately. Only the first bytes of each reply are compared: comparing 1 MB would give the
+other process time to finish its work after the reply.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def pass_on(config: Any) -> None:
     subscriber = ecal.Subscriber(THERE, config=config.subscriber)
     subscriber.set_receive_callback(lambda _topic, _type, data: publisher.send(data.buffer))
     signal.sigwait({signal.SIGTERM})
-    signal.alarm(END_S)  # ends it if a pending call and eCAL wait for each other, as after a SIGKILL
+    signal.alarm(END_S)  # ends the process if a pending call and eCAL wait for each other, as after a SIGKILL
     subscriber.set_receive_callback(lambda *_: None)
     ecal.finalize()
     os._exit(0)
 
 
 def median_ns(config: Any, frame: bytes, rounds: int) -> int:
-    """Call until the other process answers, then measure round trips."""
+    """Send messages until the other process answers, then measure round trips."""
     publisher, came = open_publisher(config, THERE), queue.SimpleQueue[tuple[int, bytes]]()
 
     def receive(_topic: Any, _type: Any, data: Any) -> None:
@@ -74,7 +74,7 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
         publisher.send(frame)
         arrived_ns, message = came.get(timeout=ANSWER_S)
         if len(message) != len(frame) or message[:HEAD] != frame[:HEAD]:
-            raise SystemExit("what came back is not what was sent")
+            raise SystemExit("the message that came back is not the message that was sent")
         return arrived_ns - begun_ns
 
     subscriber = ecal.Subscriber(BACK, config=config.subscriber)
@@ -84,8 +84,8 @@ def median_ns(config: Any, frame: bytes, rounds: int) -> int:
 
 
 def find(publisher: Any, came: queue.SimpleQueue[tuple[int, bytes]]) -> None:
-    """Call the other process until it answers; the acknowledged send that succeeds delivers the answer before it
-    returns."""
+    """Send messages to the other process until it answers; the acknowledged send that succeeds delivers the answer
+    before it returns."""
     for _ in range(TRIES):
         publisher.send(CALLING)
         try:

@@ -1,7 +1,9 @@
-"""A frame to several servers at once over pyzmq: `frames.py FRAMES BYTES SLEEP_MS…`, a sleep for each.
+"""Sends a frame to several servers at once over pyzmq: `frames.py FRAMES BYTES SLEEP_MS…`, with one sleep for each
+server.
 
-The client has a DEALER for each server, over ipc, sends one frame to all without copying it, and polls them until all
-have answered. Prints the mean in microseconds from writing a frame to the last answer.
+The client has one DEALER socket for each server, over ipc. It sends one frame to all servers without copying it, and
+polls the sockets until all servers have answered. Prints the mean in microseconds from writing a frame to the last
+answer.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import zmq
 
 WARMUP = 3
 SPUN_NS = 250_000
-"""hopmeter's servers learn how late their sleeps end, and spin for at most that long."""
+"""hopmeter's servers measure how late their sleeps end, and spin for at most this long."""
 REPLY = bytes(64)
 
 
@@ -41,7 +43,7 @@ def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
     poller = zmq.Poller()
     for server in servers:
         poller.register(server, zmq.POLLIN)
-    pictures = [np.zeros(size, np.uint8) for _ in range(2)]  # ZeroMQ may still use the previous one
+    pictures = [np.zeros(size, np.uint8) for _ in range(2)]  # ZeroMQ may still use the previous frame
     for number in range(WARMUP + frames):
         picture, word = pictures[number % 2], number % 251
         begun_ns = time.monotonic_ns()
@@ -52,14 +54,14 @@ def measure(servers: list[zmq.Socket[bytes]], frames: int, size: int) -> float:
         while missing:
             for server, _ in poller.poll():
                 if server.recv()[0] != word:
-                    raise SystemExit(f"frame {number} was not what a server saw")
+                    raise SystemExit(f"frame {number} is not the frame that a server received")
                 missing -= 1
         took.append(time.monotonic_ns() - begun_ns)
     return statistics.mean(took[WARMUP:]) / 1000
 
 
 def main(frames: int, size: int, sleeps_ms: list[float]) -> None:
-    """Measure, with children that serve and are always terminated."""
+    """Measure, with child processes that serve and are always terminated."""
     children = []
     with tempfile.TemporaryDirectory() as folder:
         try:

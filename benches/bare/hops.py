@@ -1,7 +1,7 @@
 """A plain ping-pong between two Python processes: `hops.py zeromq|unix BYTES ROUNDS CORE`.
 
-zeromq: a PUB and a SUB for each direction over ipc, as in hopmeter's ring. unix: a stream for each direction, a length
-of eight bytes before each frame. Prints the median round trip in microseconds.
+zeromq: a PUB and a SUB socket for each direction over ipc, as in hopmeter's ring. unix: a stream for each direction,
+with a length of eight bytes before each frame. Prints the median round trip in microseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Receive = Callable[[], bytes]
 
 
 def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
-    """Open this process's ends, and wait until both directions deliver."""
+    """Open the sockets of this process, and wait until both directions deliver."""
     mine, theirs = ("there", "back") if is_parent else ("back", "there")
     context = zmq.Context()
     out, into = context.socket(zmq.PUB), context.socket(zmq.SUB)
@@ -45,7 +45,7 @@ def of_zeromq(folder: str, is_parent: bool) -> tuple[Send, Receive]:
 
 
 def meet(out: zmq.Socket[bytes], into: zmq.Socket[bytes]) -> None:
-    """Call until the other process has received a call: messages before a subscription are lost."""
+    """Send messages until the other process has received one: messages before a subscription are lost."""
     word, answered = CALLING, b""
     while answered != HEARD:
         out.send(word)
@@ -83,7 +83,7 @@ def answer(send: Send, receive: Receive) -> None:
 
 
 def main(kind: str, frame: bytes, rounds: int, core: str) -> None:
-    """Measure, with a child that answers and is always terminated."""
+    """Measure, with a child process that answers and is always terminated."""
     bare.pin(core)
     there, back = socket.socketpair(), socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
-"""multiprocessing alone: a message over one `Pipe()` and back over another, between two Python processes.
+"""Sends a message between two Python processes with multiprocessing alone: over one `Pipe()` and back over another.
 
 `pipes.py BYTES ROUNDS CORES WAY` prints the median round trip in ns. CORES as in bare.py.
 
-WAY alike: messages are numbered and stamped, so that each is a new `bytes` object; both processes read the header and
-store their times, as a measurement must. plain: one message again and again, and one clock.
+WAY `alike`: messages are numbered and stamped, so that each is a new `bytes` object; both processes read the header and
+store their times, as a measurement must. WAY `plain`: the same message each time, and only one clock reading.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from multiprocessing import Pipe
 import bare
 
 HEADER = struct.Struct("<QQqq")
-"""Run, message number, due time and sent time."""
+"""The header: run, message number, due time and sent time."""
 RUN = 0x686F706D65746572
 
 Send, Receive = Callable[[bytes], None], Callable[[], bytes]
@@ -32,7 +32,7 @@ def pass_on(receive: Receive, send: Send) -> None:
 
 
 def pass_on_alike(receive: Receive, send: Send) -> None:
-    """Return frames and store their times, as a node does."""
+    """Send frames back and store their times, as a node does."""
     kept: list[tuple[int, int, int]] = []
     while True:
         frame = receive()
@@ -44,7 +44,7 @@ def pass_on_alike(receive: Receive, send: Send) -> None:
 
 
 def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median round trip; the reply is compared after the clock was read."""
+    """Return the median round trip; the reply is compared after the clock is read."""
 
     def round_trip() -> int:
         begun_ns = time.monotonic_ns()
@@ -58,7 +58,7 @@ def median_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
 
 
 def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> int:
-    """Return the median from the sent time in the header."""
+    """Return the median, counted from the sent time in the header."""
     buffer, wanted = bytearray(frame), count()
     kept: list[tuple[int, int, int, int]] = []
 
@@ -79,7 +79,7 @@ def median_alike_ns(send: Send, receive: Receive, frame: bytes, rounds: int) -> 
 def read_numbers(frame: bytes) -> tuple[int, int, int]:
     """Return a message's number, due time and sent time."""
     run, seq, due_ns, sent_ns = HEADER.unpack_from(frame)
-    assert run == RUN, "a message of another run"
+    assert run == RUN, "the message belongs to another run"
     return seq, due_ns, sent_ns
 
 

@@ -1,8 +1,9 @@
-"""Frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
+"""Sends frames to the workers of a multiprocessing.Pool, with only the standard library and NumPy.
 
-Each frame is written into an array in shared memory; the pool gets three tasks, whose workers read the frame
-there and sleep; the next frame follows when all have answered. Prints the median from submitting the first task to
-the last answer, in microseconds. Arguments: frames, width, height, then a sleep in milliseconds for each worker.
+Each frame is written into an array in shared memory. The pool gets three tasks, whose workers read the frame there and
+sleep. The next frame follows when all workers have answered. Prints the median from submitting the first task to the
+last answer, in microseconds. Arguments: the number of frames, width, height, then a sleep in milliseconds for each
+worker.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ WARMUP = 3
 
 
 def attach(name: str, shape: tuple[int, ...]) -> None:
-    """Attach a worker to the shared frame, once."""
+    """Attach a worker to the shared frame, once per process."""
     global segment, frame
     segment = SharedMemory(name)
     frame = np.ndarray(shape, np.uint8, segment.buf)
 
 
 def work(sleep_ms: float) -> int:
-    """Do a worker's task with a frame."""
+    """Do the task of a worker with one frame."""
     time.sleep(sleep_ms / 1000)
     return int(frame[0, 0, 0])
 

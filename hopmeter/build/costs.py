@@ -1,4 +1,4 @@
-"""Describe the cost of a build before it begins."""
+"""Describe the cost of a build before the build begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.system import humanize
 
 
 def format_costs(targets: Sequence[Target]) -> str:
-    """Describe the cost of all targets, and which take long; empty if no manifest declares any."""
+    """Describe the cost of all targets, and which targets take long; empty if no manifest declares a cost."""
     known = [(target.title, target.offer.build_cost) for target in targets if target.offer.build_cost]
     if not known:
         return ""
@@ -18,4 +18,5 @@ def format_costs(targets: Sequence[Target]) -> str:
     long = [f"{title} {humanize.time(cost.seconds)}" for title, cost in known if cost.seconds > LONGEST_S]
     download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", including {', '.join(long)}" if long and len(targets) > 1 else ""
-    return f"a first build takes up to {humanize.time(seconds)}{download}{of_it}; the very first takes a minute more"
+    most = f"a first build takes up to {humanize.time(seconds)}{download}{of_it}"
+    return f"{most}; the first build on a machine takes a minute more"

@@ -31,7 +31,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
 
 
 def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
-    # A configured folder keeps its generator; CMake rejects a different one.
+    # A configured folder keeps its generator; CMake rejects a different generator.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
     return [
         _cmake(),
@@ -48,8 +48,8 @@ def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
 
 
 def _leave_other_source(folder: Path, source: Path) -> None:
-    """Remove a build folder of another source. Installations share the user's cache, and CMake refuses such a
-    folder."""
+    """Remove the build folder if it belongs to another source tree. Installations share the user's cache, and CMake
+    refuses a build folder of another source tree."""
     cached = folder / "CMakeCache.txt"
     if cached.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cached.read_text():
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Frameworks whose objects can be carried: what each costs to install, its location, and which are installed."""
+"""The frameworks whose objects can be carried: the cost to install each, its location, and which are installed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from hopmeter.system.toml_files import one_of
 
 ALL = "all"
 EXTRAS = {"video": (34, 104)}
-"""Extras that belong to no codec but are installed in the same way: megabytes to download, and on disk."""
+"""Extras that belong to no codec but are installed in the same way: the megabytes to download, and the megabytes on
+disk."""
 LINE_MBIT_S = 100
-"""The bandwidth for which download times are estimated."""
+"""The bandwidth that estimates of download times assume."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,19 @@ class State:
     ready: bool
     version: str = ""
     environment: str = ""
-    """Its environment, if it has one of its own."""
+    """The codec's environment, if it has a separate one."""
     missing: str = ""
     get: str = ""
 
     def as_json(self) -> dict[str, str | bool | None]:
-        """Return a line of `hopmeter codecs --json`."""
+        """Return one line of `hopmeter codecs --json`."""
         texts = {"version": self.version, "environment": self.environment, "missing": self.missing, "get": self.get}
         return {"codec": self.name, "ready": self.ready, **{key: text or None for key, text in texts.items()}}
 
 
 def select(names: Iterable[str]) -> list[str]:
-    """Return the frameworks of these names; `all` is every one that needs no GPU. Raises UsageError for unknown
-    names."""
+    """Return the frameworks of these names; `all` names every framework that needs no GPU. Raises UsageError for
+    unknown names."""
     known = [*lookup.codecs(), *comparison.comparison_codecs(), *EXTRAS]
     wanted = dict.fromkeys(names)
     for name in wanted:
@@ -55,7 +56,7 @@ def select(names: Iterable[str]) -> list[str]:
 
 
 def _needs_gpu(name: str) -> bool:
-    """Return whether a framework is useless without a GPU, so that `all` leaves it out."""
+    """Return whether a framework needs a GPU, so that `all` leaves it out."""
     form = getattr(lookup.codec_named(name), "FORM", None)
     return form is not None and not form.cpu
 
@@ -71,9 +72,10 @@ def format_cost(name: str) -> str:
 
 
 def install(name: str, log: Path, offer: Offer | None = None) -> None:
-    """Install a framework; with a transport's offer, for its nodes, which may need an environment of the two.
+    """Install a framework; if a transport's offer is given, install it for the nodes of the transport, which may need a
+    joint environment.
 
-    Raises BuildError if a tool fails, or if only the user can install it.
+    Raises BuildError if a tool fails, or if only the user can install the framework.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -102,7 +104,7 @@ def _alone(name: str) -> str | None:
 
 
 def states() -> list[State]:
-    """Return every codec: whether and in which version it is installed, and the command that installs it."""
+    """Return every codec, its version if it is installed, and the command that installs it."""
     return [_state(name) for name in (*lookup.codecs(), *comparison.comparison_codecs())]
 
 
@@ -110,17 +112,19 @@ def _state(name: str) -> State:
     environment = _alone(name) or ""
     python = own(environment) if environment else ours()
     if python is None or not codec_interpreter.has(python, name):
-        return State(name, ready=False, environment=environment, missing="it is not installed", get=command(name))
+        return State(
+            name, ready=False, environment=environment, missing="the framework is not installed", get=command(name)
+        )
     return State(name, ready=True, version=codec_interpreter.versions(name, python)[0], environment=environment)
 
 
 def command(name: str, offer: Offer | None = None) -> str:
-    """Return the command that installs it, for the nodes of a transport if one is given."""
+    """Return the command that installs a framework, for the nodes of a transport if one is given."""
     return f"hopmeter build {offer.transport} --framework {name}" if offer else lookup.command(name)
 
 
 def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
-    """Return the offers of these transports that need an environment of their own with this framework."""
+    """Return the offers of these transports that need a separate environment with this framework."""
     if name in EXTRAS:
         return []
     offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]

@@ -1,4 +1,4 @@
-"""Another version of a transport's Python library, in an environment of its own: `zeromq@26.0.0`."""
+"""Installs another version of a transport's Python library in a separate environment, such as `zeromq@26.0.0`."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ LANGUAGE = "python"
 
 @dataclass(frozen=True)
 class Library:
-    """One package of a transport, in a version."""
+    """One Python package of a transport, in a chosen version."""
 
     manifest: Manifest
     package: str
-    """The requirement of the manifest; empty if the transport has no Python package."""
+    """The requirement in the manifest; empty if the transport has no Python package."""
     version: str
 
     @property
     def name(self) -> str:
-        """Return the reference as the user may write it."""
+        """Return the reference `NAME@VERSION` as the user may write it."""
         return f"{self.manifest.name}@{self.version}"
 
 
 def parse(name: str, world: World) -> Library | None:
-    """Return the library that `NAME@VERSION` names, by transport or by Python package; None if it names neither."""
+    """Return the library that `NAME@VERSION` names, by transport or by Python package; None if no library matches."""
     word, at, version = name.partition("@")
     if not at or not version or version.startswith("{"):
         return None
@@ -69,7 +69,7 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
     name = library.manifest.name
     if not has_cells(library, plan):
         raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
-    say(f"installing {name} {library.version} into an environment of its own")
+    say(f"installing {name} {library.version} into a separate environment")
     old = replace(world, ready={**world.ready, (name, LANGUAGE): _install(library)})
 
     def old_cell(cell: Cell) -> Cell:
@@ -79,14 +79,14 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
 
 
 def _refusal(library: Library) -> str:
-    """Return why the run has no cell with this library in two versions."""
+    """Return the reason why the run has no cell with two versions of this library."""
     if library.package:
         package = Requirement(library.package).name
-        return f"only a Python node without a codec can have another version of {package}, and this run has none"
+        return f"only a Python node without a codec can use another version of {package}, and this run has no such node"
     apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
     if apt:
         return f"{library.manifest.name} comes from the system ({', '.join(apt)}), which has one version of it"
-    return f"{library.manifest.name} has no Python package or Rust crate whose version could be chosen"
+    return f"{library.manifest.name} has no Python package or Rust crate whose version you could choose"
 
 
 def _remedy(library: Library) -> str:
@@ -104,7 +104,7 @@ def _why_same(cell: Cell, transport: str) -> str:
 
 
 def _install(library: Library) -> Readiness:
-    """Return the node on an environment with this version; an environment that is there already is used again."""
+    """Return a node whose environment has this version; an existing environment is used again."""
     environment = f"against-{library.manifest.name}-{library.version}"
     found = own(environment)
     if found is None or not (folder(environment) / "complete").exists():
@@ -114,7 +114,7 @@ def _install(library: Library) -> Readiness:
 
 def _make(library: Library, environment: str) -> Interpreter:
     log = _log(environment)
-    remedy = f"choose a version that exists for this Python; {library.package} is what the adapter is made for"
+    remedy = f"choose a version that exists for this Python; {library.package} is the requirement of the adapter"
     python.make(folder(environment), log, remedy)
     packages = [_pin(text, library) for text in _packages(library.manifest)]
     python.install(folder(environment) / "bin/python", packages, log, remedy)

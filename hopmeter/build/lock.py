@@ -1,7 +1,7 @@
-"""The lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
+"""Writes the lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
-transports and the codecs that need an older NumPy. They do not say where a package comes from.
+transports and the codecs that need an older NumPy. The lock files do not record where a package comes from.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hopmeter.codecs import lookup
 from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
-"""Lock files for everything together, and for the codecs that conflict with today's NumPy."""
+"""The lock files: one for all packages together, and one for the codecs that conflict with today's NumPy."""
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header")
 HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
 
 
 def arguments(packages: Iterable[str]) -> list[str | Path]:
-    """Return the arguments that make `uv pip install` use locked versions; empty if no lock agrees with the
+    """Return the arguments that make `uv pip install` use locked versions; empty if no lock file agrees with the
     packages."""
     tree = paths.checkout()
     wanted = [*packages]
@@ -33,13 +33,14 @@ def arguments(packages: Iterable[str]) -> list[str | Path]:
 
 
 def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
-    """Return the packages whose locked versions are not accepted; a package that the lock lacks does not conflict."""
+    """Return the packages whose locked versions do not satisfy these requirements; a package that the lock file lacks
+    is no conflict."""
     locked = pins(file)
     return [text for text in packages if not _accepts(text, locked)]
 
 
 def pins(file: Path) -> dict[str, list[str]]:
-    """Return the versions of each package in a lock file; several if they differ by Python version."""
+    """Return the versions of each package in a lock file; a package has several if they differ by Python version."""
     found: dict[str, list[str]] = {}
     for line in file.read_text().splitlines():
         name, equal, rest = line.partition("==")
@@ -51,7 +52,7 @@ def pins(file: Path) -> dict[str, list[str]]:
 def _accepts(text: str, locked: dict[str, list[str]]) -> bool:
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:  # the path of a file, which the lock does not contain
+    except InvalidRequirement:  # the path of a local file, which the lock file does not contain
         return True
     versions = locked.get(normalize(requirement.name), [])
     return not versions or any(requirement.specifier.contains(version, prereleases=True) for version in versions)
@@ -69,12 +70,12 @@ def transport_packages(tree: Path) -> list[str]:
 
 
 def conflicting_packages() -> list[str]:
-    """Return the packages of codecs that have environments of their own."""
+    """Return the packages of the codecs that have separate environments."""
     return sorted({text for module in lookup.codecs().values() for text in getattr(module, "APART", ())})
 
 
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
-    """Write one lock file; versions that still fit stay, unless the options include `--upgrade`."""
+    """Write one lock file; locked versions that still fit stay, unless the options include `--upgrade`."""
     command = [sys.executable, "-m", "uv", *COMPILE, *HOSTLESS, *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
 

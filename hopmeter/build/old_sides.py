@@ -1,4 +1,4 @@
-"""The old side of a run with `--against`: prepares what a reference names."""
+"""Prepares the old side of a run with `--against`, as its reference describes it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hopmeter.plan.expand import World
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
 
 Say = Callable[[str], object]
-"""Shows a line about something that takes a while."""
+"""Shows a line about a step that takes a while."""
 
 
 def prepare(name: str, plan: Plan, world: World, say: Say) -> OldSide:
     """Return the old side that a reference names: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
 
-    Raises UsageError if it cannot be had, and BuildError if it cannot be built.
+    Raises UsageError if there is no such side, and BuildError if it cannot be built.
     """
     transports = list(dict.fromkeys(cell.axes.transport for cell in plan.cells))
     if name.startswith(SETTINGS):

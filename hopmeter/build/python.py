@@ -18,7 +18,7 @@ UV = [sys.executable, "-m", "uv"]
 
 
 def build(offer: Offer, log: Path) -> None:
-    """Install what a transport's nodes need, into the Python that runs them."""
+    """Install the packages that a transport's nodes need, into the Python that runs the nodes."""
     remedy = f"correct the cause, then run `hopmeter build {offer.transport} --language python`"
     if offer.environment == "own":
         make(folder(offer.transport), log, remedy)
@@ -32,7 +32,7 @@ def build(offer: Offer, log: Path) -> None:
         packages = [each for text in offer.pip if (each := here(text))]
     except ValueError as cause:
         raise BuildError(
-            "E-VALUE-FORM", f"its pip list has an invalid marker: {cause}", "correct it in its transport.toml"
+            "E-VALUE-FORM", f"its pip list has an invalid marker: {cause}", "correct the list in its transport.toml"
         ) from cause
     _refuse_elsewhere(offer, found)
     if packages:
@@ -40,13 +40,13 @@ def build(offer: Offer, log: Path) -> None:
 
 
 def install(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
-    """Install packages for a Python, in the lock file's versions if it agrees with them."""
+    """Install packages for a Python, in the versions of the lock file if it agrees with them."""
     command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages), *packages]
     run_logged(command, log, remedy=remedy)
 
 
 def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
-    """Refuse a library that is not published for this processor, unless it was built by hand."""
+    """Refuse a library that is not published for this processor, unless the user built it."""
     for text in offer.pip:
         if not here(text) and not is_installed(name(text), found):
             wanted = text.partition(";")[0].strip()
@@ -58,7 +58,7 @@ def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:
-    """Return whether a package is in a Python's folders."""
+    """Return whether a package is in the package folders of a Python."""
     folders = [str(folder) for folder in found.packages]
     return any(True for _ in metadata.Distribution.discover(name=distribution, path=folders))
 

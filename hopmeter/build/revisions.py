@@ -1,4 +1,4 @@
-"""An older or newer revision of this checkout: a copy of it with its own environment and nodes."""
+"""Builds another revision of this checkout: a copy of its files with its own environment and nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hopmeter.plan.sides import OldSide, cells_with_sides
 from hopmeter.system import paths
 
 Pair = tuple[str, str]
-"""A transport and a language."""
+"""The name of a transport and a language."""
 
 
 @dataclass(frozen=True)
@@ -32,30 +32,31 @@ class Revision:
     """A revision of the checkout, and the copy of its files."""
 
     name: str
-    """As the user wrote it."""
+    """The name of the revision, as the user wrote it."""
     commit: str
     tree: Path
 
     @property
     def python(self) -> Path:
-        """Return the Python of its environment."""
+        """Return the Python of the revision's environment."""
         return self.tree / ".venv/bin/python"
 
     @property
     def log(self) -> Path:
-        """Return the log of everything that is built for it."""
+        """Return the log of all builds of the revision."""
         return self.tree.with_name(f"{self.tree.name}.log")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the variables with which its programs find its own package."""
+        """Return the environment variables with which programs of the revision find its own package."""
         return {"PYTHONPATH": str(self.tree)}
 
 
 def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
     """Build the nodes of a revision, and return the side that uses them.
 
-    Raises UsageError if there is no such revision or its nodes read other specs, and BuildError if it cannot be built.
+    Raises UsageError if there is no such revision or its nodes read another spec format, and BuildError if it cannot be
+    built.
     """
     revision = find(name)
     needed = {(cell.axes.transport, language) for cell in cells_with_sides(plan) for language in languages(cell)}
@@ -91,7 +92,7 @@ def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object])
         say(f"copying revision {revision.name} to {revision.tree}")
         copy_files(revision)
     if not revision.python.exists() or not any(revision.tree.glob("hopmeter/_instrument*.so")):
-        say(f"making the environment of {revision.name}; the first time takes minutes")
+        say(f"creating the environment of {revision.name}; the first time takes minutes")
         _make_environment(revision)
     for transport, language in needed:
         if not _is_built(revision, transport, language):
@@ -100,7 +101,7 @@ def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object])
 
 
 def copy_files(revision: Revision) -> None:
-    """Copy the files of the revision, under a temporary name until they are complete."""
+    """Copy the files of the revision, under a temporary name until the copy is complete."""
     checkout = revision.tree.parents[2]
     partial = revision.tree.with_name(f"{revision.tree.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -131,7 +132,7 @@ def _make_environment(revision: Revision) -> None:
 
 
 def _cargo(revision: Revision) -> dict[str, str]:
-    """Share one target folder between revisions: most of their dependencies are the same."""
+    """Let all revisions share one target folder: most of their dependencies are the same."""
     return {"CARGO_TARGET_DIR": str(revision.tree.parent / "target")}
 
 
@@ -184,11 +185,13 @@ def _check_format(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell as the old manifest describes it, with the settings that differ from the defaults."""
+    """Return the cell as the old manifest describes it, with those settings that differ from the defaults."""
     if cell.axes.codec != "none":
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):
-        return replace(cell, dropped=tag("D-NO-OLD-SIDE", f"the old side has no {new.name} ({cell.axes.language})"))
+        return replace(
+            cell, dropped=tag("D-NO-OLD-SIDE", f"the old side has no transport {new.name} ({cell.axes.language})")
+        )
     given = {name: value for name, value in cell.carriage.settings.items() if value != new.settings[name].default}
     if unknown := [name for name in given if name not in old.settings]:
         return replace(cell, dropped=tag("D-NO-OLD-SIDE", f"{new.name} of the old side has no setting {unknown[0]}"))

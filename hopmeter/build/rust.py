@@ -15,11 +15,13 @@ from hopmeter.build.command import BuildError, run_logged
 
 NO_CARGO = "install Rust with rustup, then run this again"
 _ALONE = threading.Lock()
-"""Two builds may need one crate: its own adapter, and another language's that uses its library."""
+"""Two builds may need the same crate: the build of its own adapter, and the build of an adapter in another language
+that uses its library."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
-    """Build one transport and copy its node into `nodes`, with the C library that it may have for other languages."""
+    """Build one transport and copy its node into `nodes`, together with the C library for other languages if it has
+    one."""
     with _ALONE:
         _build(name, checkout, nodes, log)
 
@@ -39,12 +41,12 @@ def _build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
 
 
 def offers_library(name: str, checkout: Path) -> bool:
-    """Return whether the other languages' adapters need the library of the Rust one."""
+    """Return whether adapters in other languages need the library of the Rust adapter."""
     return any(product.endswith(".so") for product in products(metadata(checkout), f"hopmeter-transport-{name}"))
 
 
 def products(workspace: dict[str, Any], crate: str) -> list[str]:
-    """Return the files that a crate builds: nodes, and shared libraries with a C ABI."""
+    """Return the files that a crate produces: nodes, and shared libraries with a C ABI."""
     targets = [target for package in workspace["packages"] if package["name"] == crate for target in package["targets"]]
     nodes = [target["name"] for target in targets if "bin" in target["kind"]]
     return nodes + [f"lib{target['name']}.so" for target in targets if "cdylib" in target["kind"]]
@@ -71,8 +73,8 @@ def cargo() -> str:
 
 
 def cache_environment() -> dict[str, str]:
-    """Return the environment that shares Cargo's builds between clones if HOPMETER_CACHE is set; CARGO_TARGET_DIR
-    overrides it."""
+    """Return the environment that shares Cargo's builds between clones if HOPMETER_CACHE is set; CARGO_TARGET_DIR takes
+    precedence."""
     cache = os.environ.get("HOPMETER_CACHE")
     if not cache or "CARGO_TARGET_DIR" in os.environ:
         return {}
@@ -81,7 +83,7 @@ def cache_environment() -> dict[str, str]:
 
 @cache
 def metadata(checkout: Path) -> dict[str, Any]:
-    """Return the workspace as Cargo describes it, with the real target folder."""
+    """Return Cargo's description of the workspace, with the real target folder."""
     asked = [cargo(), "metadata", "--format-version", "1", "--no-deps"]
     environment = {**os.environ, **cache_environment()}
     answer = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
@@ -89,13 +91,13 @@ def metadata(checkout: Path) -> dict[str, Any]:
         raise BuildError(
             "E-COMMAND-FAILED",
             f"cargo cannot read the workspace: {answer.stderr.strip()}",
-            "correct the Cargo.toml that it names",
+            "correct the Cargo.toml that Cargo names",
         )
     return dict(json.loads(answer.stdout))
 
 
 def replace(source: Path, target: Path) -> None:
-    """Copy to a temporary name and rename, so that a running node keeps its own file."""
+    """Copy to a temporary name and rename the copy, so that a running node keeps its own file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.new")
     try:

@@ -1,6 +1,7 @@
-"""Copy what the wheel contains besides Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the C++ kit.
+"""Copy the files that the wheel contains besides Python modules into `hopmeter/_data`: nodes, adapters, scenarios, the
+C++ kit.
 
-`python -m hopmeter.build.stage`, in a checkout, after `hopmeter build --language rust`.
+Run `python -m hopmeter.build.stage` in a checkout, after `hopmeter build --language rust`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hopmeter.build.command import BuildError
 from hopmeter.system import paths
 
 SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
-"""Files of a transport's folder that the wheel contains. Rust is included as the node built from it."""
+"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
@@ -58,7 +59,7 @@ def _copy_nodes(source: Path, target: Path) -> list[str]:
 
 
 def _strip(built: Path) -> None:
-    """Strip debug information, three quarters of the size."""
+    """Strip debug information, which is three quarters of the size."""
     if shutil.which("strip"):
         subprocess.run(["strip", "--strip-debug", str(built)], check=True)
 

@@ -1,8 +1,8 @@
-"""System packages: which are missing, and one line that installs them.
+"""System packages: finds which are missing, and installs them.
 
-`python -m hopmeter.build.system PACKAGE…` installs missing packages if that needs no password. Otherwise it lists what
-works without them. With --required, missing packages are an error; with --lean, recommended packages are
-not installed.
+`python -m hopmeter.build.system PACKAGE…` installs missing packages if that needs no password. Otherwise it prints the
+command that installs them, and what works without them. With --required, missing packages are an error; with --lean,
+recommended packages are not installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Command = list[str]
 
 
 def missing(packages: Iterable[str]) -> list[str]:
-    """Return the packages that dpkg does not have; none if there is no dpkg."""
+    """Return the packages that dpkg does not list as installed; empty if there is no dpkg."""
     wanted = sorted(set(packages))
     if not wanted or shutil.which("dpkg-query") is None:
         return []
@@ -28,12 +28,13 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def line_for(packages: Iterable[str]) -> str:
-    """Return the command that the user types."""
+    """Return the command that the user types to install packages."""
     return f"sudo apt-get install {' '.join(packages)}"
 
 
 def rights() -> Command | None:
-    """Return what must precede apt-get, or None if that would ask for a password or does not exist."""
+    """Return the command prefix for apt-get (`sudo -n`, empty for root); None if apt-get or sudo is missing, or sudo
+    would ask for a password."""
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -45,14 +46,15 @@ def rights() -> Command | None:
 
 
 def install(packages: Iterable[str], lean: bool = False) -> list[str]:
-    """Install missing packages if that is allowed, and return those still missing. `lean`: no recommended packages."""
+    """Install missing packages if that is allowed, and return the packages that are still missing. `lean`: no
+    recommended packages."""
     wanted = missing(packages)
     as_root = rights()
     if not wanted or as_root is None:
         return wanted
     print(f"installing {' '.join(wanted)} with apt", file=sys.stderr, flush=True)
     get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    # The list of packages may be old or, in a fresh container, missing.
+    # The list of available packages may be old or, in a fresh container, missing.
     put = [*get, "install", "--yes", *(["--no-install-recommends"] if lean else []), *wanted]
     if not _quiet(put):
         _quiet([*get, "update"])

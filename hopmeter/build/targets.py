@@ -1,4 +1,4 @@
-"""The targets of a build, and the language to build if one suffices."""
+"""The targets of a build, and the language to build if one is enough."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Target:
 
     @property
     def title(self) -> str:
-        """The name in messages."""
+        """The name of the target in messages."""
         return f"{self.transport} ({self.language})"
 
     @property
     def file_name(self) -> str:
-        """The name in folders and logs of the build."""
+        """The name of the target in folders and logs of the build."""
         return f"{self.transport}-{paths.language_word(self.language)}"
 
     @property
@@ -47,7 +47,7 @@ class Target:
 
 
 def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:
-    """Return the requested targets, or all if none are named. Raises UsageError for unknown names."""
+    """Return the requested targets, or all targets if the user names none. Raises UsageError for unknown names."""
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
@@ -71,6 +71,7 @@ def one_language_each(targets: Iterable[Target]) -> list[Target]:
 
 
 def effort(target: Target, reachable: bool) -> tuple[bool, bool, int]:
-    """Return the sort key: less is faster; of equals the language that adds the least overhead."""
+    """Return the sort key: a smaller key builds faster; among equals comes first the language that adds the least
+    overhead."""
     blocked = not reachable and bool(system.missing(target.offer.apt))
     return blocked, target.offer.is_heavy, LANGUAGES.index(target.offer.language)

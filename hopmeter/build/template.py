@@ -32,7 +32,9 @@ def create(name: str, languages: Sequence[str], template: Path, transports: Path
             "E-UNKNOWN-LANGUAGE", f"`{unknown[0]}` is not an adapter language", f"choose from {', '.join(FOLDERS)}"
         )
     if folder.exists():
-        raise UsageError("E-EXISTS", f"{folder} exists already", "choose another name, or remove it")
+        raise UsageError(
+            "E-EXISTS", f"{folder} exists already", "choose another name, or remove the existing transport"
+        )
     _copy(template, folder, languages)
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         _rename(file, name)
@@ -54,7 +56,7 @@ def _rename(file: Path, name: str) -> None:
 
 
 def _keep_languages(manifest: Path, languages: Sequence[str]) -> None:
-    """Drop the sections of languages that were not requested."""
+    """Drop the sections for languages that were not requested."""
     sections = re.split(r"(?m)^(?=\[)", manifest.read_text())
     kept = [section for section in sections if _language(section) in (None, *languages)]
     manifest.write_text("".join(kept))

@@ -1,4 +1,4 @@
-"""Build targets, C++ in parallel with Cargo and uv. A failure stops no other target."""
+"""Builds targets: C++ in parallel with Cargo and uv. If one target fails, the others are still built."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.system import paths, subprocesses
 
 @dataclass
 class Outcome:
-    """The result of one target."""
+    """The result of building one target."""
 
     target: Target
     seconds: float = 0.0
@@ -30,15 +30,15 @@ class Outcome:
     remedy: str = ""
     detail: str = field(default="", repr=False)
     missing: list[str] = field(default_factory=list)
-    """Missing system packages without which it could not be built."""
+    """Missing system packages without which the target could not be built."""
 
     @property
     def good(self) -> bool:
-        """Return whether there is now a node that runs."""
+        """Return whether a node that runs now exists."""
         return not self.error
 
     def as_json(self) -> dict[str, Any]:
-        """Return a line of `hopmeter build --json`."""
+        """Return one line of `hopmeter build --json`."""
         return {
             "transport": self.target.transport,
             "language": self.target.language,
@@ -53,24 +53,27 @@ class Outcome:
 
 
 COMPILERS = 2
-"""C++ adapters that build at a time: most are one file, which takes one core and up to a gigabyte of memory."""
+"""The number of C++ adapters that build at a time: most are one file, which takes one core and up to a gigabyte of
+memory."""
 LOOK_S = 0.2
 
 
 def build_all(
     targets: Sequence[Target], begin: Callable[[Target], object], system_packages: bool = False
 ) -> Generator[Outcome]:
-    """Build all targets and yield each outcome as it is done; `begin` is called before, on another thread.
+    """Build all targets and yield the outcome of each as soon as its build ends; calls `begin` before each build, on
+    another thread.
 
-    Cargo uses all cores and uv locks an environment, so their targets run one after another. Missing `system_packages`
-    are installed meanwhile if that is allowed; a target that needs one waits for all of them.
+    Cargo uses all cores and uv locks an environment, so their targets are built one after another. Missing
+    `system_packages` are installed meanwhile if that is allowed; a target that needs a system package waits for all of
+    them.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
     with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
         installed = apt.submit(system.install, packages)
         if tree is not None and any(target.language == "c++" for target in targets):
-            with suppress(BuildError):  # reported with each target that needs it
+            with suppress(BuildError):  # reported with each target that needs the library
                 _instrument(tree)
         begun: list[tuple[Target, Future[Outcome]]] = []
         for target in sorted(targets, key=_order):
@@ -85,8 +88,8 @@ def build_all(
 
 
 def _order(target: Target) -> tuple[bool, float]:
-    """Return the sort key: targets that need another come last; among the others the longest comes first, to share
-    the cores."""
+    """Return the sort key: targets that need another target come last; among the others, the longest build comes first,
+    which shares the cores best."""
     return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
 
@@ -144,7 +147,7 @@ def _explain(outcome: Outcome, error: BuildError) -> None:
     outcome.remedy, outcome.detail = error.remedy, error.detail
     outcome.missing = system.missing(outcome.target.offer.apt)
     if outcome.missing:
-        # The compiler's message about a missing header does not help.
+        # The compiler's message about a missing header would not help the user.
         outcome.error = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
         outcome.code, outcome.remedy, outcome.detail = "E-PACKAGES-MISSING", system.line_for(outcome.missing), ""
 
@@ -167,7 +170,9 @@ def _rust(target: Target, log: Path) -> None:
     elif paths.node(target.transport, "rust") is None:
         node = paths.node_name(target.transport, "rust")
         raise BuildError(
-            "E-NOT-PACKAGED", f"{node} did not come with this package", "build it in a checkout of hopmeter, with Rust"
+            "E-NOT-PACKAGED",
+            f"this package of hopmeter does not contain {node}",
+            "build it in a checkout of hopmeter, with Rust",
         )
 
 
@@ -179,8 +184,8 @@ def _cpp(target: Target, log: Path) -> None:
 
 @cache
 def _instrument(tree: Path) -> Path:
-    """Return the static library that all C++ nodes link, built once: Cargo would otherwise wait for a Rust adapter
-    each time."""
+    """Return the static library that all C++ nodes link, built once beforehand: each C++ build would otherwise wait for
+    Cargo to finish a Rust adapter."""
     log = workshop() / "logs" / "instrument.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
@@ -200,8 +205,7 @@ def _python(target: Target, log: Path) -> None:
 
 
 def _library(target: Target, log: Path) -> None:
-    """Build the C library that some transports have in Rust for their other languages; an installed package contains
-    it."""
+    """Build the C library that some Rust adapters have for other languages; an installed package contains it."""
     tree = paths.checkout()
     if tree is not None and rust.offers_library(target.transport, tree):
         rust.build(target.transport, tree, paths.node_build_dir(), log)
@@ -215,6 +219,8 @@ def _node_version(target: Target) -> str:
     answer = readiness(target.manifest, target.language)
     if not answer.ready:
         raise BuildError(
-            "E-NODE-BROKEN", f"it was built, but {answer.missing}", f"correct {target.source}, or install what it needs"
+            "E-NODE-BROKEN",
+            f"it was built, but {answer.missing}",
+            f"correct {target.source}, or install the packages that it needs",
         )
     return answer.version

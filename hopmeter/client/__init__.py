@@ -1,6 +1,7 @@
-"""`hopmeter.connect`: a publisher, subscriber, client and server that carry objects over any adapter with Python.
+"""`hopmeter.connect`: publishers, subscribers, clients and servers that carry objects over any transport with a Python
+adapter.
 
-docs/connect.md shows how to use it, how two programs find each other, and what holds for every transport.
+docs/connect.md shows how to use these, how two programs find each other, and the rules that hold for every transport.
 """
 
 from __future__ import annotations

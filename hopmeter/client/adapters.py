@@ -1,4 +1,4 @@
-"""Load adapters in a program that is not a node: several in one process, alongside the user's own modules."""
+"""Load adapters in a program that is not a node: several adapters in one process, alongside the user's own modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Setup:
-    """The setup of an adapter; hopmeter.node.contract describes each field."""
+    """The object that sets up an adapter; hopmeter.node.contract describes each field."""
 
     run: str
     directory: str
@@ -29,12 +29,12 @@ class Setup:
     width: int = 0
     height: int = 0
     host: str = LOOPBACK
-    """The address that ends bind; adapters get it from hopmeter.node.contract.host."""
+    """The address that link ends bind; adapters get it from hopmeter.node.contract.host."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """One hop, as an adapter sees it."""
+    """The description of one hop that an adapter receives."""
 
     name: str
     address: str = ""
@@ -42,8 +42,8 @@ class Link:
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
-    """Return a transport and its Python offer. Raises UsageError for an unknown transport, ConnectError for one
-    without Python."""
+    """Return the manifest of a transport and its Python offer. Raises UsageError for an unknown transport, ConnectError
+    for a transport without Python."""
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
@@ -61,8 +61,8 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
 
 
 def away(manifest: Manifest) -> dict[str, Any]:
-    """Return the settings with which a transport reaches another machine. Raises ConnectError, naming those that
-    can, for one that does not."""
+    """Return the settings with which a transport reaches another machine. Raises ConnectError for a transport that does
+    not; the error names the transports that can."""
     offer = manifest.offers.get("python")
     if offer is not None and offer.network is not None:
         return dict(offer.network)
@@ -88,7 +88,8 @@ def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
 
 
 def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
-    """Return the adapter's class. Raises ConnectError with the remedy if what it needs is not installed."""
+    """Return the adapter's class. Raises ConnectError with the remedy if a package that the adapter needs is not
+    installed."""
     with in_words(f"{manifest.title} cannot be used"):
         try:
             return transport_class(manifest.folder / "python")
@@ -102,4 +103,4 @@ def _elsewhere(offer: Offer) -> str:
     if offer.interpreter == "system":
         return f"`apt install {' '.join(offer.apt)}`, then run your program and hopmeter with the system's Python"
     packages = " ".join(f"'{package.partition(';')[0]}'" for package in offer.pip)
-    return f"`pip install {packages}` in an environment with hopmeter, but no other transport: their packages conflict"
+    return f"`pip install {packages}` in an environment with hopmeter but no other transport: their packages conflict"

@@ -1,4 +1,4 @@
-"""Client and server of calls: over the transport's own calls if it has them, otherwise over two links for each
+"""Clients and servers of calls: over the transport's own calls if it has them, otherwise over two links for each
 client."""
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
 REPLY_S = 5.0
-"""How long a reply is offered again to a busy transport."""
+"""How long a server offers a reply again to a busy transport."""
 PROBE_S = 0.05
 GREET_S = 5.0
 log = logging.getLogger("hopmeter.connect")
 
 
 class Native:
-    """The client's side over the transport's own calls."""
+    """The client's side of calls that use the transport's own calls."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class Native:
 
 
 class Duplex:
-    """The client's side over two links: one to the server, which it binds, and one back, which the server binds."""
+    """The client's side of calls over two links: the client binds the one to the server, the server the one back."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
@@ -76,7 +76,7 @@ class Duplex:
 
 
 class Client:
-    """Calls a server, one call at a time."""
+    """A client that calls a server, one call at a time."""
 
     def __init__(self, asked: Asked, name: str, made: Decode, within_s: float) -> None:
         self.name, self._made = name, made
@@ -93,7 +93,7 @@ class Client:
             raise
 
     def _prove(self, within_s: float) -> None:
-        """Send small calls until one is answered: some transports lose calls while they connect."""
+        """Send small calls until the server answers one: some transports lose calls while they connect."""
         deadline = time.monotonic() + within_s
         probe = encode(None)
         while time.monotonic() < deadline:
@@ -101,7 +101,7 @@ class Client:
             if self._reply(0, min(deadline, time.monotonic() + PROBE_S)) is not None:
                 return
         what = f'"{self.name}": the server, process {self._half.record.pid}, does not answer'
-        raise ConnectError("E-REPLY-LATE", what, "check whether its handler is busy, or wait longer: within_s=…")
+        raise ConnectError("E-REPLY-LATE", what, "check whether the handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
         """Return the reply to one call; replies to earlier calls that timed out are skipped."""
@@ -112,7 +112,7 @@ class Client:
         return None
 
     def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
-        """Return what the server's handler returns for the object. Raises TimedOutError if no reply came in time,
+        """Return the object that the server's handler returns. Raises TimedOutError if no reply arrived in time,
         CallFailedError if the handler raised, ConnectError for an object that is too large or after `close`."""
         with self._lock:
             if self._closed:
@@ -136,7 +136,7 @@ class Client:
 
 
 class Answering:
-    """The user's handler, which runs one call at a time, whatever threads the transport uses."""
+    """The user's handler, which runs one call at a time, whichever threads the transport uses."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -144,7 +144,7 @@ class Answering:
         self._lock = threading.Lock()
 
     def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
-        """Return the reply to a message, or None if the message needs none."""
+        """Return the reply to a message, or None if the message needs no reply."""
         if message.kind == Kind.PROBE:
             return Kind.ANSWER, encode(None)
         if message.kind != Kind.CALL:
@@ -161,12 +161,12 @@ class Answering:
         return Kind.REPLY, frames
 
     def close(self) -> None:
-        """Release what was loaned with replies."""
+        """Release the objects that were loaned with replies."""
         close_lender(self._lender)
 
 
 class NativeServer:
-    """A server over the transport's own calls, polled by a thread of hopmeter or called by the transport's."""
+    """A server over the transport's own calls, which a thread of hopmeter polls or a thread of the transport calls."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -204,7 +204,7 @@ class NativeServer:
             log.exception("a server has failed and answers no more calls")
 
     def close(self) -> None:
-        """Close the end; no call is answered after this returns."""
+        """Close the link end; the server answers no call after this returns."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -213,20 +213,20 @@ class NativeServer:
 
 
 class Served:
-    """An end that the transport calls, and the handle that the transport returned."""
+    """A link end that the transport calls, and the handle that the transport returned."""
 
     def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
         self.address = server.address
         self._server, self._serving = server, server.serve(on_request)
 
     def close(self) -> None:
-        """Stop the calls first, then close the end."""
+        """Stop the calls first, then close the link end."""
         self._serving.close()
         self._server.close()
 
 
 class Caller:
-    """One client of a server over two links."""
+    """One client of a server over two links, as the server holds it."""
 
     def __init__(self, asked: Asked, name: str, caller: str, answering: Answering) -> None:
         self._answering = answering
@@ -260,7 +260,7 @@ class DuplexServer:
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """Clients that could not be reached: each is reported once."""
+        """Clients that could not be reached: the server reports each one once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()
@@ -292,7 +292,7 @@ class DuplexServer:
             log.exception('"%s": a client cannot be reached', self._name)
 
     def close(self) -> None:
-        """Close all links; no call is answered after this returns."""
+        """Close all links; the server answers no call after this returns."""
         self._over.set()
         self._thread.join()
         for caller in self._callers.values():

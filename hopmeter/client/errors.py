@@ -1,4 +1,4 @@
-"""The errors between two programs."""
+"""Errors that `hopmeter.client` raises."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class TimedOutError(HopmeterError, TimeoutError):
 
 
 class CallFailedError(HopmeterError):
-    """The server's handler raised an error; this is its text."""
+    """The server's handler raised an error; this error has its text."""
 
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Convert what an adapter raises to a ConnectError with a remedy."""
+    """Convert an error that an adapter raises to a ConnectError with a remedy."""
     try:
         yield
     except AdapterError as failed:
         raise ConnectError("E-ADAPTER", f"{what}: {failed}", failed.remedy) from failed
     except OSError as failed:
         raise ConnectError(
-            "E-CONNECTION", f"{what}: {failed}", "check whether the other program still runs"
+            "E-CONNECTION", f"{what}: {failed}", "check whether the other program is still running"
         ) from failed

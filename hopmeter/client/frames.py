@@ -1,4 +1,4 @@
-"""Frames with hopmeter's 64-byte header, so that adapters work unaltered, and an object's packed frames after it."""
+"""Frames with hopmeter's 64-byte header, then an object's packed frames; with this header, adapters work unaltered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 from hopmeter.codecs.packing import pack_into, packed_bytes
 
 HEADER = struct.Struct("<4sHHQIIQqqQII")
-"""Magic, version, flags, run, pair (the kind), 0, seq (the number), intended, sent, length, checksum, 0."""
+"""The header's fields: magic, version, flags, run, pair (the kind), 0, seq (the number), intended, sent, length,
+checksum, 0."""
 MAGIC = b"HOPM"
 VERSION = 1
 ALIGN = 64
@@ -37,19 +38,19 @@ class Message(NamedTuple):
     number: int
     payload: Any
     due_ns: int = 0
-    """When it was due, by its sender's CLOCK_MONOTONIC, which all processes of one machine share."""
+    """When the message was due, by the sender's CLOCK_MONOTONIC, which all processes of one machine share."""
     sent_ns: int = 0
-    """When it was sent: before its object was encoded if the sender reported that, otherwise when the frame was
-    written."""
+    """When the message was sent: before its object was encoded if the sender reported that time, otherwise when the
+    frame was written."""
     arrived_ns: int = 0
-    """When the transport delivered it to this end; the payload was copied after that."""
+    """When the transport delivered the frame to this link end; the payload was copied after that time."""
 
 
 def outgoing(
     kind: Kind, number: int, run: str, frames: Sequence[Any], times: tuple[int, int] | None = None
 ) -> tuple[int, Callable[..., None]]:
-    """Return the payload's size and a function that writes the frame into the transport's memory, one buffer or two.
-    `times` are the due time and the send time in nanoseconds; without them both are the time of writing."""
+    """Return the payload's size and a function that writes the frame into one or two buffers of the transport's memory.
+    `times` are the due time and the send time in nanoseconds; without `times`, both are the time of writing."""
     length = packed_bytes(frames)
 
     def fill(frame: Any, payload: Any = None) -> None:
@@ -62,7 +63,7 @@ def outgoing(
 
 
 def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
-    """Copy a frame out of borrowed memory; None if it does not belong to this link."""
+    """Copy a frame out of loaned memory; None if the frame does not belong to this link."""
     arrived = time.monotonic_ns()
     head = plain(frame)
     body = head[HEADER.size :] if payload is None else plain(payload)
@@ -86,7 +87,7 @@ def plain(data: Any) -> memoryview:
 
 
 def _copy_aligned(body: memoryview) -> memoryview:
-    """Copy into writable memory aligned to 64 bytes, from which `decode` shares everything."""
+    """Copy a payload into writable memory aligned to 64 bytes; objects that `decode` returns share this memory."""
     room = np.empty(body.nbytes + ALIGN, np.uint8)
     start = -room.ctypes.data % ALIGN
     copy = room.data[start : start + body.nbytes]

@@ -1,4 +1,4 @@
-"""One end of a link: its adapter and its record in the rendezvous folder, both always closed."""
+"""One end of a link: its adapter and its record in the rendezvous folder; closing always closes both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Method = Callable[[Any, Link], Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user requested, the same for all ends of a session."""
+    """Options that the user requested, the same for all link ends of a session."""
 
     manifest: Manifest
     offer: Offer
@@ -31,20 +31,20 @@ class Asked:
     daemon: str
     largest_bytes: int
     settings: dict[str, Any]
-    """Only the settings that the user gave."""
+    """Only the settings that the user gave, without defaults."""
     host: str = LOOPBACK
-    """The address that ends bind."""
+    """The address that link ends bind."""
     share: str | None = None
     """Whether GPU tensors are sent by handle (`cuda-ipc`)."""
     kept: int = KEPT
-    """How many GPU tensors each sending end retains."""
+    """How many GPU tensors each sending link end retains."""
 
     def lender(self) -> Lender | None:
-        """Return the lender of an end's tensors, or None if they are copied."""
+        """Return the object that loans the tensors of a link end, or None if tensors are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the adapter's setup: the binding end's settings, except those named here."""
+        """Return the setup of an adapter: the settings of the binding end, except those that this end overrides."""
         settings = {**record.settings, **self.settings}
         told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
         return Setup(*told, host=self.host)
@@ -64,7 +64,7 @@ class End:
 
 
 def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
-    """Bind an end and publish its address under the name. Without a method only the record is published."""
+    """Bind a link end and publish its address under the name. Without `method`, only publishes the record."""
     settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
@@ -76,8 +76,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connect an end to the one of that name as soon as it exists. Raises ConnectError if it does not appear in
-    time."""
+    """Connect a link end to the bound end of this name as soon as that exists. Raises ConnectError if the bound end
+    does not appear in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -105,14 +105,15 @@ def _open_end(asked: Asked, record: Record, link: Link, method: Method, closing:
 
 
 class TransportCache:
-    """The transports that are open in this process: both ends of a link share one, as threads of a node do."""
+    """The transports that are open in this process: both ends of a link share one transport, as the threads of a node
+    do."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[tuple[str, str], list[Any]] = {}
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
-        """Return the transport of a link; it is closed with its last end."""
+        """Return the transport of a link; it is closed together with the last link end that uses it."""
         key = (record.run, asked.wait)
         with self._lock:
             if key not in self._open:
@@ -132,12 +133,12 @@ TRANSPORTS = TransportCache()
 
 
 def waited_in_vain(name: str, record: Record, seconds: float | None) -> TimedOutError:
-    """Return the error for a silent peer, with what is known about it."""
+    """Return the error for a silent peer, with the known facts about the peer."""
     if not record.lives:
         return TimedOutError(
             "E-PEER-GONE",
-            f'"{name}": process {record.pid} ended before anything arrived',
-            "start it again, then connect again",
+            f'"{name}": process {record.pid} ended before a message arrived',
+            "start that program again, then connect again",
         )
     return TimedOutError(
         "E-PEER-SILENT", f'"{name}": nothing arrived within {seconds:g} s', f"check process {record.pid}"

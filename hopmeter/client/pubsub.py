@@ -1,4 +1,4 @@
-"""Publisher and subscriber of objects."""
+"""The publisher and the subscriber of objects."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""The longest sleep of an end in its transport, so that it notices `close`."""
+"""The longest time that a link end sleeps in its transport, so that it notices `close`."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
-"""Messages that may wait here for a reader if the transport calls; then the transport's thread waits."""
+"""How many messages may wait here for a reader if the transport calls; after that the thread of the transport waits."""
 log = logging.getLogger("hopmeter.connect")
 
 Decode = Callable[[Any], Any]
@@ -41,7 +41,7 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
 
 
 def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
-    """Offer a frame again while the transport is busy; return False if it still is after the timeout."""
+    """Offer a frame again while the transport is busy; return False if it is still busy after the timeout."""
     deadline, pause_s = time.monotonic() + timeout_s, 0.0
     while not attempt():
         if time.monotonic() >= deadline:
@@ -52,7 +52,7 @@ def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def close_lender(lender: Lender | None) -> None:
-    """Release what an end has loaned."""
+    """Release the objects that a link end has loaned."""
     if lender is not None:
         lender.close()
 
@@ -77,7 +77,7 @@ class Publisher:
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Send one object. You may change it again when this returns, except tensors that are shared (`share`).
+        """Send one object. You may change the object again when this returns, except shared tensors (`share`).
         Raises TimedOutError if the transport stays busy, ConnectError for an object that is too large or after
         `close`, CodecError if no codec can encode it."""
         self._number += 1
@@ -85,7 +85,7 @@ class Publisher:
 
     @property
     def copy_reasons(self) -> dict[str, int]:
-        """Return, with `share`, why tensors on a GPU were copied through the host anyway, and how often."""
+        """With `share`, return the reasons why GPU tensors were still copied through the host, and how often."""
         return dict(self._lender.copied) if self._lender else {}
 
     def put(
@@ -103,7 +103,7 @@ class Publisher:
                 raise TimedOutError("E-BUSY", what, "check whether the receivers keep up, or send less")
 
     def close(self) -> None:
-        """Close the end; unsent objects may be lost."""
+        """Close the link end; unsent objects may be lost."""
         with self._lock:
             self._closed = True
             self._end.close()
@@ -111,7 +111,7 @@ class Publisher:
 
 
 class Polled:
-    """The messages of an end that is polled."""
+    """The messages of a link end that is polled."""
 
     def __init__(self, end: End) -> None:
         self._end = end
@@ -123,28 +123,28 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if none came by then, or a little earlier."""
+        """Return the next message, or None if no message arrived by this time; may return a little earlier."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
 
 
 class Called:
-    """The messages of an end that the transport calls."""
+    """The messages of a link end that the transport calls."""
 
     def __init__(self) -> None:
         self._messages: queue.Queue[Message] = queue.Queue(WAITING)
         self._over = threading.Event()
 
     def put(self, message: Message) -> None:
-        """Store a message; runs on the transport's thread and waits until `next` takes it."""
+        """Store a message; this runs on the transport's thread, which waits until `next` takes the message."""
         while not self._over.is_set():
             with suppress(queue.Full):
                 self._messages.put(message, timeout=LOOK_S)
                 return
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if none came by then."""
+        """Return the next message, or None if no message arrived by this time."""
         with suppress(queue.Empty):
             return self._messages.get(timeout=max(timeout_s, 0.001))
         return None
@@ -155,7 +155,7 @@ class Called:
 
 
 class Subscription:
-    """The receiving end of a link: it returns messages, or calls `on_message` with each on one thread."""
+    """The receiving end of a link: it returns messages, or calls `on_message` with each message, on one thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None
@@ -192,10 +192,10 @@ class Subscription:
         except ENDING:
             raise
         except BaseException:
-            log.exception("a receiver has failed and receives nothing more")
+            log.exception("a receiver has failed and receives no more messages")
 
     def next(self, timeout_s: float | None) -> Message | None:
-        """Return the next message, or None if none came in time or this is closed."""
+        """Return the next message, or None if no message arrived in time or the subscription is closed."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._over.is_set():
             left = LOOK_S if deadline is None else min(LOOK_S, deadline - time.monotonic())
@@ -211,7 +211,7 @@ class Subscription:
         return self._over.is_set()
 
     def close(self) -> None:
-        """Close the end; no message arrives after this returns."""
+        """Close the link end; no message arrives after this returns."""
         self._over.set()
         if self._inbox is not None:
             self._inbox.close()
@@ -222,7 +222,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects; each is copied once into its own memory."""
+    """Receives objects; each object is copied once into its own memory."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None
@@ -232,7 +232,7 @@ class Subscriber:
         self._subscription = Subscription(asked, (name, "pubsub", within_s), called)
 
     def _call(self, message: Message) -> None:
-        # An exception of the user's function must not pass through the transport, nor end the subscription.
+        # An exception in the user's function must neither reach the transport nor end the subscription.
         try:
             if message.kind == Kind.OBJECT and self._on_object is not None:
                 self._on_object(self._made(message.payload))
@@ -242,11 +242,14 @@ class Subscriber:
             log.exception('"%s": the function that receives objects failed on one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """Return the next object; without a timeout, wait forever. Raises TimedOutError if none came, CodecError for
-        one that cannot be decoded, ConnectError if objects go to a function or this is closed."""
+        """Return the next object; without a timeout, wait forever. Raises TimedOutError if no object arrived,
+        CodecError for an object that cannot be decoded, ConnectError if a function receives the objects or the
+        subscriber is closed."""
         if self._on_object is not None:
             raise ConnectError(
-                "E-HAS-HANDLER", f'"{self.name}": objects go to the function that you opened it with', "open another"
+                "E-HAS-HANDLER",
+                f'"{self.name}": received objects go to the function that you gave when opening it',
+                "open another",
             )
         while (message := self._subscription.next(timeout_s)) is not None:
             if message.kind == Kind.OBJECT:
@@ -256,7 +259,7 @@ class Subscriber:
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 
     def message(self, timeout_s: float) -> Message | None:
-        """Return the next frame of any kind, not decoded, with its number and times; None if none came."""
+        """Return the next frame of any kind, not decoded, with its number and times; None if no frame arrived."""
         return self._subscription.next(timeout_s)
 
     def close(self) -> None:

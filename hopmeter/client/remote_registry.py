@@ -1,7 +1,7 @@
-"""Join the rendezvous folders of two machines: an end that is bound on one is known on the other.
+"""Join the rendezvous folders of two machines: a link end that is bound on one machine is known on the other.
 
-You provide the connection between them: `say` sends a message, `add_end` and `remove_end` receive it. Messages of the
-other machine are not trusted: they cannot name a folder, a file or an unknown setting.
+You provide the connection between the machines: `say` sends a message, `add_end` and `remove_end` receive one. Messages
+from the other machine are not trusted: they cannot name a folder, a file or an unknown setting.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LONGEST_ADDRESS = 400
 
 
 class Mirror:
-    """One side: it announces the ends in this folder and stores those of the other machine, until it is closed."""
+    """One side: it announces the link ends in its folder and stores those of the other machine, until it is closed."""
 
     def __init__(self, folder: Path, say: Callable[..., None]) -> None:
         self._folder, self._say = folder, say
         self._told: dict[str, str] = {}
-        """The run of each end that the other machine knows, by its file."""
+        """For each link end that the other machine knows, its run, by the file of its record."""
         self._adopted: dict[str, Record] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hopmeter mirror", daemon=True)
@@ -52,13 +52,13 @@ class Mirror:
                 self._say(say="opened", file=file, **{name: getattr(record, name) for name in TOLD})
 
     def add_end(self, said: Mapping[str, Any]) -> None:
-        """Add an end of the other machine. Raises ConnectError for one that is invalid here."""
+        """Add a link end of the other machine. Raises ConnectError for a link end that is invalid here."""
         self.remove_end(said)
         meeting, name, kind = self._place(said)
         self._adopted[said["file"]] = meeting.adopt(name, kind, check_record(said))
 
     def remove_end(self, said: Mapping[str, Any]) -> None:
-        """Remove an end of the other machine."""
+        """Remove a link end of the other machine."""
         if (record := self._adopted.pop(str(said.get("file")), None)) is not None:
             meeting, name, kind = self._place(said)
             meeting.retract(name, kind, record)
@@ -68,7 +68,7 @@ class Mirror:
         return Rendezvous(self._folder, transport), name, kind
 
     def close(self) -> None:
-        """Remove all ends of the other machine."""
+        """Remove all link ends of the other machine."""
         self._over.set()
         self._thread.join()
         for file in list(self._adopted):
@@ -83,7 +83,7 @@ def _parts(said: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def check_record(said: Mapping[str, Any]) -> Record:
-    """Check what the other machine says about an end. Raises ConnectError if it is invalid."""
+    """Check the record of a link end that the other machine sent. Raises ConnectError if the record is invalid."""
     transport, run, address = _parts(said)[0], str(said.get("run")), said.get("address")
     frame_bytes, settings = said.get("frame_bytes"), said.get("settings")
     try:

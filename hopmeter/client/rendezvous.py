@@ -1,8 +1,8 @@
-"""How two programs of one user find each other: a private folder with a record for every bound end.
+"""How two programs of one user find each other: a private folder with a record for every bound link end.
 
 A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. That process holds a lock
-on the private folder of its end. A record whose process has ended is stale: the next process that finds it removes it,
-with the private folder and the leftovers of that end.
+on the private folder of its link end. A record whose process has ended is stale: the next process that finds the record
+removes it, with the private folder and the leftovers of that link end.
 """
 
 from __future__ import annotations
@@ -37,36 +37,36 @@ class Record:
 
     owner: Owner
     run: str
-    """16 hexadecimal digits that no other end has."""
+    """16 hexadecimal digits, unique to this link end."""
     directory: str
-    """A private folder; both ends may put files there."""
+    """A private folder, in which both ends of the link may put files."""
     frame_bytes: int
     settings: dict[str, Any]
     leftovers: list[str]
-    """Patterns of files that its process may have left elsewhere."""
+    """Patterns of the files that the process may have left in other places."""
     address: str | None = None
-    """None until it is bound."""
+    """None until the link end is bound."""
 
     @property
     def pid(self) -> int:
-        """Return the number of its process."""
+        """Return the id of the process that wrote the record."""
         return self.owner.pid
 
     @property
     def lives(self) -> bool:
-        """Return whether its process may still run; False only if this process knows that it has ended."""
+        """Return whether the process may still run; False only if this process knows that it has ended."""
         return self.owner.may_run(Path(self.directory))
 
 
 class Rendezvous:
-    """The folder, as one process sees it."""
+    """The rendezvous folder, as one process sees it."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
         self.folder = _private(Path(folder) if folder is not None else default_folder())
         self._transport = transport
 
     def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
-        """Take a name for this process. Raises ConnectError if a living process has it."""
+        """Reserve a name for this process. Raises ConnectError if a running process has the name."""
         run = secrets.token_hex(8)
         with self._lock():
             self._refuse_taken(name, kind)
@@ -78,12 +78,12 @@ class Rendezvous:
         return record
 
     def announce(self, name: str, kind: str, record: Record, address: str) -> None:
-        """Publish that the end is bound, so that others may connect."""
+        """Publish that the link end is bound, so that other processes may connect."""
         self._write(name, kind, replace(record, address=address))
 
     def adopt(self, name: str, kind: str, record: Record) -> Record:
-        """Take over the record of an end on another machine, with a folder of its own. Raises ConnectError if a
-        living end has the name."""
+        """Take over the record of a link end on another machine, with a separate folder here. Raises ConnectError if
+        the link end of a running process has the name."""
         directory = self.folder / f"{PREFIX}{record.run}"
         with self._lock():
             self._refuse_taken(name, kind)
@@ -94,18 +94,18 @@ class Rendezvous:
         return adopted
 
     def retract(self, name: str, kind: str, record: Record) -> None:
-        """Remove the record of a closed end."""
+        """Remove the record of a closed link end."""
         with self._lock():
             if (there := self.look(name, kind)) is not None and there.run == record.run:
                 self._path(name, kind).unlink(missing_ok=True)
         _remove(record)
 
     def look(self, name: str, kind: str) -> Record | None:
-        """Return the current record of an end, whether or not its process lives."""
+        """Return the current record of a link end, whether or not its process still runs."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
-        """Return the end as soon as it is bound, or None if it does not appear in time."""
+        """Return the link end as soon as it is bound, or None if it does not appear in time."""
         deadline = time.monotonic() + within_s
         while True:
             record = self.look(name, kind)
@@ -118,7 +118,7 @@ class Rendezvous:
             time.sleep(LOOK_S)
 
     def bound_ends(self) -> dict[str, Record]:
-        """Return the ends of every transport that other living processes have bound here, by file name."""
+        """Return the link ends of every transport that other running processes have bound here, by file name."""
         found = {path.name: _read(path) for path in self.folder.glob("*.json")}
         own = owner_lock.this_process()
         return {
@@ -128,13 +128,13 @@ class Rendezvous:
         }
 
     def kinds(self, name: str, begins: str) -> set[str]:
-        """Return the kinds of a name that begin with a word."""
+        """Return the kinds under a name that begin with a given word."""
         start = f"{self._transport}.{name}."
         files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
         return {file.removeprefix(start).removesuffix(".json") for file in files}
 
     def sweep(self) -> None:
-        """Remove what ended processes left behind, for every transport."""
+        """Remove the files that ended processes left, for every transport."""
         with self._lock():
             _sweep(self.folder)
 
@@ -159,7 +159,7 @@ class Rendezvous:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        # The folder itself is the lock, so that no file stays behind.
+        # The lock is on the folder itself, so that no lock file stays behind.
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -169,7 +169,7 @@ class Rendezvous:
 
 
 def default_folder() -> Path:
-    """Return the user's own folder: in XDG_RUNTIME_DIR, otherwise in the temporary directory."""
+    """Return the default folder of the user: in XDG_RUNTIME_DIR, otherwise in the temporary directory."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     if own and os.access(own, os.W_OK | os.X_OK):
         return Path(own) / "hopmeter"
@@ -177,8 +177,8 @@ def default_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """Return the folder, created if missing. A folder that others can write to is refused, because its records would
-    be trusted."""
+    """Return the folder; create it if it is missing. A folder that other users can write to is refused, because its
+    records would be trusted."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
@@ -196,7 +196,7 @@ def _private(folder: Path) -> Path:
 def _read(path: Path) -> Record | None:
     try:
         fields = json.loads(path.read_text())
-        if "owner" not in fields:  # the former format, which names a process but no host
+        if "owner" not in fields:  # the former format, which has a process id but no host
             fields["owner"] = {"pid": fields.pop("pid"), "started": fields.pop("started"), **UNKNOWN}
         return Record(**fields | {"owner": Owner(**fields["owner"])})
     except (OSError, ValueError, TypeError, KeyError):
@@ -212,10 +212,10 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 
 def _remove(record: Record) -> None:
-    """Remove the files that an end may have left; only names that hopmeter made."""
+    """Remove the files that a link end may have left; removes only files with names that hopmeter made."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
-        _sweep(directory, "*/*.json")  # ends whose rendezvous folder was inside this one
+        _sweep(directory, "*/*.json")  # link ends whose rendezvous folder was inside this one
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -1,4 +1,4 @@
-"""`connect`, and the session whose ends a program opens."""
+"""`connect`, and the session whose link ends a program opens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 
 WAITS = ("block", "callback", "spin")
-"""The preferred ways to wait if the user requests none, the first first."""
+"""The preferred waits if the user requests none, in order."""
 LARGEST_BYTES = 8 << 20
 WITHIN_S = 10.0
 
@@ -49,11 +49,12 @@ def connect(
     """Open a session over one transport, with any settings of its manifest.
 
     `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the largest encoded object (8 MiB,
-    or the transport's maximum if that is less). `wait` is how receivers wait (`block`, `callback`, `spin`), as the
-    transport offers. `daemon` is the address of the transport's broker or master. `host` is this machine's address:
-    ends bind there instead of the loopback device, and other machines reach them; you must transfer their records.
-    `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending end retains the newest `kept` of
-    them (never run on a GPU). Raises UsageError for an unknown name, ConnectError for something that is not installed.
+    or the transport's maximum if that is less). `wait` is how receivers wait (`block`, `callback`, `spin`), limited to
+    those that the transport offers. `daemon` is the address of the transport's broker or master. `host` is this
+    machine's address: link ends bind to it instead of the loopback device, so that other machines reach them; you must
+    transfer the records of the ends. `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending
+    end retains the newest `kept` of them (never run on a GPU). Raises UsageError for an unknown name, ConnectError if a
+    transport or package is not installed.
     """
     manifest, offer = manifest_of(transport)
     given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
@@ -62,7 +63,7 @@ def connect(
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
         address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
-        remedy = f'start it, and give its address: connect("{transport}", daemon="{address}")'
+        remedy = f'start the broker, and give its address: connect("{transport}", daemon="{address}")'
         raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
@@ -87,7 +88,8 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """Return a template with capitals for values that only the user knows: `127.0.0.1:PORT DIRECTORY/publishers`."""
+    """Return an address template with capitals for values that only the user knows: `127.0.0.1:PORT
+    DIRECTORY/publishers`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 
@@ -109,7 +111,7 @@ def _largest(manifest: Manifest, asked: int | None) -> int:
 
 
 class Session:
-    """Opens ends, and closes them all at the end of the `with` block."""
+    """Opens link ends, and closes them all at the end of the `with` block."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -123,7 +125,7 @@ class Session:
         return str(self._asked.meeting.folder)
 
     def publisher(self, name: str) -> Publisher:
-        """Open a publisher under a name that no other living program uses."""
+        """Open a publisher under a name that no other running program uses."""
         return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(
@@ -137,8 +139,8 @@ class Session:
     ) -> Subscriber:
         """Open a subscriber to the publisher of that name, which may start up to `within_s` later.
 
-        `on_object` is called with each object, on one thread; without it, call `receive`. `as_` and `device` are
-        `decode`'s.
+        `on_object` is called with each object, on one thread; without `on_object`, call `receive`. `as_` and `device`
+        are `decode`'s.
         """
         asked = self._ready(name, "pubsub")
         return self._close_later(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
@@ -146,8 +148,8 @@ class Session:
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
-        """Open a server that answers calls with what `handler` returns, on its own thread and one call at a time,
-        until closed."""
+        """Open a server that answers each call with the return value of `handler`, on its own thread and one call at a
+        time, until closed."""
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":
@@ -162,7 +164,7 @@ class Session:
         return self._close_later(Client(asked, name, decoder(as_, device, asked.share), within_s))
 
     def close(self) -> None:
-        """Close all ends, the newest first, and leave nothing behind."""
+        """Close all link ends, the newest first, and leave no files behind."""
         self._closed = True
         atexit.unregister(self.close)
         self._closing.close()

@@ -1,7 +1,7 @@
 """Convert objects to frames and back.
 
 `encode(obj)` returns frames that share the object's memory; `decode(frames)` returns an object that shares the frames'
-memory. docs/codecs.md describes the format, how objects travel, and what is refused.
+memory. docs/codecs.md describes the format, how objects travel, and which objects are refused.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ if not TYPE_CHECKING:
 
 
 def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
-    """Return `[header, frame, …]`: the header is bytes; every other frame is a memoryview, without a copy if possible.
+    """Return `[header, frame, …]`: the header is bytes; every other frame is a memoryview of the object's memory, or of
+    a copy if necessary.
 
-    The frames share the object's memory: do not change it until they have been sent. `share="cuda-ipc"`, or a `Lender`,
-    sends handles of GPU tensors to receivers on this machine that accept them. Do not change those tensors until they
-    are received (never run on a GPU). Raises CodecError for an object without a codec, such as an array of Python
-    objects.
+    The frames share the object's memory: do not change the object until the frames have been sent. `share="cuda-ipc"`,
+    or a `Lender`, sends handles of GPU tensors to receivers on this machine that accept them. Do not change these
+    tensors until the receiver has them (never run on a GPU). Raises CodecError for an object without a codec, such as
+    an array of Python objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -63,12 +64,12 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 def decode(
     frames: Sequence[Any], as_: str | None = None, device: str | None = None, share: str | Lender | None = None
 ) -> Any:
-    """Return the object that was encoded, in the memory of `frames` if its framework can share that.
+    """Return the object that was encoded, in the memory of `frames` if its framework can share memory.
 
     `as_` selects another framework (`"torch"` for an array that was NumPy's), `device` a device (`"cpu"`, `"cuda:0"`;
     by default the sender's, or the CPU if there is none). Frames may be any objects with the buffer protocol. In
-    read-only memory an array is read-only; an object that must be writable is copied. Handles of GPU memory are opened
-    only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
+    read-only memory an array is read-only; an object of a framework without read-only objects is copied. Handles of GPU
+    memory are opened only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 

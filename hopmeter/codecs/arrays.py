@@ -1,4 +1,5 @@
-"""Arrays in memory, of any framework: the node `["array", framework, dtype, shape, order, extra]` and one frame."""
+"""Writes and reads arrays in memory, of any framework: the node `["array", framework, dtype, shape, order, extra]` and
+one frame."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ Array = np.ndarray[Any, Any]
 EMPTY = memoryview(b"")
 MAX_DIMENSIONS = 64
 BYTES_ALIGNED = 64
-"""JAX needs this alignment to share memory, and vector instructions are faster with it."""
+"""JAX needs this alignment to share memory; vector instructions are also faster with it."""
 
 _kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
 
 
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
-    """Return the node of an array. The frame is the array's own memory if that is contiguous.
+    """Return the node of an array. The frame is the array's own memory if that array is contiguous.
 
-    `extra` holds whatever else the framework needs; `dtype` is the name of a dtype that NumPy lacks.
+    `extra` holds other properties that the framework needs; `dtype` is the name of a dtype that NumPy lacks.
     """
     flags = array.flags
     if flags.c_contiguous:
@@ -47,7 +48,7 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 
 
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
-    """Return the node of an array whose memory is contiguous, without a frame."""
+    """Return the node of an array whose memory is contiguous; add no frame."""
     order = "C" if array.flags.c_contiguous else "F"
     return _new_array_node((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
 
@@ -70,12 +71,13 @@ def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryvi
 
 
 def is_castable(dtype: np.dtype[Any]) -> bool:
-    """Whether a memoryview of such an array can be cast to bytes, which takes a third of the time of a NumPy view."""
+    """Whether a memoryview of such an array can be cast to bytes, which takes a third of the time that a NumPy view
+    takes."""
     return dtype.isnative and dtype.kind in "biuf" and dtype.char != "g" and dtype.type.__module__ == "numpy"
 
 
 def read(node: list[Any], reading: Reading) -> Maker:
-    """Return a function that makes the array, in the framework it came from or the requested one."""
+    """Return a function that makes the array, in its original framework or in the requested one."""
     _, framework, dtype, shape, order, extra = listing(node, 6)
     name = text(framework) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
@@ -91,7 +93,7 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 
 def array_maker_as_sent(node: list[Any], place: int) -> Maker:
-    """Return a function that makes the NumPy array of a node in a frame; of bytes if NumPy lacks the dtype."""
+    """Return a function that makes the NumPy array of a node in a frame; an array of bytes if NumPy lacks the dtype."""
     _, _, dtype, shape, order, _ = listing(node, 6)
     of = dtypes.raw_dtype(dtype)
     return _numpy(dtypes.from_node(dtype) if of is None else of, _shape(shape), one_of(order, "C", "F"), place)
@@ -99,18 +101,20 @@ def array_maker_as_sent(node: list[Any], place: int) -> Maker:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The properties of a tensor that a framework makes from an array."""
+    """The properties of a tensor that a framework creates from an array."""
 
     raw: str
-    """The dtype of the array's bytes if NumPy lacks it, otherwise empty. Only for codecs that have `RAW`."""
+    """The name of the dtype that the bytes of the array stand for, if NumPy lacks that dtype; otherwise empty. Only set
+    for codecs that have `RAW`."""
     device: str | None
-    """The device that the receiver requests; None leaves it to `extra`."""
+    """The device that the receiver requests; None means the device in `extra`."""
     extra: Any
-    """The writer's notes, which are not to be trusted. None if another framework wrote it."""
+    """Properties that the sender's framework wrote; they are not to be trusted. None if another framework wrote the
+    array."""
 
 
 def converter(reading: Reading) -> Callable[[Any], Any]:
-    """Return a function that converts an array to what the receiver requests, for objects that contain arrays."""
+    """Return a function that converts an array to the requested type, for objects that contain arrays."""
     if reading.as_ in (None, "numpy"):
         devices.refuse_gpu("NumPy", reading.device)
         return lambda array: array
@@ -126,7 +130,11 @@ def _converter(codec: ModuleType, wanted: Wanted) -> Callable[[Array], Any]:
         devices.refuse_gpu(name, wanted.device)
         adopted: Callable[[Any], Any] = codec.adopt
         return adopted
-    raise CodecError("E-RECEIVE-AS", f"an array cannot be received as {name}", "choose a framework of arrays, or none")
+    raise CodecError(
+        "E-RECEIVE-AS",
+        f"an array cannot be received as {name}",
+        "choose a framework with arrays, or none",
+    )
 
 
 def _shape(node: Any) -> tuple[int, ...]:
@@ -182,7 +190,7 @@ def _check_size(data: Any, size: int) -> None:
 
 def _empty_array_maker(dtype: np.dtype[Any], shape: tuple[int, ...], place: int) -> Maker:
     if math.prod(shape) and len(shape) and math.prod(shape) > 2**20:
-        raise CodecError("E-ARRAY-SHAPE", "a long array has elements of 0 bytes")
+        raise CodecError("E-ARRAY-SHAPE", "the array has elements of 0 bytes and is too long")
 
     def make(frames: Any) -> Array:
         _check_size(frames[place], 0)
@@ -213,10 +221,11 @@ def from_capsule(capsule: Any) -> Array:
 
 
 def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
-    """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`.
+    """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`,
+    otherwise `public`.
 
-    A framework's internal call may be several times faster, but any release may change it, so it is checked once.
-    `told` returns the properties of a tensor that must be equal: address, dtype, device, values.
+    A framework's internal function may be several times faster, but any release may change it, so its result is checked
+    once. `told` returns the properties of a tensor that must be equal: address, dtype, device, values.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
@@ -229,7 +238,7 @@ def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, to
 
 
 def to_native_order(array: Array) -> Array:
-    """Return the array in this machine's byte order, which tensors need: a copy if it has another one."""
+    """Return the array in this machine's byte order, which tensors need: a copy if its byte order differs."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

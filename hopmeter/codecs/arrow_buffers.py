@@ -21,7 +21,7 @@ DEPTH = 32
 def array_maker(node: Any, of: Any, reading: Reading, depth: int = 0) -> Maker:
     """Return a function that makes an array of a type from its parts.
 
-    It checks that the memory has the size that the type needs; only `validate(full=True)` checks the values.
+    The function checks that the memory has the size that the type needs; only `validate(full=True)` checks the values.
     """
     pa = import_package("pyarrow", EXTRA)
     if depth > DEPTH:
@@ -51,10 +51,10 @@ def _dictionary(pa: Any, node: Any, of: Any, reading: Reading, depth: int) -> Ma
 
 
 def _indices_below(pa: Any, array: Any, count: int) -> Any:
-    """Return indices that are all below `count`, including those of missing values, which Arrow reads when it joins
-    dictionaries.
+    """Return the indices, changed so that all are below `count`, including those of missing values, which Arrow reads
+    when it joins dictionaries.
 
-    pandas writes -1 there, so an invalid index is replaced and not refused.
+    pandas writes -1 for a missing value, so an invalid index is replaced and not refused.
     """
     marks, memory = array.buffers()
     found = np.frombuffer(memory, array.type.to_pandas_dtype(), array.offset + len(array))
@@ -81,7 +81,7 @@ def _plain_array_maker(pa: Any, node: list[Any], of: Any, reading: Reading, dept
 
 
 def _require_keys(entries: Maker) -> Maker:
-    """Arrow aborts the process if a map's keys are missing."""
+    """Arrow aborts the process if keys of a map are missing."""
 
     def make(frames: Sequence[Any]) -> Any:
         array = entries(frames)
@@ -100,7 +100,8 @@ def _from_buffers(pa: Any, of: Any, extent: tuple[int, int], buffers: Maker, bel
 
 
 def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Maker:
-    """Return a function that takes an array's buffers from the frames, each large enough for `end` values."""
+    """Return a function that takes the buffers of an array from the frames and checks that each is large enough for
+    `end` values."""
     found, needed = layout.buffer_presence(present, pa, of), layout.least_sizes(pa, of, end)
     places = [reading.frame() if one else None for one in found]
     if any(need and place is None for need, place in zip(needed[1:], places[1:], strict=False)):
@@ -114,7 +115,8 @@ def _buffers(pa: Any, of: Any, end: int, present: Any, reading: Reading) -> Make
 
 
 def _stand_ins(pa: Any, count: int) -> list[Any]:
-    """Return substitutes for omitted buffers: no missing values, and an offset of 0, which Arrow always reads."""
+    """Return substitutes for omitted buffers: a bitmap without missing values, and an offset of 0, which Arrow always
+    reads."""
     return [None, *[pa.py_buffer(bytes(8))] * (count - 1)]
 
 

@@ -1,7 +1,8 @@
 """The memory layout of Arrow arrays, by type: the parts that a header must describe before Arrow builds an array.
 
-Arrow does not check all of it: it would abort the process or read beyond a buffer. Properties of the header alone are
-checked once, when its plan is made; for each message only the sizes of buffers are compared.
+Arrow does not check the whole layout: with a wrong one it would abort the process or read beyond a buffer. Properties
+of the header alone are checked once, when the plan for this header is made; for each message only the sizes of buffers
+are compared.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from hopmeter.codecs.errors import CodecError
 
 MOST_VALUES = 2**62
 MOST_SCALE = 76
-"""Digits of the widest decimal. For more, Arrow makes text that Python cannot read."""
+"""The largest number of digits of a decimal. With more digits, Arrow writes text that Python cannot read."""
 VIEW_BYTES = 16
 
 
 def extent(node: list[Any], of: Any, pa: Any) -> tuple[int, int]:
     """Return length and offset of an array; offset 0 for nulls and empty arrays.
 
-    They do not need their offset, and Arrow does not validate it if the array is empty.
+    Nulls and empty arrays do not need their offset, and Arrow does not validate the offset of an empty array.
     """
     length, offset = integer(node[0]), integer(node[1])
     if length + offset > MOST_VALUES:
@@ -42,12 +43,12 @@ def buffer_presence(node: Any, pa: Any, of: Any) -> list[int]:
             "E-ARROW-BUFFERS", f"an Arrow {of} array must not have a bitmap of missing values", "encode it again"
         )
     if not all(found[2:]) and has_views(pa, of):
-        raise CodecError("E-ARROW-VIEWS", f"an Arrow {of} array lacks the text of its views")
+        raise CodecError("E-ARROW-VIEWS", f"an Arrow {of} array lacks the text buffers of its views")
     return found
 
 
 def least_sizes(pa: Any, of: Any, end: int) -> list[int]:
-    """Return how many bytes each buffer has at least, for `end` values; the offsets of text give its size."""
+    """Return the minimum size of each buffer in bytes, for `end` values; the offsets of text give its size."""
     types, marks = pa.types, _bytes(end)
     if types.is_union(of):
         return [0, end] if of.mode == "sparse" else [0, end, 4 * end]
@@ -79,7 +80,7 @@ def check_type(pa: Any, of: Any) -> None:
     """Raise CodecError for a type that `encode` never writes, or with parameters that no Arrow type has."""
     types = pa.types
     if of.num_fields and not any(is_one(of) for is_one in _nested_kinds(types)):
-        # Rows of views may overlap, and one run may stand for any number of rows.
+        # Views may overlap, and one run of a run-end encoded array may stand for any number of rows.
         raise CodecError("E-ARROW-TYPE", f"Arrow {of} arrays cannot be represented", "cast the column to another type")
     if types.is_decimal(of) and abs(of.scale) > MOST_SCALE:
         raise CodecError(
@@ -95,7 +96,7 @@ def _nested_kinds(types: Any) -> tuple[Any, ...]:
 
 
 def check_children(pa: Any, of: Any, end: int, children: list[Any]) -> None:
-    """Raise CodecError if a child has fewer values than its parent's first `end` values need; offsets are in the
+    """Raise CodecError if a child has fewer values than the first `end` values of its parent need; offsets are in the
     frames."""
     types, each = pa.types, 0
     if types.is_struct(of) or (types.is_union(of) and of.mode == "sparse"):

@@ -1,7 +1,8 @@
 """Estimates the cost of reading Arrow's IPC messages before Arrow reads them.
 
-Messages are flatbuffers, in which many places may refer to one text or one field: Arrow makes a copy for each. Batches
-may be compressed, or declare rows that have no bytes. Arrow itself verifies that all places are within the message.
+Messages are flatbuffers, in which many places may refer to the same text or field: Arrow makes a copy for each place.
+Batches may be compressed, or declare rows that have no bytes. Arrow itself verifies that all positions are within the
+message.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from typing import Any
 from hopmeter.codecs.errors import CodecError
 
 FIELD_BYTES = 24
-"""The least size of a field, as Arrow writes it; the metadata of one word takes half of it."""
+"""The minimum size of a field, as Arrow writes it; a metadata entry of one word takes half of this size."""
 CONTINUES = 0xFFFFFFFF
 NODE_BYTES = 16
-"""An array of a batch: its number of values, and how many of them are missing."""
+"""The description of an array in a batch: the number of its values, and the number of missing values."""
 KEPT, KEPT_BYTES = 256, 16384
-"""How many messages have their description cached, and how long their metadata may be: senders repeat themselves."""
+"""Limits of the cache of descriptions: the number of messages, and the metadata bytes of one message. A sender repeats
+its descriptions, so a cache saves time."""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
-"""Numbers of two types: the one with text in itself (its time zone), and those whose values are views of text."""
+"""Arrow's numbers of types: the type that contains a text (its time zone), and the types whose values are views of
+text."""
 
 
 class Table:
@@ -36,33 +39,33 @@ class Table:
         self._data, self._at, self._slots = data, at, (slots + 4, count)
 
     def place(self, slot: int) -> int:
-        """Return the position of the slot's value; 0 if it is omitted."""
+        """Return the position of the slot's value; 0 if the value is omitted."""
         first, count = self._slots
         found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
         return self._at + found if found else 0
 
     def value(self, slot: int, form: str) -> int:
-        """Return a number; 0 if it is omitted."""
+        """Return the number in a slot; 0 if it is omitted."""
         at = self.place(slot)
         return _number(self._data, form, at) if at else 0
 
     def table(self, slot: int) -> Table | None:
-        """Return a table within this one."""
+        """Return the table in a slot, or None."""
         at = self.place(slot)
         return Table(self._data, self._target(at)) if at else None
 
     def tables(self, slot: int) -> Iterator[Table]:
-        """Return all tables of a list."""
+        """Yield all tables of the list in a slot."""
         first = self.start(slot)
         for number in range(self.length(slot)):
             yield Table(self._data, self._target(first + 4 * number))
 
     def start(self, slot: int) -> int:
-        """Return the position of the first member of a list."""
+        """Return the position of the first member of the list in a slot."""
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:
-        """Return the number of bytes of a text or of members of a list; 0 if it is omitted."""
+        """Return the number of bytes of a text, or the number of members of a list; 0 if the slot is omitted."""
         at = self.place(slot)
         return _number(self._data, "<I", self._target(at)) if at else 0
 
@@ -72,18 +75,18 @@ class Table:
 
 def _number(data: Any, form: str, at: int) -> int:
     if at < 0:
-        raise struct.error("a place before the first byte")
+        raise struct.error("a position before the first byte")
     found: int = struct.unpack_from(form, data, at)[0]
     return found
 
 
 def message_of(data: Any, start: int = 0) -> Table:
-    """Return the message whose metadata begin at `start`."""
+    """Return the message whose metadata begins at `start`."""
     return Table(data, start + _number(data, "<I", start))
 
 
 def check_schema(data: bytes) -> None:
-    """Raise CodecError if a serialized schema expands to more than its bytes."""
+    """Raise CodecError if a serialized schema would take more memory than it has bytes."""
     try:
         start = 8 if _number(data, "<I", 0) == CONTINUES else 4
         _check_costs(message_of(data, start), len(data))
@@ -92,10 +95,11 @@ def check_schema(data: bytes) -> None:
 
 
 def contents(data: bytes) -> tuple[int, bool]:
-    """Return the number of values of the longest array in a message's metadata, and whether there are views or empty
-    arrays.
+    """Return the number of values of the longest array that a message's metadata describes, and whether it describes
+    views or empty arrays.
 
-    Raises CodecError if they would take far more memory than they have bytes, or the message's buffers are compressed.
+    Raises CodecError if the metadata would take far more memory than it has bytes, or the message's buffers are
+    compressed.
     """
     return _longest_and_views(data) if len(data) <= KEPT_BYTES else _longest_and_views.__wrapped__(data)
 
@@ -120,31 +124,31 @@ def _longest_and_views(data: bytes) -> tuple[int, bool]:
 
 
 def _batch(message: Table) -> Table | None:
-    """Return the record batch of a message, or of a dictionary's."""
+    """Return the record batch of a message or of a dictionary message."""
     kind = message.value(1, "<B")
     found = message.table(2) if kind in (DICTIONARY, BATCH) else None
     return found.table(1) if found is not None and kind == DICTIONARY else found
 
 
 def _rows(batch: Table, data: Any) -> list[int]:
-    """Yield the numbers of a batch and of each array within it."""
+    """Yield the number of rows of a batch and the numbers of values of its arrays."""
     nodes, first = range(batch.length(1)), batch.start(1)
     return [batch.value(0, "<q"), *[_number(data, "<q", first + NODE_BYTES * number) for number in nodes]]
 
 
 def _check_costs(message: Table, size: int) -> None:
-    """Raise CodecError if the message's fields and texts add up to more than its bytes."""
+    """Raise CodecError if the fields and texts of a message add up to more bytes than the message has."""
     left = size
     for cost in _costs(message):
         left -= cost
         if left < 0:
             raise CodecError(
-                "E-ARROW-METADATA", f"Arrow metadata of {size} bytes would need a multiple of this in memory"
+                "E-ARROW-METADATA", f"Arrow metadata of {size} bytes would need several times as much memory"
             )
 
 
 def _costs(message: Table) -> Iterator[int]:
-    """Yield for each field and each text of a message the bytes it takes if none is shared."""
+    """For each field and each text of a message, yield the bytes that it takes if nothing is shared."""
     yield from _metadata(message, 4)
     schema = _schema(message)
     if schema is not None:
@@ -160,7 +164,7 @@ def _schema(message: Table) -> Table | None:
 
 
 def _fields(schema: Table | None) -> Iterator[Table]:
-    """Yield all fields of a schema, and all within these."""
+    """Yield all fields of a schema, and all fields within these."""
     waiting = [] if schema is None else [schema.tables(1)]
     while waiting:
         field = next(waiting[-1], None)

@@ -1,4 +1,4 @@
-"""The memory of an Arrow array: its buffers, cut to a slice if its values have a fixed width."""
+"""Takes the memory of an Arrow array: its buffers, cut to a slice if its values have a fixed width."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
 _bits: dict[int, tuple[int, ...]] = {}
-"""The results of `_widths` for the other types."""
+"""The results of `_widths`, by type, for types that are not in `_flat`."""
 _flat: set[int] = set()
-"""Types that are known to have a fixed width, and neither children nor dictionaries."""
+"""Types that are known to have a fixed width and neither children nor dictionaries."""
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
-    """Return `[length, offset, buffers, children, dictionary]`; buffers has 1 for each buffer, 0 for an omitted one.
+    """Return `[length, offset, buffers, children, dictionary]`; `buffers` has 1 for each buffer, 0 for an omitted one.
 
-    `before` is how many values before a slice its parent needs as well.
+    `before` is the number of values before the slice that its parent needs as well.
     """
     of = array.type
     if of.id in _flat:
@@ -35,9 +35,9 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
 
 
 def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
-    """Return the node of values with a fixed width: only the bytes of a slice travel."""
+    """Return the node of values with a fixed width; only the bytes of the slice are sent."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
-    # The usual case: no slice, and no value is missing.
+    # The usual case: the array is no slice, and no value is missing.
     if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:
         frames.append(memoryview(own[1]).cast("B"))
         return f"[{length},0,[0,1],[],{words}]"
@@ -47,7 +47,8 @@ def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "nul
 
 
 def extent(array: Any, before: int, widths: tuple[int, ...], all_there: bool) -> tuple[Any, ...]:
-    """Return how many values remain before the slice, since bits begin with a byte, and the bytes of each buffer."""
+    """Return how many values remain before the slice, because bitmaps are cut at whole bytes; also the range of bytes
+    of each buffer."""
     start, end = array.offset - before, array.offset + len(array)
     spare = start % 8 if 1 in widths[all_there:] else 0
     first = start - spare
@@ -75,9 +76,9 @@ def _presence(buffers: list[Any]) -> str:
 
 
 def _widths(pa: Any, of: Any) -> tuple[int, ...]:
-    """Return the bits of a value in each buffer that can be cut to a slice.
+    """Return the bits per value of each buffer that can be cut to a slice.
 
-    There are none for text and lists, because their offsets count from the beginning.
+    Buffers of text and lists cannot be cut, because their offsets count from the beginning.
     """
     if pa.types.is_struct(of) or pa.types.is_fixed_size_list(of):
         return (1,)
@@ -87,8 +88,8 @@ def _widths(pa: Any, of: Any) -> tuple[int, ...]:
 
 
 def _children(pa: Any, array: Any, before: int, spare: int) -> list[tuple[Any, int]]:
-    """Return each child with how many values before it are needed. A struct's children are cut to it, a list's are
-    whole."""
+    """Return each child, and the number of values before it that are needed. The children of a struct are cut to the
+    slice; those of a list are complete."""
     of, types = array.type, pa.types
     if types.is_struct(of) or types.is_union(of):
         ahead = 0 if types.is_union(of) and of.mode == "dense" else before + spare

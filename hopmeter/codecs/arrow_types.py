@@ -1,4 +1,4 @@
-"""Arrow types as frames name them: which are refused, and which have rows without bytes."""
+"""Arrow types as frames name them: which types are refused, and which have rows without bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hopmeter.codecs.lookup import import_package
 
 EXTRA = "pyarrow"
 POINTERS = b"POLARS_EXTENSION_TYPE"
-"""Under this name Polars interprets the bytes of a column as addresses of Python objects."""
+"""For a column with this type name, Polars interprets the bytes of a column as addresses of Python objects."""
 
 
 def schema_of(node: Any) -> Any:
-    """Return a schema from its IPC message, whose structure Arrow verifies before it reads it."""
+    """Return a schema from its IPC message; Arrow verifies the structure of the message before it reads the message."""
     pa = import_package("pyarrow", EXTRA)
     try:
         message = base64.b64decode(text(node), validate=True)
@@ -32,7 +32,7 @@ def schema_of(node: Any) -> Any:
 
 
 def fields(found: Any) -> Iterator[Any]:
-    """Yield all fields of a schema or of a list of them, and all within these."""
+    """Yield all fields of a schema or of a list of fields, and all fields within these."""
     pa = import_package("pyarrow", EXTRA)
     extension, is_dictionary = pa.BaseExtensionType, pa.types.is_dictionary
     for field in found:
@@ -47,12 +47,12 @@ def fields(found: Any) -> Iterator[Any]:
 
 
 def storage_type(pa: Any, of: Any) -> Any:
-    """Return the storage type of an extension type; any other type is its own."""
+    """Return the storage type of an extension type; any other type is returned unchanged."""
     return of.storage_type if isinstance(of, pa.BaseExtensionType) else of
 
 
 def has_bytes(pa: Any, of: Any) -> bool:
-    """Whether every row takes at least a bit of a buffer, so that the buffers prove the number of rows."""
+    """Whether every row takes at least one bit of a buffer, so that the sizes of buffers prove the number of rows."""
     of, types = storage_type(pa, of), pa.types
     if types.is_fixed_size_binary(of):
         return bool(of.byte_width)
@@ -69,7 +69,7 @@ def has_views(pa: Any, of: Any) -> bool:
 
 
 def nested_arrays(pa: Any, array: Any) -> Iterator[Any]:
-    """Return an array and all that are within it, without chunks, extensions and dictionaries around them."""
+    """Return an array and all arrays within it, without chunks, extensions and dictionaries around them."""
     if isinstance(array, pa.ChunkedArray):
         under = array.chunks
     elif isinstance(array, pa.ExtensionArray):

@@ -9,13 +9,13 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 
 INLINE_BYTES = 12
-"""Text up to this length is stored in the view itself."""
+"""Text of up to this many bytes is stored in the view itself."""
 
 
 def check_views(buffers: list[Any], end: int) -> None:
-    """Raise CodecError unless the first `end` views are within the text buffers that follow them.
+    """Raise CodecError unless the first `end` views refer to places within the text buffers that follow them.
 
-    Arrow's own validation skips the views of missing values, but its casts and Polars read them.
+    Arrow's own validation skips the views of missing values, but Arrow's casts and Polars read these views.
     """
     if buffers[0] is None:
         return

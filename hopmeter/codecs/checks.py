@@ -1,4 +1,4 @@
-"""Checks that each node of a header must pass before anything is built from it."""
+"""Checks that each node of a header must pass before hopmeter builds an object from it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hopmeter.codecs.errors import CodecError
 SALTED = (str, bytes)
 MOST_KEYS = 2**16
 ALIKE = 64
-"""The most keys that may have the same hash."""
+"""The maximum number of keys with the same hash."""
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """Return a list, of a given length if one is given."""
+    """Return the node as a list, of the given length if there is one."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
 
 
 def integer(node: Any) -> int:
-    """Return a whole number from 0 to 2^63 - 1."""
+    """Return the node as a whole number from 0 to 2^63 - 1."""
     if type(node) is not int or not 0 <= node < 2**63:
         raise CodecError("E-HEADER", "a length or an offset in the header is not a whole number")
     return node
@@ -37,7 +37,7 @@ def text(node: Any) -> str:
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """Return one of a few known values."""
+    """Return the node if it is one of the known values."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError(
             "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
@@ -46,16 +46,18 @@ def one_of(node: Any, *known: Any) -> Any:
 
 
 def keys(found: list[Any]) -> list[Any]:
-    """Return keys of a dict or members of a set; raise CodecError if too many have one hash.
+    """Return keys of a dict or members of a set; raise CodecError if too many have the same hash.
 
-    Python salts the hashes of text and bytes only. A sender can choose other keys that collide, which takes time with
-    their square, so their number is limited.
+    Python salts the hashes of text and bytes only. A sender can choose other keys that collide, which takes time that
+    grows with the square of their number; so the number is limited.
     """
     if len(found) <= ALIKE:
         return found
     hashes = np.array([hash(key) for key in found if type(key) not in SALTED], np.int64)
     if len(hashes) > MOST_KEYS:
-        raise CodecError("E-KEYS", f"{len(hashes)} keys are neither text nor bytes, too many", "send them as an array")
+        raise CodecError(
+            "E-KEYS", f"{len(hashes)} keys are neither text nor bytes, which is too many", "send the keys as an array"
+        )
     hashes.sort()
     if (hashes[ALIKE:] == hashes[:-ALIKE]).any():
         raise CodecError("E-KEYS-COLLIDE", "too many keys of a dict or a set have the same hash")
@@ -63,7 +65,7 @@ def keys(found: list[Any]) -> list[Any]:
 
 
 def mapping(makers: Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]) -> Callable[[Any], dict[Any, Any]]:
-    """Return a function that makes a dict of frames. A few keys need no check for collisions."""
+    """Return a function that makes a dict from frames. A few keys need no check for collisions."""
     if len(makers) <= ALIKE:
         return lambda frames: {key(frames): value(frames) for key, value in makers}
 

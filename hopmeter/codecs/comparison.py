@@ -1,6 +1,8 @@
-"""Codecs to compare with, by name: each file in `compared/` is one, named after the file with hyphens.
+"""Codecs to compare hopmeter's codec with, by name: each file in `compared/` is one codec, named after the file with
+hyphens.
 
-A codec that needs a package of its own names it as `PACKAGE`, and the extra of hopmeter that installs it as `EXTRA`.
+A codec that needs a separate package has its name in `PACKAGE`, and in `EXTRA` the extra of hopmeter that installs the
+package.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ def _sorted_names() -> tuple[str, ...]:
 def comparison_codec(name: str) -> ModuleType:
     """Return a codec by name, with `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    `pickle-in-band` and `pickle-out-of-band` run any program that the sender put into the frames: use them only if you
-    trust everyone who can send.
+    `pickle-in-band` and `pickle-out-of-band` run any program that the sender put into the frames: use these codecs only
+    if you trust everyone who can send.
     """
     if name not in comparison_codecs():
         raise CodecError(

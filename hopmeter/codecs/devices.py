@@ -1,4 +1,4 @@
-"""The device that a receiver requests for its tensors: one spelling and one refusal for every framework."""
+"""The device that a receiver requests for its tensors: the spelling and the errors are the same for every framework."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Callable
 from hopmeter.codecs.errors import CodecError
 
 SPELLING = re.compile(r"cpu(:0)?|(gpu|cuda)(:[0-9]{1,4})?")
-REMEDY = 'use device="cpu", or omit it: then objects of a GPU arrive on a GPU if there is one'
+REMEDY = 'use device="cpu", or omit `device`: then objects from a GPU arrive on a GPU if there is one'
 
 
 def check_device(asked: str) -> str:
-    """Return the word if it names a device; otherwise raise CodecError."""
+    """Return the value if it names a device; otherwise raise CodecError."""
     if SPELLING.fullmatch(asked) is None:
         raise CodecError("E-VALUE-CHOICE", f"device {asked[:40]!r} is unknown", "use cpu, gpu or gpu:1")
     return asked
 
 
 def number(asked: str | None) -> int | None:
-    """Return the GPU that must be used; None for any, and for the CPU."""
+    """Return the GPU that the receiver names; None if any GPU will do, and for the CPU."""
     _, _, last = ("" if asked is None or asked.startswith("cpu") else asked).partition(":")
     return int(last) if last else None
 
 
 def refuse_gpu(framework: str, asked: str | None) -> None:
-    """Raise CodecError if a GPU is requested of a framework whose objects are always on the CPU."""
+    """Raise CodecError if a GPU is requested from a framework whose objects are always on the CPU."""
     if asked is not None and not check_device(asked).startswith("cpu"):
         raise CodecError("E-NO-DEVICE", f"objects of {framework} cannot be on a GPU, but you requested {asked}", REMEDY)
 
@@ -34,7 +34,7 @@ def gpu(framework: str, asked: str, count: Callable[[], int]) -> int | None:
     """Return the number of the requested GPU (`gpu`, `cuda:1`), None for the CPU.
 
     `count` returns how many GPUs the framework sees; it is called only if a GPU is requested. Raises CodecError if that
-    GPU does not exist, or for another word.
+    GPU does not exist, or if the value names no device.
     """
     if check_device(asked).startswith("cpu"):
         return None

@@ -1,4 +1,4 @@
-"""NumPy's dtypes as JSON and back. Text from a frame never reaches NumPy's own parser unchecked."""
+"""Converts NumPy's dtypes to JSON and back. Text from a frame is checked before it reaches NumPy's own parser."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnu
 
 
 def to_node(dtype: Type) -> Any:
-    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured one."""
+    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured dtype."""
     if dtype.hasobject:
         raise CodecError(
             "E-PYTHON-OBJECTS",
             f"an array of dtype {dtype} contains references to Python objects, not data",
-            "convert it (`array.astype(float)`, `array.tolist()`), or choose a pickle codec by name",
+            "convert the array (`array.astype(float)`, `array.tolist()`), or choose a pickle codec by name",
         )
     if dtype.names is not None:
         return ["struct", dtype.itemsize, [_field(dtype, name) for name in dtype.names]]
@@ -52,7 +52,8 @@ def from_node(node: Any, depth: int = 0) -> Type:
 
 
 def raw_dtype(node: Any) -> Type | None:
-    """Return an integer dtype as wide as one that NumPy lacks, for frameworks that have it; None for all others."""
+    """For a dtype that NumPy lacks but some frameworks have, return an integer dtype of the same width; None for all
+    other dtypes."""
     if not isinstance(node, str) or not SMALL_FLOATS.fullmatch(node):
         return None
     return np.dtype("<i2" if node == "bfloat16" else "u1")
@@ -83,7 +84,7 @@ def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
 
 
 def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
-    """Return the layout with numbers instead of text, and the fields concerned: none if there is no text."""
+    """Return the dtype with integers instead of text, and the paths of the text fields; no paths if it has no text."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         of, paths = code_points(base)
@@ -94,7 +95,7 @@ def code_points(dtype: Type) -> tuple[Type, list[tuple[str, ...]]]:
         return dtype, []
     within = {name: code_points(dtype.fields[name][0]) for name in dtype.names}
     if sum(of.itemsize for of, paths in within.values() if paths) > dtype.itemsize:
-        raise CodecError("E-FIELDS-OVERLAP", "fields of text overlap", "send them as separate arrays")
+        raise CodecError("E-FIELDS-OVERLAP", "text fields overlap", "send the fields as separate arrays")
     layout: Any = {
         "names": list(within),
         "formats": [of for of, _ in within.values()],

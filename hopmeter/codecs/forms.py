@@ -16,26 +16,26 @@ Array = np.ndarray[Any, Any]
 class Form:
     """Converts an array to an object of a framework on a device, and back, with the framework's own functions.
 
-    The framework is imported when one of these is first called.
+    The framework is imported when one of these functions is first called.
     """
 
     make: Callable[[Array, str], Any]
-    """Takes an array and a device: `gpu` below, or empty for the CPU."""
+    """Makes the object from an array and a device: the value of `gpu` below, or empty for the CPU."""
     read: Callable[[Any], Array] = np.asarray
     floats: str = "float64"
-    """The default dtype of ones in the framework."""
+    """The dtype that the framework gives to an array of ones by default."""
     cpu: bool = True
-    """Whether its objects can live on the CPU."""
+    """Whether objects of the framework can be stored on the CPU."""
     gpu: str = ""
     """The framework's name for a GPU; empty if it has none."""
     gpus: Callable[[], int] = lambda: 0
     """How many GPUs the framework sees; may raise if there is no driver."""
     settle: Callable[[Any], Any] | None = None
-    """Waits for a copy to a GPU that continues after the call that started it."""
+    """Waits for a copy to a GPU, which may continue after the call that started it."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Where its objects can be stored, `cpu` or `gpu`."""
+        """The devices on which objects of the framework can be stored, `cpu` or `gpu`."""
         return (*(("cpu",) if self.cpu else ()), *(("gpu",) if self.gpu else ()))
 
     def has_gpu(self) -> bool:

@@ -1,4 +1,5 @@
-"""The first frame: 16 bytes that describe the rest, then the body, JSON in ASCII. docs/codecs.md has the schema."""
+"""Writes and reads the header, which is the first frame: 16 bytes that describe the rest, then the body, which is JSON
+in ASCII. docs/codecs.md has the schema."""
 
 from __future__ import annotations
 
@@ -11,11 +12,13 @@ from hopmeter.codecs.errors import CodecError
 MAGIC = b"HOPC"
 VERSION = 1
 PREFIX = struct.Struct("<4sBBHII")
-"""Magic, version, flags, reserved (0), how many frames follow this one, bytes of the body."""
+"""Magic, version, flags, reserved (0), the number of frames that follow, the length of the body in bytes."""
 LENT = 1
-"""The only flag: frames hold handles of memory (`cuda.memory`), not memory. A reader that does not know it refuses."""
+"""The only flag: some frames contain handles of memory (`cuda.memory`), not memory. A reader that does not know the
+flag refuses the frames."""
 MAX_BODY_BYTES = 16 * 2**20
-"""Limits a reader's memory: a number of two bytes takes about 300, in a list and as the function that makes it."""
+"""Limits the memory of a reader: for each number, two bytes in the body, it needs about 300 bytes, in a list and in the
+function that makes it."""
 MAX_DEPTH = 64
 
 
@@ -59,7 +62,7 @@ def _parse(body: bytes) -> Any:
     try:
         return json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as cause:
-        raise CodecError("E-HEADER", "the header's body is not JSON of hopmeter") from cause
+        raise CodecError("E-HEADER", "the body of the header is not JSON that hopmeter writes") from cause
 
 
 def _refuse_constant(name: str) -> None:

@@ -1,4 +1,5 @@
-"""Finds the codecs: every file in `frameworks/` is one. A framework is imported when an object of it appears.
+"""Finds the codecs: every module in `frameworks/` is a codec. A framework is imported when one of its objects is first
+encoded or decoded.
 
 Each file defines some of these names:
 
@@ -37,30 +38,30 @@ from hopmeter.codecs import frameworks
 from hopmeter.codecs.errors import CodecError
 
 ALIASES = {"pytorch": "torch"}
-"""Names by which you may request a codec as well."""
+"""Other names by which you may request a codec."""
 
 
 @functools.cache
 def codecs() -> dict[str, ModuleType]:
-    """Every codec by its name, the name of its file."""
+    """Every codec, by its name, which is the name of its module."""
     names = sorted(found.name for found in pkgutil.iter_modules(frameworks.__path__))
     return {name: importlib.import_module(f"{frameworks.__name__}.{name}") for name in names}
 
 
 @functools.cache
 def by_root() -> dict[str, ModuleType]:
-    """Every codec by each package of its types."""
+    """Every codec, by each package that contains its types."""
     return {root: codec for codec in codecs().values() for root in codec.ROOTS}
 
 
 @functools.cache
 def readers() -> dict[str, Any]:
-    """Every tag with which a node may begin."""
+    """Return the reader of a node for every tag with which a node may begin."""
     return {tag: reader for codec in codecs().values() for tag, reader in codec.READERS.items()}
 
 
 def codec_named(name: str) -> ModuleType:
-    """Return a codec by its name, such as `torch`."""
+    """Return the codec with a name, such as `torch`."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError("E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(codecs())}")
@@ -68,7 +69,7 @@ def codec_named(name: str) -> ModuleType:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """Import a framework's package; if it is not installed, say how to install it."""
+    """Import a framework's package; if it is not installed, raise an error with the command that installs it."""
     module = sys.modules.get(package)
     return _import(package, extra) if module is None else module
 
@@ -81,7 +82,7 @@ def _import(package: str, extra: str) -> Any:
 
 
 def remedy(extra: str) -> str:
-    """Return the remedy that names the command."""
+    """Return the remedy, which contains the command."""
     return f"run `{command(extra)}`"
 
 
@@ -91,7 +92,7 @@ def command(extra: str) -> str:
 
 
 def own_packages(name: str) -> tuple[str, ...]:
-    """Return the packages of a codec that has its own environment; for others, none."""
+    """Return the packages of a codec that has its own environment; for other codecs an empty tuple."""
     return tuple(getattr(codec_named(name), "APART", ()))
 
 
@@ -103,7 +104,8 @@ def package(name: str) -> str:
 
 
 def install_hint(name: str) -> str:
-    """Return an empty text if the framework of a codec is installed (it is not imported), otherwise how to get it."""
+    """Return an empty text if the framework of a codec is installed, otherwise the way to install it; does not import
+    the framework."""
     root = package(name)
     if (root in sys.modules or importlib.util.find_spec(root) is not None) and _has_pinned_version(name):
         return ""

@@ -1,4 +1,4 @@
-"""All frames in one buffer, for transports that carry one buffer per message.
+"""Packs all frames into one buffer, for transports that carry one buffer per message.
 
 A table of lengths comes first, then each frame at a multiple of 64 bytes from the start, so that an aligned receive
 buffer gives aligned frames.
@@ -17,16 +17,17 @@ from hopmeter.codecs.errors import CodecError
 ALIGN = 64
 COUNT = struct.Struct("<Q")
 KEPT = 256
-"""How many layouts are cached, each way: similar objects share one, and computing it took longer than encoding."""
+"""How many layouts are cached, for packing and for unpacking: similar objects share a layout, and to compute a layout
+took longer than to encode."""
 KEPT_FRAMES = 32
-"""Layouts of more frames are not cached, because a sender may make up any number of them."""
+"""Layouts of more frames are not cached, because a sender could invent any number of layouts."""
 
 
 class Layout(NamedTuple):
     """The positions of all frames in the buffer."""
 
     table: bytes
-    """The table at the front: the number of frames, then their lengths."""
+    """The table at the start of the buffer: the number of frames, then their lengths."""
     places: tuple[slice, ...]
     end: int
 
@@ -37,7 +38,7 @@ def packed_bytes(frames: Sequence[Any]) -> int:
 
 
 def pack_into(frames: Sequence[Any], target: Any) -> int:
-    """Write all frames into a writable buffer, the only copy in transit, and return the number of bytes."""
+    """Write all frames into a writable buffer and return the number of bytes; this is the only copy in transit."""
     table, places, end = _layout_for(frames)
     into = buffer(target)
     into[: len(table)] = table
@@ -47,12 +48,12 @@ def pack_into(frames: Sequence[Any], target: Any) -> int:
 
 
 def unpack(received: Any) -> list[memoryview]:
-    """Return the frames as views into the buffer; raise CodecError if its length is not the announced one."""
+    """Return the frames as views into the buffer; raise CodecError if its length differs from the announced one."""
     try:
         view = buffer(received)
         (count,) = COUNT.unpack_from(view)
         if count > view.nbytes // COUNT.size:
-            raise CodecError("E-FRAME-COUNT", f"a message of {view.nbytes} bytes cannot hold {count} frames")
+            raise CodecError("E-FRAME-COUNT", f"a message of {view.nbytes} bytes cannot contain {count} frames")
         table = view[: COUNT.size * (count + 1)].tobytes()
         _, places, end = (_read_layout_cached if count <= KEPT_FRAMES else _read_layout)(table)
     except (struct.error, TypeError, ValueError) as cause:

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG005 (all writers and builders have the same arguments)
-"""The values of a block, a series or an index of pandas, as `[kind, …]` and back."""
+"""Converts the values of a block, a series or an index of pandas to nodes `[kind, …]` and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 def node(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     """Return the node of a NumPy array or of an extension array."""
     kind = type(array).__name__
-    if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the second name
+    if kind in ("NumpyExtensionArray", "PandasArray"):  # pandas 1 uses the name `PandasArray`
         array, kind = array.to_numpy(), "ndarray"
     if kind == "ndarray":
         return _numpy(array, frames, depth)
@@ -100,7 +100,8 @@ def _intervals(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 
 def written_out_range(pd: Any, index: Any, rows: int) -> Any:
-    """Return a range as its numbers, because the receiver would store them all, unless as many codes travel with it."""
+    """Return a range as an index of its numbers, because the receiver would store all of them; it stays a range if as
+    many codes are sent with it."""
     is_range = type(index) is pd.RangeIndex and len(index) > rows
     return pd.Index(np.arange(index.start, index.stop, index.step), name=index.name) if is_range else index
 
@@ -118,12 +119,12 @@ _KINDS = {
 
 
 def required_dtype(written: Any) -> type | None:
-    """Return the dtype to demand of pandas, which would otherwise turn objects that are all text into strings."""
+    """Return the dtype that pandas must use; otherwise pandas would turn objects that are all text into strings."""
     return object if listing(written)[:1] == ["object"] else None
 
 
 def maker(pd: Any, written: Any, reading: Reading) -> Maker:
-    """Return a function that makes the array again, in the memory of the frames if its kind can share it."""
+    """Return a function that makes the array again, in the memory of the frames if the kind can share memory."""
     kind, *parts = listing(written)
     wants = {"object": 2, "categorical": 3, "masked": 2, "arrow": 1, "moments": 2, "period": 2, "numpy": 1}
     wants |= {"string": 3, "interval": 3}
@@ -139,7 +140,7 @@ def maker(pd: Any, written: Any, reading: Reading) -> Maker:
 
 
 def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
-    """For these, pandas stores every number of a range."""
+    """Return the makers of parts for which pandas stores every number of a range."""
     before, reading.dense = reading.dense, True
     makers = [reading.maker(part) for part in parts]
     reading.dense = before
@@ -148,7 +149,9 @@ def makers_without_ranges(parts: list[Any], reading: Reading) -> list[Maker]:
 
 def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
-    if not shape or not all(type(value) in PLAIN for value in values):  # NumPy would look into other objects
+    if not shape or not all(
+        type(value) in PLAIN for value in values
+    ):  # NumPy would convert the contents of other objects
         raise CodecError("E-PARTS", "pandas values are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])
@@ -156,7 +159,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
 
 def _array_of(kind: str) -> Any:
     def check(value: Any) -> Any:
-        # From an array without dimensions pandas would make as many as its index is long.
+        # From an array without dimensions, pandas would make as many values as the index has.
         if type(value) is not np.ndarray or not value.ndim or (kind and value.dtype.kind not in kind):
             raise CodecError("E-PARTS", "pandas values do not fit the type of their array")
         return value
@@ -165,7 +168,7 @@ def _array_of(kind: str) -> Any:
 
 
 def index(pd: Any, value: Any) -> Any:
-    """Return a pandas index; if it is a range, its numbers were counted."""
+    """Return the value if it is a pandas index; the numbers of a range have already been counted."""
     if not isinstance(value, pd.Index):
         raise CodecError("E-PARTS", "a part must be a pandas index")
     return value
@@ -186,7 +189,7 @@ def _masked_of(pd: Any, data: Any, mask: Any) -> Any:
 def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
     na = {"NA": pd.NA, "nan": np.nan}[missing]
     kind = one_of(storage, "python", "pyarrow")
-    # Before pandas 2.3 there was only one missing value.
+    # Before pandas 2.3, strings had only one kind of missing value.
     dtype = pd.StringDtype(kind) if na is pd.NA else pd.StringDtype(kind, na_value=na)
     return dtype.__from_arrow__(values)
 
@@ -194,7 +197,7 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
 def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
-        if not ZONE.fullmatch(text(zone)):  # some words make pandas open files
+        if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
             raise CodecError("E-TIME-ZONE", f"the time zone {zone[:40]!r} is invalid")
         series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array
@@ -206,7 +209,7 @@ def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
 
 
 def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
-    """Return an index of several levels."""
+    """Return a multi-level index."""
     numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
     return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)
 

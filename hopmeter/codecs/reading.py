@@ -1,4 +1,5 @@
-"""Frames to objects. A header is checked once and becomes a function that makes the object, cached for the next one."""
+"""Frames to objects. A header is checked once and becomes a function that makes the object; the function is cached for
+the next equal header."""
 
 from __future__ import annotations
 
@@ -15,19 +16,20 @@ Maker = Callable[[Sequence[Any]], Any]
 
 KEPT = 256
 KEPT_BYTES = 4 * 2**20
-"""The most bytes of all cached headers together; a frame of a thousand columns has a header of some hundred KiB."""
+"""The maximum size of all cached headers together, in bytes; a data frame of a thousand columns has a header of a few
+hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""The most rows without memory in a frame; each byte of the frames allows one more."""
+"""The maximum number of rows without memory; each byte of the frames allows one more row."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}
-"""The length of the cached headers."""
+"""The length of each cached header."""
 
 
 @dataclass
 class Reading:
-    """The state of turning one header into a maker."""
+    """The state while one header is turned into a maker."""
 
     as_: str | None = None
     """The framework that the receiver requests."""
@@ -40,12 +42,12 @@ class Reading:
     taken: int = 0
     depth: int = 0
     free: int = 0
-    """Rows that only the header declares and that may cost memory: Arrow nulls, ranges below."""
+    """The number of rows that only the header declares and that may cost memory: Arrow nulls, and ranges if `dense`."""
     dense: bool = False
-    """Whether a pandas range is part of an object that needs all of its numbers."""
+    """Whether a pandas range that is read now is part of an object that stores all of its numbers."""
 
     def frame(self) -> int:
-        """Return the position of the next frame among all frames."""
+        """Take the next frame and return its position among all frames."""
         self.taken += 1
         return self.taken
 
@@ -68,7 +70,8 @@ class Reading:
         return made
 
     def inner(self, node: Any, own: str) -> Maker:
-        """Return a function that makes a part of an object of the requested framework, in the part's own framework."""
+        """Return a function that makes a part of an object; the part stays in its own framework if the object's
+        framework is the requested one."""
         asked = self.as_
         if asked == own:
             self.as_ = None
@@ -97,7 +100,7 @@ def object_of(frames: Sequence[Any], as_: str | None, device: str | None, share:
 
 
 def forget() -> None:
-    """Forget every plan, because an object that was refused, or made differently, may now have a codec."""
+    """Drop every cached plan, because an object that was refused or decoded differently may now have a codec."""
     _plans.clear()
     _held.clear()
 

@@ -1,4 +1,5 @@
-"""Dataclasses that may be received. A name in a frame imports and runs nothing: the receiver registers its classes."""
+"""Dataclasses that may be received. A name in a frame imports no module and runs no code: the receiver registers its
+classes."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ _known: dict[str, type] = {}
 
 
 def name_of(kind: type) -> str:
-    """Return the name of a dataclass in frames."""
+    """Return the name that a dataclass has in frames."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allow a dataclass to be received, by `name` or its own name, and return it; usable as a decorator."""
+    """Allow a dataclass to be received, under `name` or its own name, and return the class; usable as a decorator."""
     if not dataclasses.is_dataclass(kind):
         raise CodecError("E-NO-FORM", f"{kind!r} is not a dataclass", "decorate it with `@dataclass`")
     _known[name or name_of(kind)] = kind
@@ -29,7 +30,7 @@ def register(kind: Kind, name: str | None = None) -> Kind:
 
 
 def registered_type(name: str, fields: list[str]) -> type:
-    """Return the registered dataclass, after a check that its fields are those of the sender."""
+    """Return the registered dataclass, after checking that it has the same fields as the sender's class."""
     kind = _known.get(name)
     if kind is None:
         raise CodecError(
@@ -47,7 +48,7 @@ def registered_type(name: str, fields: list[str]) -> type:
 
 
 def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
-    """Return an instance with these fields, without running `__init__` or `__post_init__`."""
+    """Return an instance with these field values, without running `__init__` or `__post_init__`."""
     instance: Any = object.__new__(kind)
     for name, value in fields:
         object.__setattr__(instance, name, value)

@@ -1,4 +1,4 @@
-"""Objects to nodes. A node is written as JSON text at once, so that repeated nodes can be cached as text."""
+"""Objects to nodes. Each node is written directly as JSON text, so that repeated nodes can be cached as text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import by_root, codecs
 
 Frames = list[Any]
-"""The header's place, then memory of the object: memoryviews of bytes."""
+"""A place for the header, followed by the object's memory as memoryviews of bytes."""
 Writer = Callable[[Any, Frames, int], str]
 
 KEPT = 1024
-"""How many headers are cached; when there are more, all are dropped."""
+"""How many headers are cached; when the cache is full, all headers are dropped."""
 KEPT_BODY_BYTES = 16384
 
 _writers: dict[type, Writer] = {}
@@ -30,7 +30,7 @@ def frames_of(obj: Any) -> Frames:
 
 
 class Lending(list[Any]):
-    """Frames of which some may be handles of GPU memory, instead of a copy of it."""
+    """Frames, of which some may be handles of GPU memory instead of a copy of that memory."""
 
     def __init__(self, lender: Any) -> None:
         super().__init__([None])
@@ -46,7 +46,8 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 
 
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is that of its parent."""
+    """Return the node of a nested object as JSON and append its memory to `frames`. `depth` is the depth of the parent
+    object."""
     if depth >= header.MAX_DEPTH:
         raise CodecError(
             "E-NESTED",
@@ -57,7 +58,8 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def writer_of(kind: type) -> Writer:
-    """Return the function that writes objects of a type, found by its package, then by those of its bases."""
+    """Return the function that writes objects of a type, found by the package of the type, then by the packages of its
+    base classes."""
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
         if codec is None and dataclasses.is_dataclass(base):

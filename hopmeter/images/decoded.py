@@ -20,7 +20,7 @@ from hopmeter.system.input_files import open_regular
 
 READERS = {"image": image.frames, "video": video.frames}
 LARGEST_BYTES = 1 << 30
-"""The most bytes of a source's frames together: senders hold them in memory."""
+"""The maximum size of all frames of a source together, in bytes: senders hold the frames in memory."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Decoded:
     codec: str
     size: Size
     own_size: Size
-    """The size in the source."""
+    """The size of a frame in the source."""
     frames: int
     crc32: int
-    """The checksum of all bytes, which shows whether the source of another day was the same."""
+    """The checksum of all bytes, which shows whether another run used the same source."""
     turned: bool = False
-    """Whether the file's EXIF orientation required a rotation or a mirror image."""
+    """Whether the file's EXIF orientation required a rotation or mirroring."""
 
     @property
     def payload(self) -> dict[str, str | int]:
@@ -65,16 +65,16 @@ def _shape(size: Size) -> list[int]:
 
 
 def describe(facts: Mapping[str, Any]) -> str:
-    """Format those facts as one line."""
+    """Format the facts about the source as one line."""
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
-    turned = ", rotated as its metadata says" if facts.get("turned") else ""
+    turned = ", rotated as the metadata requires" if facts.get("turned") else ""
     return f"{facts['path']}: {facts['codec']}, {frames} of {width}×{height} rgb8{turned}{resized}"
 
 
 def size_of(source: Source) -> Size:
-    """Return the size of a source's first frame. Raises PictureError if there is none."""
+    """Return the size of a source's first frame. Raises PictureError if the source has no frame."""
     try:
         with open_regular(source.file) as file:
             found = os.fstat(file.fileno())
@@ -102,7 +102,7 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
-    """Write the first `most` frames to a file, or all if `most` is None; call `check` between frames.
+    """Write the first `most` frames to a file, or all frames if `most` is None; call `check` between frames.
 
     Raises PictureError if a frame cannot be decoded or is too large, HopmeterError if the disk is full.
     """
@@ -153,4 +153,6 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
     except OSError as cause:
         what = f"decoded frames could not be stored in {path.parent}: {cause.strerror or cause}"
-        raise HopmeterError("E-FRAMES-ROOM", what, "free space there, or request fewer or smaller frames") from cause
+        raise HopmeterError(
+            "E-FRAMES-ROOM", what, "free space on that disk, or request fewer or smaller frames"
+        ) from cause

@@ -1,4 +1,4 @@
-"""One frame of a file, and the parts that all readers share."""
+"""The frame of an image or video file, and functions that all readers share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CHANNELS = 3
 
 @dataclass(frozen=True)
 class Frame:
-    """Pixels as rgb8: height x width x 3 bytes, row by row without gaps."""
+    """Pixels as rgb8: height x width x 3 bytes, as contiguous rows."""
 
     pixels: bytes
     size: Size
     own_size: Size
-    """The size in the file, shown upright."""
+    """The size in the file, after the orientation is applied."""
     codec: str
-    """The encoding in the file, such as png or h264."""
+    """The encoding of the file, such as png or h264."""
     turned: bool = False
     """Whether the file's EXIF orientation required a rotation or a mirror image."""
 

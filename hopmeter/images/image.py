@@ -1,4 +1,4 @@
-"""Read images with Pillow, rotated and mirrored as the file's EXIF orientation says."""
+"""Read images with Pillow, rotated and mirrored as the file's EXIF orientation requires."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 DEEP = ("I", "F")
-"""Names of modes with more than 8 bits a channel begin so; only the photographer can choose how to reduce them to 8."""
+"""Pillow's names of modes with more than 8 bits per channel begin with these letters. Reducing such pixels to 8 bits
+needs a range of values, which only the user can choose."""
 ORIENTATION, TURNING = 0x0112, range(2, 9)
-"""EXIF's orientation tag, and the values that require a rotation or a mirror image; 1 means neither."""
+"""EXIF's orientation tag, and its values that require a rotation or mirroring; 1 requires neither."""
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, struct.error)
-"""Exceptions that Pillow raises for damaged files, other kinds of files, and files too large for the memory."""
+"""Exceptions that Pillow raises for damaged files, for files that are no images, and for images that do not fit into
+memory."""
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
-    """Yield the one frame of an image, resized (bicubic) if a size is given."""
+    """Yield the single frame of an image, resized (bicubic) if a size is given."""
     image = library("PIL.Image", "Pillow", "pillow", file)
     upright = importlib.import_module("PIL.ImageOps").exif_transpose
     try:
@@ -28,8 +30,8 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
             if opened.mode.startswith(DEEP):
                 raise PictureError(
                     "E-NOT-DECODABLE",
-                    f"{file} has pixels of more than 8 bits (mode {opened.mode})",
-                    "convert it to 8 bits first",
+                    f"{file} has more than 8 bits per channel (mode {opened.mode})",
+                    "convert the image to 8 bits per channel first",
                 )
             codec, turned = str(opened.format).lower(), _mark(opened) in TURNING
             shown = (upright(opened) if turned else opened).convert("RGB")
@@ -41,7 +43,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """Return the EXIF orientation, or None if there is none or it cannot be read."""
+    """Return the EXIF orientation, or None if the file has none or it cannot be read."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

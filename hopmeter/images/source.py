@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hopmeter.errors import RefusedValueError, UsageError
 
-# A path has a dot or a slash: `image:1440` is an incomplete size, and no file.
+# A path contains a dot or a slash, so `image:1440` is an incomplete size and not a file.
 FORM = re.compile(r"(image|video):(?:([0-9]+)x([0-9]+):)?(.*[./].*)", re.DOTALL)
 MOVING = ("image/gif",)
-"""Media types that are images by name but may hold a video."""
+"""Media types with names of images whose files may contain a video."""
 
 Size = tuple[int, int]
 """Width and height, in pixels."""
@@ -24,7 +24,8 @@ class PictureError(UsageError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose frames are payloads: its absolute path and the requested size, or None for the file's own."""
+    """A file whose frames are payloads: its absolute path and the requested frame size; None requests the size in the
+    file."""
 
     kind: str
     file: Path
@@ -32,8 +33,8 @@ class Source:
 
 
 def parse_source(text: str) -> Source | None:
-    """Return the source that a payload names, or None if it names no image or video file. Raises ValueError if the
-    size has no pixel."""
+    """Return the source that a payload names, or None if the payload names no image or video file. Raises ValueError if
+    the width or the height is 0."""
     found = FORM.fullmatch(text)
     if found is None:
         return None

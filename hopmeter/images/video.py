@@ -10,8 +10,8 @@ from hopmeter.images.frame import Frame, library
 from hopmeter.images.source import PictureError, Size
 
 STRICT = {"err_detect": "explode"}
-"""Without this, FFmpeg would guess the content of a damaged frame."""
-REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows what is wrong with this one"
+"""Without this option, FFmpeg would guess the content of a damaged frame."""
+REMEDY = "choose a video that FFmpeg decodes, such as H.264 in MP4; `ffprobe` shows the error in this file"
 
 
 def frames(file: Path, size: Size | None) -> Iterator[Frame]:
@@ -33,7 +33,8 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
-    """Yield the frames of a video. Raises an error if one is damaged or fewer come than the file's header promises."""
+    """Yield the frames of a video. Raises an error if a frame is damaged, or if there are fewer frames than the file's
+    header announces."""
     found, shown = 0, 0
     for packet in packets:
         found += packet.size > 0

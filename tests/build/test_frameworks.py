@@ -116,7 +116,7 @@ def test_every_codec_is_listed_with_its_version_or_the_command_that_gets_it(envi
         "ready": False,
         "version": None,
         "environment": "codec-mxnet",
-        "missing": "it is not installed",
+        "missing": "the framework is not installed",
         "get": "hopmeter build --framework mxnet",
     }
 

@@ -106,7 +106,7 @@ def test_what_a_framework_does_not_import_as_it_lies_is_copied(
     made = open_handles(sender.frames(values=[[1, 2], [3, 4]], order="F"))
     assert made.array.tolist() == [[1, 2], [3, 4]]
     assert (gpu.fake_calls(b"read"), sender("held")["held"]) == (1, 0)
-    assert "copied here: no columns of (2, 2)" in caplog.text
+    assert "copies a shared tensor: no columns of (2, 2)" in caplog.text
 
 
 def test_the_gpu_is_found_by_its_uuid_however_it_is_numbered_here(
@@ -198,7 +198,7 @@ def test_steps_are_copied_and_nothing_is_lent_of_nothing(gpu: Any) -> None:
     lender, base = Lender(), cuda_peer.allocate()
     steps = cuda_peer.memory(base, (4, 4), "f4")[:, ::2]
     assert decode(encode(cuda_peer.Tensor(steps), lender)).shape == (4, 2)
-    assert list(lender.copied) == ["its memory is not contiguous"]
+    assert list(lender.copied) == ["the memory of the tensor is not contiguous"]
     assert decode(encode(cuda_peer.Tensor(steps[:0]), lender)).shape == (0, 2)
     assert sum(lender.copied.values()) == 1
 

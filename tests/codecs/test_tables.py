@@ -150,7 +150,7 @@ def test_series_of_polars_keep_name_and_type(series: Any) -> None:
 @pytest.mark.parametrize("of", [pl.Int128, pl.UInt128, pl.List(pl.Int128)], ids=str)
 def test_what_arrow_has_no_form_for_is_refused_with_a_remedy(of: Any) -> None:
     for obj in (pl.Series([], dtype=of), pl.DataFrame(schema={"a": of})):
-        with pytest.raises(CodecError, match="cast it"):
+        with pytest.raises(CodecError, match="cast the column"):
             encode(obj)
 
 

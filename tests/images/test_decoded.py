@@ -79,7 +79,7 @@ def test_a_picture_is_turned_as_its_mark_says(tmp_path: Path, name: str, mark: i
     assert found.size == found.own_size == (expected.shape[1], expected.shape[0])
     middles = got[0][8::16, 8::16].astype(int) - expected[8::16, 8::16]
     assert np.abs(middles).max() <= (12 if name == "a.jpg" else 0)
-    assert decoded.describe(found.facts).endswith("rgb8, rotated as its metadata says" if mark > 1 else "rgb8")
+    assert decoded.describe(found.facts).endswith("rgb8, rotated as the metadata requires" if mark > 1 else "rgb8")
 
 
 def test_a_size_is_asked_of_the_turned_picture(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_size_is_asked_of_the_turned_picture(tmp_path: Path) -> None:
     Image.fromarray(pixels()[0]).save(tmp_path / "a.png", exif=exif)
     found, _ = decode(f"image:3x5:{tmp_path / 'a.png'}", tmp_path)
     assert (found.size, found.own_size) == ((3, 5), (6, 10))
-    assert decoded.describe(found.facts).endswith("3×5 rgb8, rotated as its metadata says, resized from 6×10")
+    assert decoded.describe(found.facts).endswith("3×5 rgb8, rotated as the metadata requires, resized from 6×10")
 
 
 @pytest.mark.parametrize("mark", [0, 9])

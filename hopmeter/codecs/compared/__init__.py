@@ -1,1 +1,1 @@
-"""One file for each codec that hopmeter compares with its own: `encode(obj)` and `decode(frames)`."""
+"""One module for each codec that hopmeter compares with its own: `encode(obj)` and `decode(frames)`."""

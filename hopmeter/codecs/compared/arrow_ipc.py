@@ -1,4 +1,4 @@
-"""Arrow's own messages: a tensor for an array, a stream for a table."""
+"""Arrow's IPC messages: a tensor message for an array, a stream for a table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def encode(obj: Any) -> list[Any]:
 def decode(frames: Sequence[Any]) -> Any:
     """Return an array or a table in the frame's memory.
 
-    Raises CodecError if it is neither, or if it is compressed: its decompressed size would be unlimited.
+    Raises CodecError if the frame contains neither, or if it is compressed: the decompressed size would be unlimited.
     """
     pa = import_package("pyarrow", "pyarrow")
     try:
@@ -58,7 +58,7 @@ def _table(pa: Any, memory: Any) -> Any:
     found = [contents(message.metadata.to_pybytes()) for message in pa.ipc.MessageReader.open_stream(memory)]
     rows = max((rows for rows, _ in found), default=0)
     if rows > FREE_ROWS + 8 * memory.size:
-        raise CodecError("E-ROWS", f"no frame contains the {rows} rows", "remove columns without data")
+        raise CodecError("E-ROWS", f"no bytes in the frames prove the {rows} rows", "remove columns without data")
     table = pa.ipc.open_stream(memory).read_all()
     table.validate(full=True)
     if any(is_odd for _, is_odd in found):
@@ -67,7 +67,7 @@ def _table(pa: Any, memory: Any) -> Any:
 
 
 def _check_arrays(pa: Any, table: Any) -> None:
-    """Raise CodecError for two things that Arrow's validation skips: views of missing values, and offsets of empty
+    """Raise CodecError for two errors that Arrow's validation misses: views of missing values, and offsets of empty
     arrays."""
     for array in [one for column in table.columns for one in nested_arrays(pa, column)]:
         width = offset_bytes(pa, array.type)

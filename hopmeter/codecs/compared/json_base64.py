@@ -1,4 +1,4 @@
-"""JSON with an array as NumPy's file format in base64, as Wrapyfi's plugins do."""
+"""JSON; an array is base64 of NumPy's file format, as in Wrapyfi's plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "__numpy__"
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return one frame of text with everything; it is a third longer than the bytes in it."""
+    """Return one frame of text that contains the whole object; base64 makes the array a third longer."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 
@@ -30,7 +30,7 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object, without unpickling; raise CodecError if the frame holds none."""
+    """Return the object, without unpickling; raise CodecError if the frame contains no object."""
     try:
         (frame,) = frames
         return json.loads(bytes(frame), object_hook=_read_array)

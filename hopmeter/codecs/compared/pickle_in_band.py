@@ -1,4 +1,4 @@
-"""pickle, everything in one frame. A pickle is a program: decode only frames from senders that you trust."""
+"""pickle; the whole object is in one frame. A pickle is a program: decode only frames from senders that you trust."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return one frame with a copy of everything."""
+    """Return one frame with a copy of the whole object."""
     return [pickle.dumps(obj, protocol=5)]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle; raise CodecError if the frame holds none."""
+    """Run the pickle; raise CodecError if the frame contains no pickle."""
     try:
         (frame,) = frames
         return pickle.loads(frame)

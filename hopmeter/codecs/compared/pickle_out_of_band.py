@@ -1,4 +1,5 @@
-"""pickle 5 with a frame for each buffer. A pickle is a program: decode only frames from senders that you trust."""
+"""pickle protocol 5; each buffer has its own frame. A pickle is a program: decode only frames from senders that you
+trust."""
 
 from __future__ import annotations
 
@@ -10,14 +11,15 @@ from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return the pickle, then the object's own memory."""
+    """Return the pickle, followed by the object's own memory."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
     return [head, *(buffer.raw() for buffer in buffers)]
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Run the pickle, whose object shares the frames' memory; raise CodecError if the frame holds none."""
+    """Run the pickle and return its object, which shares the frames' memory; raise CodecError if the frame contains no
+    pickle."""
     try:
         return pickle.loads(frames[0], buffers=frames[1:])
     except Exception as cause:

@@ -1,4 +1,4 @@
-"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as in a schema."""
+"""Protocol Buffers: message Array { string dtype; repeated int64 shape; bytes data; }, as a schema would define it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PACKAGE = "google.protobuf"
 EXTRA = "protobuf"
 
 FIELDS = (("dtype", 9, 1), ("shape", 3, 3), ("data", 12, 1))
-"""Name, type (string, int64, bytes), label (single, repeated), as descriptor.proto numbers them."""
+"""Name, type (string, int64, bytes) and label (single, repeated) of each field, with the numbers of descriptor.proto.
+"""
 
 
 @functools.cache
@@ -34,7 +35,7 @@ def _message() -> Any:
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return one frame after two copies: into the message, and into its bytes."""
+    """Return one frame after two copies: into the message, and into the bytes of the message."""
     if not isinstance(obj, np.ndarray):
         raise CodecError("E-NO-FORM", f"protobuf cannot represent {type(obj).__qualname__}", "send a NumPy array")
     dtype = json.dumps(dtypes.to_node(obj.dtype))
@@ -42,7 +43,7 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, in a copy that protobuf makes; raise CodecError for another message."""
+    """Return the array, in a copy that protobuf makes; raise CodecError for any other message."""
     try:
         (frame,) = frames
         found = _message().FromString(bytes(frame))

@@ -17,7 +17,7 @@ ALONE = "array"
 
 
 def encode(obj: Any) -> list[Any]:
-    """Return one frame with a copy."""
+    """Return one frame with a copy of the arrays."""
     arrays = {ALONE: obj} if isinstance(obj, np.ndarray) else obj
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
         raise CodecError("E-NO-FORM", "safetensors carries NumPy arrays, or a dict of them")
@@ -26,7 +26,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array or the dict; raise CodecError if it is neither. safetensors copies a frame that is not bytes."""
+    """Return the array or the dict; raise CodecError if the frame contains neither. safetensors copies a frame that is
+    not bytes."""
     try:
         (frame,) = frames
         found: dict[str, Any] = import_package("safetensors.numpy", "safetensors").load(bytes(frame))

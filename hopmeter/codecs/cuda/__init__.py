@@ -1,5 +1,5 @@
 """Passes memory of NVIDIA GPUs between processes by handle (CUDA IPC) instead of a copy through the host.
 
 Nothing in this package has ever run on a GPU. It follows NVIDIA's documentation. The tests replace the driver's library
-with one of our own (`driver.LIBRARY`), and check what happens on a machine without a GPU.
+with a fake one (`driver.LIBRARY`), and check the behaviour on a machine without a GPU.
 """

@@ -1,4 +1,4 @@
-"""The receiving side: it checks a loan, opens it, and releases it with the last object in its memory."""
+"""The receiving side: it checks a loan of GPU memory, opens it, and releases it with the last object in that memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALIGN = 64
 
 
 class Hold:
-    """GPU memory that another process owns. NumPy treats it as an array's, which must never be read."""
+    """GPU memory that another process owns. NumPy treats it as the memory of an array, which no code may read."""
 
     def __init__(self, place: tuple[int, int, int], lease: Lease, mapping: Key | None, owner: Any = None) -> None:
         self.address, self.size, self.device = place
@@ -30,7 +30,7 @@ class Hold:
         return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.address, False)}
 
     def read(self) -> Any:
-        """Return a copy in host memory that begins at a multiple of 64 bytes."""
+        """Return a copy of the memory, in host memory that begins at a multiple of 64 bytes."""
         room = np.empty(self.size + ALIGN, np.uint8)
         start = -room.ctypes.data % ALIGN
         copy = room[start : start + self.size]
@@ -55,7 +55,8 @@ class Hold:
 
 
 def borrow(frame: Any) -> Hold:
-    """Return the memory that a frame refers to; close everything and raise CodecError if it is not available here."""
+    """Return the memory that a frame refers to; if the memory is not available here, close everything and raise
+    CodecError."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)
@@ -67,7 +68,7 @@ def borrow(frame: Any) -> Hold:
 
 
 def _own_memory(lent: wire.Lent, lease: Lease) -> Hold:
-    """Return memory that this process itself loaned, since it cannot open its own handles."""
+    """Return memory that this process itself loaned, because a process cannot open its own handles."""
     lender = lending.of_token(lent.token)
     if lender is None:
         raise CodecError("E-GPU-LOAN", "this process does not share this GPU memory")
@@ -90,7 +91,7 @@ def _map(lent: wire.Lent, lease: Lease) -> Hold:
 
 
 def _device(uuid: bytes) -> int:
-    """Return the number of a GPU in this process."""
+    """Return the number that a GPU has in this process."""
     if uuid in driver().uuids:
         return driver().uuids.index(uuid)
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -1,6 +1,7 @@
-"""The few calls of libcuda.so.1 that handles need, via ctypes. Tests replace the library here.
+"""Calls the few functions of libcuda.so.1 that handles need, via ctypes. Tests replace the library here.
 
-Never run on a GPU. Devices are numbered as this process and its frameworks see them (CUDA_VISIBLE_DEVICES).
+This code has never run on a GPU. Devices are numbered as this process and its frameworks see them
+(CUDA_VISIBLE_DEVICES).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ DLPACK_DEVICE = 2
 HANDLE_BYTES = 64
 COPY = "let the sender copy: `encode(obj)` without share"
 ORDINAL, EXPORTABLE = 9, 10
-"""Attributes of a pointer: CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, …_IS_LEGACY_CUDA_IPC_CAPABLE."""
+"""The numbers of two pointer attributes: CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, …_IS_LEGACY_CUDA_IPC_CAPABLE."""
 LAZY_PEER_ACCESS = 1
 
 
@@ -55,11 +56,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cuIpcCloseMemHandle": (ctypes.c_uint64,),
 }
 NEWER = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2"}
-"""Preferred if it exists: it distinguishes the parts of a GPU (MIG)."""
+"""This newer function is preferred if it exists: it distinguishes the parts of a GPU (MIG)."""
 
 
 def driver() -> Driver:
-    """Return the driver of this process; raise CodecError if there is none, or if it sees no GPU."""
+    """Return the driver of this process; raise CodecError if there is no driver, or if the driver sees no GPU."""
     return _load(LIBRARY)
 
 
@@ -69,7 +70,8 @@ def _load(path: str) -> Driver:
 
 
 class Driver:
-    """The calls, each in the primary context of its device, which all frameworks use; errors are CodecErrors."""
+    """The functions of the driver. Each runs in the primary context of its device, which all frameworks use; each
+    raises CodecError."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -80,18 +82,18 @@ class Driver:
         self._contexts: dict[int, Any] = {}
         self._call("cuInit", 0)
         self.uuids = [self._uuid(ordinal) for ordinal in range(self._count())]
-        """Return 16 bytes for each GPU that this process sees."""
+        """Return the id of each GPU that this process sees, 16 bytes each."""
 
     def ordinal_of(self, address: int) -> int:
         """Return the GPU that owns the memory at an address; raise CodecError for memory that CUDA does not know."""
         return self._attribute(address, ORDINAL)
 
     def is_exportable(self, address: int) -> bool:
-        """Whether CUDA IPC can pass the allocation on: only memory of cudaMalloc."""
+        """Whether CUDA IPC can share the allocation: it can share only memory of cudaMalloc."""
         return bool(self._attribute(address, EXPORTABLE))
 
     def range_of(self, address: int, ordinal: int) -> tuple[int, int]:
-        """Return first address and size of the allocation that contains an address."""
+        """Return the first address and the size of the allocation that contains an address."""
         base, size = ctypes.c_uint64(), ctypes.c_size_t()
         with self._device_context(ordinal):
             self._call("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), address)
@@ -110,7 +112,7 @@ class Driver:
         return bytes(handle)
 
     def open(self, handle: bytes, ordinal: int) -> int:
-        """Map another process's allocation and return its address here."""
+        """Map an allocation of another process and return its address in this process."""
         base = ctypes.c_uint64()
         with self._device_context(ordinal):
             given = Handle.from_buffer_copy(handle)
@@ -123,7 +125,7 @@ class Driver:
             self._call("cuIpcCloseMemHandle", base)
 
     def read(self, address: int, ordinal: int, target: Any) -> None:
-        """Copy GPU memory into an array in host memory, as many bytes as the array has."""
+        """Fill an array in host memory with a copy of GPU memory."""
         with self._device_context(ordinal):
             self._call("cuMemcpyDtoH_v2", target.ctypes.data, address, target.nbytes)
 
@@ -158,7 +160,7 @@ class Driver:
         return bytes(uuid)
 
     def _attribute(self, address: int, which: int) -> int:
-        # Wider than every attribute that is read: the width of a truth value is not documented.
+        # Wider than every attribute that is read, because the width of a boolean attribute is not documented.
         value = ctypes.c_uint64()
         self._call("cuPointerGetAttribute", ctypes.byref(value), which, address)
         return value.value

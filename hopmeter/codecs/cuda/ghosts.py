@@ -1,7 +1,9 @@
-"""NumPy arrays over memory that only a GPU can reach: address, shape, strides and dtype of a tensor, never its numbers.
+"""NumPy arrays over memory that only a GPU can reach: they give address, shape, strides and dtype of a tensor, never
+its values.
 
-Frameworks exchange such memory via DLPack, whose capsules name the device of the memory. If a capsule names the host,
-NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python shuts down.
+Frameworks exchange such memory via DLPack, whose capsules name the device of the memory. If a capsule names the host as
+its device, NumPy makes an array without reading the memory. NumPy's own capsules release the memory even while Python
+shuts down.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from hopmeter.codecs.cuda import driver
 from hopmeter.codecs.errors import CodecError
 
 DEVICE, CODE, BITS = 8, 20, 21
-"""Offsets in a DLTensor of its device (two numbers of 32 bits) and its dtype (code and bits, a byte each)."""
+"""The offsets, within a DLTensor, of its device (two numbers of 32 bits) and of its dtype (code and bits, one byte
+each)."""
 HOST = 1
 UNSIGNED, BFLOAT = 1, 4
 BFLOAT16 = "bfloat16"
@@ -24,7 +27,7 @@ _pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctype
 
 
 def _tensor(capsule: Any) -> int:
-    """Return the address of the DLTensor in a capsule of the first form, whose layout never changes."""
+    """Return the address of the DLTensor in a capsule of DLPack's first version, whose layout never changes."""
     return int(_pointer(capsule, b"dltensor"))
 
 
@@ -33,7 +36,7 @@ def _place(tensor: int) -> Any:
 
 
 def of_capsule(capsule: Any) -> tuple[Any, str | None]:
-    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError for memory on no CUDA GPU."""
+    """Return the array, and the dtype's name if NumPy lacks it; raise CodecError if the memory is not on a CUDA GPU."""
     tensor = _tensor(capsule)
     place, code = _place(tensor), ctypes.c_uint8.from_address(tensor + CODE)
     if place[0] != driver.DLPACK_DEVICE:
@@ -52,7 +55,7 @@ class Ghost:
         self.array, self.device, self._raw = array, device, raw
 
     def __dlpack__(self, **_: Any) -> Any:
-        # The stream that the receiver names need not wait: the sender waited before it sent.
+        # The receiver's stream need not wait: the sender waited before it sent the handle.
         capsule = self.array.__dlpack__()
         tensor = _tensor(capsule)
         _place(tensor)[:] = (driver.DLPACK_DEVICE, self.device)

@@ -1,7 +1,8 @@
-"""The ledger: an unnamed file in which a lender records its loans and receivers lock theirs.
+"""The ledger: an unnamed file in which a lender records its loans, and in which each receiver locks the loans that it
+uses.
 
 A lock belongs to an open file, so the kernel releases it when a receiver ends for any reason; the file disappears with
-its lender. Receivers open it read-only via /proc, which only the same user may do.
+its lender. Receivers open the file read-only via /proc, which only processes of the same user may do.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BUSY = (errno.EAGAIN, errno.EACCES)
 
 
 def _lock(file: int, kind: int, slot: int) -> bool:
-    """Lock or unlock the byte of a slot; return False if another process's lock prevents it."""
+    """Lock or unlock the byte of a slot; return False if the lock of another process prevents that."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, slot, 1, 0))
     except OSError as refused:
@@ -35,7 +36,7 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's side: a token, then for each slot the number of its loan, 0 for none."""
+    """The lender's side of the file: a token, then for each slot the number of its loan, 0 if the slot is free."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -50,7 +51,7 @@ class Ledger:
         return False
 
     def enter(self, slot: int, number: int) -> bool:
-        """Assign a slot to another loan; return False, and change nothing, while a receiver holds the present one."""
+        """Assign a slot to another loan; return False, and change nothing, while a receiver holds the present loan."""
         if not _lock(self.file, fcntl.F_WRLCK, slot):
             return False
         os.pwrite(self.file, NUMBER.pack(number), TOKEN_BYTES + slot * NUMBER.size)
@@ -58,7 +59,7 @@ class Ledger:
         return True
 
     def close(self) -> None:
-        """End the loans of this ledger; a second call does nothing."""
+        """End all loans of this ledger; a second call does nothing."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)
@@ -69,7 +70,7 @@ class Ledger:
 
 
 class Lease:
-    """A receiver's side: the lender retains the loan until `close`, or until this process ends."""
+    """The receiver's side of one loan: the lender retains the loan until `close`, or until this process ends."""
 
     _file: int | None
 
@@ -79,7 +80,9 @@ class Lease:
             if not _lock(self._file, fcntl.F_RDLCK, lent.slot) or _loan_number(self._file, lent) != lent.number:
                 what = "the sender has released this GPU memory: it retains only its newest loans"
                 raise CodecError(
-                    "E-GPU-LOAN-OVER", what, "receive sooner, let it retain more (`Lender(64)`), or " + COPY
+                    "E-GPU-LOAN-OVER",
+                    what,
+                    "receive sooner, let the sender retain more loans (`Lender(64)`), or " + COPY,
                 )
         except BaseException:
             self.close()
@@ -89,12 +92,12 @@ class Lease:
         """Release the loan; a second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
-            _lock(file, fcntl.F_UNLCK, self._slot)  # a child that was forked meanwhile has the same open file
+            _lock(file, fcntl.F_UNLCK, self._slot)  # a child process that was forked meanwhile shares this open file
             os.close(file)
 
 
 def _open_ledger(lent: Lent) -> int:
-    """Open a ledger, after a check that it is one: a frame may name any file of any process."""
+    """Open a ledger, after checking that the file is a ledger: a frame may name any file of any process."""
     path = f"/proc/{lent.pid}/fd/{lent.ledger}"
     try:
         if not str(Path(path).readlink()).startswith(f"/memfd:{NAME} "):

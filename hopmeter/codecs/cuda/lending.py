@@ -1,4 +1,4 @@
-"""The sending side: which tensors stay alive while receivers may use their memory, and for how long."""
+"""The sending side: decides which tensors stay alive while receivers may use their memory, and for how long."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ log = logging.getLogger("hopmeter.codecs")
 
 
 class Lender:
-    """Loans GPU tensors to receivers on the same machine, and retains the newest `kept` of them.
+    """Loans GPU tensors to receivers on the same machine, and retains the newest `kept` tensors.
 
-    A tensor is retained until `kept` newer ones are loaned, and longer while a receiver holds it. If receivers hold all
-    slots, the next tensor is copied through the host. `close` releases everything, including what receivers still hold.
-    Never run on a GPU.
+    A tensor is retained until `kept` newer ones are loaned, and as long as a receiver holds it. If receivers hold all
+    slots, the next tensor is copied through the host. `close` releases everything, including tensors that receivers
+    still hold. Never run on a GPU.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
         if not 1 <= kept <= MOST:
             raise CodecError("E-VALUE-RANGE", f"a lender cannot retain {kept} tensors", f"let it retain 1 to {MOST}")
         self.copied: Counter[str] = Counter()
-        """Why and how often tensors were copied through the host although handles were requested."""
+        """The reasons why tensors were copied through the host although handles were requested, and how often."""
         self._lock = threading.Lock()
         self._loans: list[tuple[int, Any]] = [(0, None)] * kept
-        """Number and array of each slot; the array represents the memory, and must not be read."""
+        """The loan's number and array in each slot; the array represents the memory, and no code may read it."""
         self._newest = 0
         self._ledger: Ledger | None = Ledger(kept)
         self._process = (os.getpid(), start_ticks(os.getpid()) or 0)
@@ -51,7 +51,7 @@ class Lender:
 
     @property
     def held(self) -> int:
-        """Return how many loans receivers hold at this moment."""
+        """Return the number of loans that receivers hold at this moment."""
         with self._lock:
             ledger = self._ledger
             return 0 if ledger is None else sum(ledger.held(slot) for slot in range(len(self._loans)))
@@ -59,8 +59,8 @@ class Lender:
     def lend(self, array: Any, since: int) -> bytes:
         """Return the frame for GPU memory, which is ready for other processes when this returns.
 
-        `array` has the address and the size, and keeps the memory alive. Loans since number `since` belong to the same
-        message, and are retained. Raises CodecError if the memory cannot be loaned.
+        `array` has the address and the size, and keeps the memory alive. Loans from number `since` on belong to the
+        same message, and are retained. Raises CodecError if the memory cannot be loaned.
         """
         if self._process[0] != os.getpid():
             raise CodecError("E-GPU-NOT-LENDABLE", "a forked process cannot use the GPU of its parent")
@@ -69,7 +69,7 @@ class Lender:
         if not gpu.is_exportable(address):
             raise CodecError(
                 "E-GPU-NOT-LENDABLE",
-                "this memory is not from cudaMalloc (but managed, from cudaMallocAsync or an expandable segment)",
+                "this memory is not from cudaMalloc (it is managed, from cudaMallocAsync or in an expandable segment)",
             )
         base, allocation = gpu.range_of(address, ordinal)
         handle = gpu.export(base, ordinal)
@@ -82,7 +82,7 @@ class Lender:
         )
 
     def _claim_slot(self, array: Any, since: int) -> tuple[int, int, Ledger]:
-        """Return number and slot of a new loan, which replaces the oldest one that no receiver holds."""
+        """Return the number and slot of a new loan, which replaces the oldest loan that no receiver holds."""
         with self._lock:
             if self._ledger is None:
                 raise CodecError("E-CLOSED", "this lender is closed", "open another")
@@ -107,13 +107,13 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Count a tensor that is copied instead, by reason; log each reason once."""
+        """Count a tensor that is copied instead of loaned, by reason; log each reason once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release everything; the memory that receivers hold may change from now on. A second call does nothing."""
+        """Release all loans; the memory that receivers hold may change from now on. A second call does nothing."""
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)
         with self._lock:
@@ -127,7 +127,7 @@ _lenders: weakref.WeakValueDictionary[bytes, Lender] = weakref.WeakValueDictiona
 
 
 def of_token(token: bytes) -> Lender | None:
-    """Return the lender in this process with a token."""
+    """Return the lender of this process that has this token."""
     return _lenders.get(token)
 
 
@@ -137,12 +137,12 @@ def lender(share: Any) -> Lender:
 
 
 def takes_handles(share: Any) -> bool:
-    """Whether a receiver accepts handles; a lender, which is for senders, implies it."""
+    """Whether a receiver accepts handles; a receiver with a lender, which serves senders, accepts them too."""
     return isinstance(share, Lender) or bool(check_share(share))
 
 
 def check_share(share: Any) -> str:
-    """Return the word if it names a way of sharing; otherwise raise CodecError."""
+    """Return the value if it names a way to share memory; otherwise raise CodecError."""
     if share != SHARE:
         raise CodecError("E-VALUE-CHOICE", f"share {share!r:.40} is unknown", f'use share="{SHARE}", or omit share')
     return SHARE

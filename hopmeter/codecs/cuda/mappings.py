@@ -1,4 +1,5 @@
-"""Allocations of other processes that are open here: each is opened once, counted, and closed with its last user."""
+"""Allocations of other processes that are open here: each is opened once, with a count of its users, and closed with
+its last user."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hopmeter.codecs.cuda.driver import driver
 from hopmeter.codecs.errors import CodecError
 
 Key = tuple[bytes, int, int]
-"""Handle, device, and this process: a forked child has none of its mappings."""
+"""The key of a mapping: handle, device and process id; a forked child process has none of its parent's mappings."""
 
 
 @dataclass
@@ -22,9 +23,9 @@ class _Mapping:
 
 
 class Mappings:
-    """Opens a handle once: some drivers refuse to open it twice, others count by themselves.
+    """Opens each handle once: some drivers refuse to open a handle twice, others count the openings themselves.
 
-    A tensor may be destroyed at any moment, even while this thread is in `open`; its release is then only noted.
+    A tensor may be destroyed at any moment, even while this thread is in `open`; its release is then only queued.
     """
 
     def __init__(self) -> None:
@@ -55,7 +56,8 @@ class Mappings:
         return len(self._open)
 
     def _tidy(self) -> None:
-        """Close unused mappings. If another thread already does so, it looks again at its end."""
+        """Close unused mappings. If another thread is already closing mappings, that thread checks again before it
+        returns."""
         while self._given_back and self._lock.acquire(blocking=False):
             try:
                 self._close_unused()
@@ -69,7 +71,7 @@ class Mappings:
             mapping.users -= 1
             if not mapping.users:
                 del self._open[key]
-                with suppress(CodecError):  # the memory belongs to another process: nothing can be done about it
+                with suppress(CodecError):  # the memory belongs to another process, so a failure has no remedy
                     driver().close(mapping.base, key[1])
 
 

@@ -1,4 +1,4 @@
-"""The node `["cuda.memory", array]`: an array whose frame holds a handle instead of its memory."""
+"""The node `["cuda.memory", array]`: an array whose frame contains a handle instead of the array's memory."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of a tensor that has DLPack, and append its frame. Return None for a copy, and count the
-    reason."""
+    """Return the node of a tensor that supports DLPack, and append its frame. Return None if the tensor must be copied,
+    and count the reason."""
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
             return None
@@ -43,7 +43,8 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 
 
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
-    """Return the tensor in rows or columns; other strides are gathered on the GPU if its framework can do so."""
+    """Return the tensor with its elements in row or column order; from other strides they are gathered on the GPU if
+    its framework can do so."""
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
         return array, dtype
@@ -51,13 +52,14 @@ def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
 
 
 def lend_array(seen: Callable[[], Any], frames: Lending, framework: str, extra: Any = None) -> str | None:
-    """Return the node of an array over the memory; `seen` makes it, with the name of a dtype that NumPy lacks."""
+    """Return the node of an array over the memory; `seen` returns that array, with the name of its dtype if NumPy lacks
+    that."""
     try:
         array, dtype = seen()
         if not array.nbytes:
             return None
         if not array.flags.forc:
-            raise CodecError("E-GPU-NOT-LENDABLE", "its memory is not contiguous")
+            raise CodecError("E-GPU-NOT-LENDABLE", "the memory of the tensor is not contiguous")
         node = arrays.array_node(array, framework, extra, dtype)
         frames.append(memoryview(frames.lender.lend(array, frames.since)))
     except Exception as cause:  # noqa: BLE001 (tensors without DLPack are copied)
@@ -98,23 +100,24 @@ def read(node: list[Any], reading: Reading) -> Maker:
 
 @contextmanager
 def _copying_on_failure() -> Iterator[None]:
-    """Log a failure in the block: a tensor that a framework cannot import in place (columns, dtypes of DLPack) is
-    copied."""
+    """Log a failure in the block; the tensor is then copied, because a framework cannot import it in place (column
+    order, dtypes that DLPack lacks)."""
     try:
         yield
     except CodecError:
         raise
     except Exception as cause:  # noqa: BLE001 (each framework has errors of its own)
-        log.warning("a shared tensor is copied here: %s", cause)
+        log.warning("the receiver copies a shared tensor: %s", cause)
 
 
 def _frames_of_one(place: int, data: Any) -> Any:
-    """Return the frames that an array's maker reads: only its own."""
+    """Return the frames that the maker of an array reads: only the array's own frame."""
     return {place: data}
 
 
 def _gpu_tensor_maker(array: list[Any], raw: str, reading: Reading) -> Callable[[Any], Any] | None:
-    """Return a function that makes a tensor in GPU memory; None if the framework cannot, or the CPU is requested."""
+    """Return a function that makes a tensor in GPU memory; None if the framework cannot make one, or the receiver
+    requests the CPU."""
     name = text(array[1]) if reading.as_ is None else reading.as_
     codec = None if name == "numpy" else codec_named(name)
     if (

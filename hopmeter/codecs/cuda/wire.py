@@ -1,6 +1,7 @@
-"""The frame that replaces memory: a handle, and the data that a receiver needs before it opens the handle.
+"""The frame that replaces the memory of a tensor: a handle, and the data that a receiver needs before it opens the
+handle.
 
-docs/codecs.md has the layout. No value in it is to be trusted.
+docs/codecs.md describes the layout. A receiver must not trust any value in the frame.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ LAYOUT = struct.Struct("<4sI64s16s16s16sQIIQIIQQQ")
 
 
 class Lent(NamedTuple):
-    """One tensor's memory in another process."""
+    """The memory of one tensor in another process."""
 
     handle: bytes
-    """CUipcMemHandle of the allocation that contains it."""
+    """The CUipcMemHandle of the allocation that contains the tensor."""
     device: bytes
-    """The GPU's UUID; its number differs between processes."""
+    """The UUID of the GPU, because its number may differ between processes."""
     host: bytes
     """The boot ID of the sender's machine."""
     token: bytes
@@ -35,17 +36,17 @@ class Lent(NamedTuple):
     """When the sender's process started, in clock ticks since boot."""
     pid: int
     ledger: int
-    """The descriptor of the ledger in that process."""
+    """The descriptor of the ledger in the sender's process."""
     number: int
-    """The number of the loan at its lender, from 1."""
+    """The lender's number of the loan, counted from 1."""
     slot: int
     unused: int
     allocation: int
-    """Bytes of the allocation."""
+    """The size of the allocation, in bytes."""
     offset: int
-    """Offset of the tensor in the allocation."""
+    """The offset of the tensor in the allocation."""
     size: int
-    """Bytes of the tensor."""
+    """The size of the tensor, in bytes."""
 
 
 def pack(lent: Lent) -> bytes:
@@ -54,7 +55,7 @@ def pack(lent: Lent) -> bytes:
 
 
 def unpack(frame: Any) -> Lent:
-    """Parse a frame; raise CodecError for another format, or for memory outside its allocation."""
+    """Parse a frame; raise CodecError for another format, or for a tensor that exceeds its allocation."""
     data = buffer(frame)
     if data.nbytes != LAYOUT.size:
         raise CodecError(
@@ -83,7 +84,7 @@ def host() -> bytes:
 
 
 def of_this_process(lent: Lent) -> bool:
-    """Whether this process itself loaned it, which cannot open its own handles."""
+    """Whether this process itself loaned the memory; a process cannot open its own handles."""
     return lent.pid == os.getpid() and lent.started == start_ticks(lent.pid)
 
 

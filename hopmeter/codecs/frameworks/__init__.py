@@ -1,1 +1,1 @@
-"""One file for each framework; hopmeter/codecs/lookup.py lists the names that it defines."""
+"""One module for each framework; hopmeter/codecs/lookup.py lists the names that a module defines."""

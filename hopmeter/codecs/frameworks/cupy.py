@@ -1,4 +1,4 @@
-"""CuPy: arrays on an NVIDIA GPU. They travel through host memory and arrive on a GPU, or as NumPy arrays."""
+"""CuPy: arrays on an NVIDIA GPU. They are sent through host memory and arrive on a GPU, or as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READERS: dict[str, Any] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append the array after one copy, from the GPU to the host."""
+    """Copy the array from the GPU to the host, and append the copy."""
     cupy = import_package("cupy", EXTRA)
     if not isinstance(obj, cupy.ndarray):
         raise refusal(obj, "send dense arrays: `matrix.toarray()`")
@@ -32,12 +32,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # CuPy's own DLPack asks the driver about streams, for which lending waits anyway.
+    # The DLPack export of CuPy queries the driver about streams, but the lender waits for all streams anyway.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 
 class _Seen:
-    """Present a CuPy array to NumPy, which must not read it."""
+    """Present a CuPy array to NumPy, which must not read its memory."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -50,7 +50,7 @@ class _Seen:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Make an array in another process's GPU memory."""
+    """Make an array in the GPU memory of another process."""
     cupy = import_package("cupy", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -63,7 +63,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Make an array with one copy, from the host to the GPU; without a GPU you have to request a NumPy array."""
+    """Make an array with one copy, from the host to the GPU; without a GPU, the receiver must request a NumPy array."""
     cupy = import_package("cupy", EXTRA)
     here = _count(cupy)
     number = min(0 if wanted.extra is None else integer(wanted.extra), here - 1)

@@ -1,4 +1,4 @@
-"""Dask: arrays. A graph is a program and never travels: the chunks are computed, and arrive as chunks of an array."""
+"""Dask: arrays. A graph is a program and is never sent: the chunks are computed, and arrive as chunks of an array."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _block_indices(numbers: tuple[int, ...]) -> Any:
 
 
 def _block_lengths(obj: Any, blocks: list[Any]) -> Any:
-    """Return the lengths along each axis; some are known only after the computation."""
+    """Return the lengths of the chunks along each axis; some are known only after the computation."""
     shapes = dict(zip(_block_indices(obj.numblocks), (block.shape for block in blocks), strict=True))
     for axis, number in enumerate(obj.numblocks):
         first = [0] * len(obj.numblocks)
@@ -50,7 +50,9 @@ def _read(node: list[Any], reading: Reading) -> Maker:
     da = lookup.import_package("dask.array", EXTRA)
     finish = None if reading.as_ in (None, "dask") else reading.as_
     if finish not in (None, "numpy"):
-        raise CodecError("E-RECEIVE-AS", f"a Dask array cannot be received as {finish}", "choose numpy or none")
+        raise CodecError(
+            "E-RECEIVE-AS", f"a Dask array cannot be received as {finish}", "choose numpy, or omit the framework"
+        )
 
     def build(frames: Any) -> Any:
         along = tuple(tuple(integer(length) for length in listing(axis)) for axis in listing(lengths(frames)))
@@ -72,7 +74,7 @@ def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return an array of one chunk, which shares the memory; Dask's own `from_array` would copy it."""
+    """Return an array with one chunk that shares the memory; Dask's own `from_array` would copy it."""
     devices.refuse_gpu("Dask", wanted.device)
     da = lookup.import_package("dask.array", EXTRA)
     return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])

@@ -21,11 +21,11 @@ EXTRA = "jax"
 MEGABYTES = (125, 470)
 READERS: dict[str, Any] = {}
 _numbers: set[Any] = set()
-"""Dtypes that are known not to be random keys."""
+"""Dtypes that have been checked and are not random keys."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Return the memory of an array that this process holds completely: no tracer, no part of a larger array."""
+    """Return the memory of an array that this process holds completely: refuse tracers and shards of larger arrays."""
     jax = import_package("jax", EXTRA)
     if not isinstance(obj, jax.Array) or isinstance(obj, jax.core.Tracer) or not obj.is_fully_addressable:
         raise refusal(obj, "send computed, complete arrays, not tracers or shards")
@@ -46,7 +46,7 @@ def _device(array: Any) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 (all codecs have the same arguments)
-    """Share GPU memory of another process."""
+    """Share the GPU memory of another process."""
     jax = import_package("jax", EXTRA)
 
     def make(ghost: Any) -> Any:
@@ -58,7 +58,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:  # noqa: ARG001 
 
 def _refuse_halving(jax: Any, dtype: Any) -> None:
     if dtype.itemsize >= 8 and dtype.kind in "iufc" and dtype.str[1:] != "c8" and not jax.config.jax_enable_x64:
-        remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive it as numpy'
+        remedy = 'call `jax.config.update("jax_enable_x64", True)` at the receiver, or receive the array as numpy'
         raise CodecError("E-FRAMEWORK-DTYPE", f"JAX would reduce {dtype} to half its width", remedy)
 
 
@@ -79,8 +79,8 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(jax: Any) -> Callable[[Any], Any]:
-    """Call `jax.dlpack.from_dlpack`, or its equivalent in jaxlib: converting to the same dtype takes five times as
-    long.
+    """Call `jax.dlpack.from_dlpack`, or its equivalent in jaxlib, because `jax.dlpack.from_dlpack` also converts to the
+    same dtype, which takes five times as long.
 
     `jax.device_put` shares memory too, but releases it only at the next call of JAX.
     """
@@ -100,7 +100,8 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or a device like the sender's; None, the CPU, if there is none."""
+    """Return the requested GPU, or a device of the same kind as the sender's; None means the CPU, if there is no such
+    device."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

@@ -1,4 +1,4 @@
-"""MXNet, whose last release needs a NumPy of its own time: arrays of its numeric dtypes."""
+"""MXNet: arrays of its numeric dtypes. Its last release needs an older NumPy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ APART = ("mxnet==1.9.1", "numpy==1.23.5")
 MEGABYTES = (64, 250)
 READERS: dict[str, Any] = {}
 SHARED = "u1 i4 i8 f2 f4 f8"
-"""Dtypes that MXNet takes from NumPy without a copy."""
+"""Dtypes of which MXNet takes NumPy arrays without a copy."""
 COPIED = "i1 b1"
 _SHARED = frozenset(np.dtype(name) for name in SHARED.split())
 _COPIED = frozenset(np.dtype(name) for name in COPIED.split())
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Return the memory of an array after its computation; GPU memory is copied to the host."""
+    """Return the memory of an array when its computation has ended; GPU memory is copied to the host."""
     mx = import_package("mxnet", EXTRA)
     if not isinstance(obj, mx.nd.NDArray) or obj.stype != "default":
         raise refusal(obj, 'send dense arrays: `array.tostype("default")`')
@@ -44,7 +44,7 @@ def _memory(array: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory if MXNet has its dtype and it is in rows; make the array read-only."""
+    """Share the array's memory if MXNet has its dtype and the array is in row order; the result is read-only."""
     mx = import_package("mxnet", EXTRA)
     kind, _, sent = one_of(wanted.extra or "nd", "nd", "np", "nd.gpu", "np.gpu").partition(".")
     module = mx.np if kind == "np" else mx.nd
@@ -52,7 +52,8 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
     def make(array: Any) -> Any:
         array = arrays.to_native_order(arrays.to_writable(array))
-        # Without this, MXNet treats an array without dimensions, or with an empty one, as not yet known.
+        # Without this option, MXNet treats the shape of an array without dimensions, or with an empty dimension, as
+        # unknown.
         with mx.util.np_shape(True):
             made = _mxnet_array(mx, module, array)
             return made if place is None else made.as_in_context(place)
@@ -65,12 +66,14 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
         array = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         return mx.nd.from_numpy(array, zero_copy=True, array_cls=module.NDArray if module is mx.nd else module.ndarray)
     if array.dtype not in _COPIED:
-        raise CodecError("E-FRAMEWORK-DTYPE", f"MXNet has no arrays of dtype {array.dtype}", "receive it as numpy")
+        raise CodecError(
+            "E-FRAMEWORK-DTYPE", f"MXNet has no arrays of dtype {array.dtype}", "receive the array as numpy"
+        )
     return module.array(array, dtype=array.dtype)
 
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
-    """Return the requested GPU, or any GPU for an object that was on one; None is the CPU."""
+    """Return the requested GPU, or any GPU if the sender's object was on a GPU; None means the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

@@ -25,7 +25,7 @@ NA = {"none": None, "nan": float("nan")}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an array's memory in place; NumPy's strings of variable length are gathered first."""
+    """Append an array's memory without a copy; NumPy's strings of variable length are first copied into one buffer."""
     kind = type(obj)
     if kind is np.ndarray:
         return _strings(obj, frames, depth) if obj.dtype.char == "T" else arrays.write(obj, frames)
@@ -37,10 +37,10 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array, with one look-up and one view for the many messages that are alike."""
+    """Return all frames of an array; arrays of a known dtype and shape need only one look-up and one view."""
     try:
         return [_kept[array.dtype, array.shape], array.data.cast("B")]
-    except (KeyError, TypeError, ValueError):  # new, or not in rows
+    except (KeyError, TypeError, ValueError):  # unknown dtype or shape, or not in row order
         frames = frames_by_nodes(array)
         if arrays.is_castable(array.dtype) and array.size and array.flags.c_contiguous:
             if len(_kept) >= KEPT:
@@ -100,7 +100,7 @@ def _read_masked(node: list[Any], reading: Reading) -> Maker:
         hidden = mask(frames)
         made: Any = np.ma.MaskedArray(data(frames), hidden, copy=False)
         value = fill(frames)[()]
-        if made.fill_value != value:  # the default for text may be longer than the text
+        if made.fill_value != value:  # NumPy's default fill value for text may be longer than the text
             made.fill_value = value
         return made
 
@@ -136,7 +136,7 @@ def _read_strings(node: list[Any], reading: Reading) -> Maker:
         raise CodecError(
             "E-FRAMEWORK-DTYPE",
             f"NumPy {np.__version__} does not support strings of variable length",
-            "receive them on NumPy 2",
+            "receive the strings on NumPy 2",
         )
     dtype: Any = np.dtypes.StringDType(**na)
 

@@ -1,4 +1,4 @@
-"""Paddle: dense numeric tensors; one on another device is copied to the CPU and back."""
+"""Paddle: dense numeric tensors; a tensor on another device is copied to the CPU and back."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _memory(paddle: Any, tensor: Any) -> Any:
-    """Return None for a form that DLPack or NumPy lacks. `np.from_dlpack` of the tensor itself takes three times as
-    long."""
+    """Return None for a tensor that DLPack or NumPy cannot represent. Calling `np.from_dlpack` with the tensor itself
+    takes three times as long."""
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
     except (TypeError, RuntimeError, BufferError, ValueError):
@@ -69,7 +69,7 @@ def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory via DLPack. Tensors are writable, so read-only memory is copied."""
+    """Share the array's memory via DLPack. Paddle's tensors are writable, so read-only memory is copied."""
     paddle = import_package("paddle", EXTRA)
     share = _loader(paddle)
     device, stop = listing(wanted.extra, 2) if wanted.extra is not None else (None, True)
@@ -81,7 +81,7 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
             raise CodecError(
                 "E-FRAMEWORK-DTYPE",
                 "Paddle treats uint16 as bfloat16",
-                'receive it as numpy: `decode(frames, as_="numpy")`',
+                'receive the tensor as numpy: `decode(frames, as_="numpy")`',
             )
         array = arrays.to_native_order(arrays.to_writable(array))
         try:
@@ -100,9 +100,10 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 
 @functools.cache
 def _loader(paddle: Any) -> Callable[[Any], Any]:
-    """Call `paddle.utils.dlpack.from_dlpack`, or its equivalent, as Paddle's loader does to make tensors of batches.
+    """Call `paddle.utils.dlpack.from_dlpack`, or its internal equivalent, which Paddle's data loader calls to make
+    tensors of batches.
 
-    `paddle.Tensor(…)` takes six times as long to inspect its arguments.
+    `paddle.Tensor(…)` takes six times as long, because it inspects its arguments.
     """
 
     def internal_loader() -> Callable[[Any], Any]:

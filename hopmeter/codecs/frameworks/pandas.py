@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 (all writers and readers have the same arguments)
-"""pandas: frames, series and indexes over NumPy or Arrow. A block of columns is one frame, not copied."""
+"""pandas: frames, series and indexes over NumPy or Arrow. A block of columns is one frame, sent without a copy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEGABYTES = (12, 46)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append frames by blocks, series and indexes by values; `attrs` travels if it is not empty."""
+    """Append frames by blocks, series and indexes by values; `attrs` is sent if it is not empty."""
     pd = lookup.import_package("pandas", EXTRA)
     if type(obj) is pd.DataFrame:
         return _frame(pd, obj, frames, depth)
@@ -42,12 +42,12 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
         return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
     if isinstance(obj, pd.DataFrame | pd.Series):
         kind = "DataFrame" if isinstance(obj, pd.DataFrame) else "Series"
-        raise refusal(obj, f"the additions of a subclass would be lost; send `pandas.{kind}(it)`")
+        raise refusal(obj, f"the data that a subclass adds would be lost; send `pandas.{kind}(it)`")
     raise refusal(obj, "send frames, series, indexes or arrays")
 
 
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
-    """Return the node of a frame by its blocks, which pandas does not expose publicly."""
+    """Return the node of a data frame, made from its blocks, which pandas does not expose publicly."""
     about = [node_of(part, frames, depth) for part in (frame.columns, frame.index, dict(frame.attrs))]
     blocks = [
         f"[{_column_numbers(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
@@ -77,7 +77,7 @@ def _index(pd: Any, index: Any, frames: Frames, depth: int) -> str:
 
 @functools.lru_cache(256)
 def _frequency(freq: Any) -> str:
-    """Return the word for a frequency, if pandas makes the same frequency from it."""
+    """Return the name of a frequency, if pandas makes the same frequency from that name."""
     word = str(freq.freqstr)
     try:
         again = lookup.import_package("pandas", EXTRA).tseries.frequencies.to_offset(word)
@@ -85,7 +85,9 @@ def _frequency(freq: Any) -> str:
         again = None
     if again != freq:
         raise CodecError(
-            "E-NO-FORM", f"the frequency {freq!r} of an index has no name", "set `index.freq = None` on a copy"
+            "E-NO-FORM",
+            f"the frequency {freq!r} of an index has no name",
+            "set `index.freq = None` on a copy of the index",
         )
     return word
 
@@ -110,7 +112,7 @@ def _read_frame(node: list[Any], reading: Reading) -> Maker:
 
 
 def _shared_index_maker(node: Any, reading: Reading) -> Maker:
-    """Return a function that makes an index. An index that is in the header alone is made once and shared."""
+    """Return a function that makes an index. An index that needs only the header is made once and shared."""
     before, make = reading.taken, reading.maker(node)
     if reading.taken != before or not isinstance(node, list) or not str(node[0]).startswith("pandas."):
         return make
@@ -130,7 +132,7 @@ def _place(node: Any) -> Any:
 
 def _join_blocks(pd: Any, held: list[Any], columns: Any, index: Any) -> Any:
     if len(held) == 1 and held[0][0] is None and type(held[0][1]) is np.ndarray and held[0][1].ndim == 2:
-        kind = object if held[0][1].dtype.hasobject else None  # otherwise pandas would look for a better one
+        kind = object if held[0][1].dtype.hasobject else None  # otherwise pandas would infer another dtype
         return pd.DataFrame(held[0][1].T, index=index, columns=columns, dtype=kind, copy=False)
     found: dict[int, Any] = {}
     for places, block in held:
@@ -183,7 +185,7 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """Return the values of a series, in Polars under its name, without the index."""
+    """Return the values of a series without the index; for Polars, as a series with the same name."""
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:
@@ -212,7 +214,7 @@ def _read_range(node: list[Any], reading: Reading) -> Maker:
     pd = lookup.import_package("pandas", EXTRA)
     _, name, *limits = listing(node, 5)
     if not all(type(limit) is int and abs(limit) < 2**62 for limit in limits):
-        raise CodecError("E-PARTS", "a pandas range lacks its limits")
+        raise CodecError("E-PARTS", "a pandas range has no valid start, stop or step")
     called = reading.maker(name)
     reading.free += len(range(*limits)) if reading.dense else 0
     return lambda frames: pd.RangeIndex(*limits, name=called(frames))
@@ -246,7 +248,7 @@ def _read_missing(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """NumPy arrays of one or two dimensions, Arrow tables."""
+    """Convert NumPy arrays of one or two dimensions, and Arrow tables."""
     pd = lookup.import_package("pandas", EXTRA)
     if hasattr(obj, "to_pandas"):
         return obj.to_pandas()

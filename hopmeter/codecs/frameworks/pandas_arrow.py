@@ -1,4 +1,4 @@
-"""pandas with Arrow memory for each column, to compare with NumPy's: the same codec, other columns."""
+"""pandas with Arrow memory for each column, to compare with columns in NumPy memory: the codec is the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _with_arrow_dtype(frame: Any, dtype: Any) -> Any:
 
 
 def _read(frame: Any) -> Array:
-    """Raise CodecError for a frame that lost Arrow's memory in transit."""
+    """Raise CodecError for a data frame whose columns did not arrive in Arrow memory."""
     (kind, *others) = set(frame.dtypes)
     if others or not isinstance(kind, import_package("pandas", EXTRA).ArrowDtype):
         raise CodecError("E-PARTS", "the columns of a pandas frame do not all have the same Arrow type")

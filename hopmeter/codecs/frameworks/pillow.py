@@ -1,4 +1,5 @@
-"""Pillow: images of every mode. Their memory is shared via Arrow; if it is in pieces, it is copied once."""
+"""Pillow: images of every mode. The memory of an image is shared via Arrow; if it consists of several pieces, it is
+copied once."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ MODES = {
     "I": ("int32", 1),
     "F": ("float32", 1),
 }
-"""Channels and dtype of a pixel in Pillow's own memory: three channels take four bytes."""
+"""The channels and the dtype of a pixel in Pillow's own memory, where three channels take four bytes."""
 PLAIN = (type(None), bool, int, float, str, bytes)
 
 
@@ -51,12 +52,16 @@ def _info(info: dict[Any, Any]) -> dict[str, Any]:
 def _memory(obj: Any) -> tuple[str, memoryview]:
     pa = lookup.import_package("pyarrow", "pyarrow")
     if obj.mode not in MODES:
-        raise refusal(obj, f"convert the mode {obj.mode} to another")
+        raise refusal(obj, f"convert the image from mode {obj.mode} to another mode")
     if not obj.width or not obj.height:
         return "bytes", arrays.EMPTY
     try:
         return "memory", memoryview(_pixel_values(pa.array(obj)).buffers()[-1]).cast("B")
-    except (ValueError, TypeError, AttributeError):  # rows in several pieces, or a Pillow that shares no memory
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):  # the rows are in several pieces, or this Pillow cannot share memory
         return "bytes", memoryview(obj.tobytes())
 
 

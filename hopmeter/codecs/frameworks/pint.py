@@ -1,4 +1,4 @@
-"""Pint: quantities. Units travel as names and exponents, so that nothing is parsed from a frame."""
+"""Pint: quantities. Units are sent as names and exponents, so that the receiver parses no text from a frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEGABYTES = (1, 3)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a quantity as its magnitude, which any codec may write, and its units; units alone have no magnitude."""
+    """Append the magnitude of a quantity, which any codec may write, and its units; units alone have no magnitude."""
     pint = lookup.import_package("pint", EXTRA)
     if isinstance(obj, pint.Unit):
         return f'["unit",{_units(obj._units, frames, depth)}]'
@@ -40,7 +40,9 @@ def _read_units(node: Any, reading: Reading) -> Any:
         found = [(text(name), power) for name, power in listing(make(frames))]
         for name, power in found:
             if not re.fullmatch(r"\w{1,100}", name) or type(power) is not float or name not in registry:
-                raise CodecError("E-UNIT", f"unknown unit: {name[:100]}", "define it in the application's registry")
+                raise CodecError(
+                    "E-UNIT", f"unknown unit: {name[:100]}", "define the unit in the application's registry"
+                )
         exponents = {name: int(power) if power.is_integer() else power for name, power in found}
         return registry, registry.UnitsContainer(exponents)
 
@@ -70,7 +72,7 @@ def _read_unit(node: list[Any], reading: Reading) -> Maker:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a quantity without dimensions."""
+    """Return a quantity without units."""
     devices.refuse_gpu("Pint", wanted.device)
     registry = lookup.import_package("pint", EXTRA).get_application_registry()
     return lambda array: registry.Quantity(array, "")

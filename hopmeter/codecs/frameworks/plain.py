@@ -18,19 +18,19 @@ from hopmeter.codecs.writing import Frames, node_of, refusal
 ROOTS = ("builtins",)
 EXTRA = ""
 LONG_TEXT = 4096
-"""Longer text travels as a frame of its own."""
+"""Longer text gets its own frame."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Write numbers and short text to the header; bytes get a frame each."""
+    """Write numbers and short text to the header; each bytes object gets its own frame."""
     writer = _WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return _dataclass(obj, frames, depth)
-    raise refusal(obj, "convert it to a plain type, or choose a pickle codec by name")
+    raise refusal(obj, "convert the object to a plain type, or choose a pickle codec by name")
 
 
 def _dataclass(obj: Any, frames: Frames, depth: int) -> str:
@@ -69,7 +69,7 @@ def _sequence(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_many(obj: Any) -> None:
-    """Raise for values that the receiver would refuse."""
+    """Raise CodecError for keys that the receiver would refuse."""
     if len(obj) > MOST_KEYS:
         keys(list(obj))
 

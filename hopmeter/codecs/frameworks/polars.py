@@ -1,4 +1,4 @@
-"""Polars: data frames and series, as Arrow tables; their text stays in views and is not copied."""
+"""Polars: data frames and series, sent as Arrow tables; text stays in views and is not copied."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOTS = ("polars",)
 EXTRA = "polars"
 ALSO = ("pyarrow",)
 MOST_ROWS = 2**32 - 1
-"""The dtype in which Polars counts rows; its largest number means none."""
+"""The maximum number of rows: Polars counts rows in a 32-bit dtype, whose largest number means no row."""
 DAYS = 95_000_000
 """Polars can show times up to this distance from 1970: 260,000 years."""
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object; a lazy frame is a plan, not data, and is refused."""
+    """Append an object; refuse a lazy frame, which is a plan and not data."""
     pl = lookup.import_package("polars", EXTRA)
     if isinstance(obj, pl.DataFrame):
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
@@ -34,14 +34,14 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _table(pl: Any, frame: Any) -> Any:
-    """Return the Arrow table. Its fields describe types that Arrow lacks (`Enum`, named categories)."""
+    """Return the Arrow table. The fields of the schema describe types that Arrow lacks (`Enum`, named categories)."""
     if pl.Object in frame.dtypes:
         raise refusal(frame, "a column of Python objects cannot be represented; cast it")
     try:
         return frame.to_arrow(compat_level=pl.CompatLevel.newest())
     except lookup.import_package("pyarrow", "pyarrow").ArrowException as cause:
         raise CodecError(
-            "E-ARROW-TYPE", f"Arrow cannot represent a Polars column: {cause}", "cast it, Int128 to Decimal"
+            "E-ARROW-TYPE", f"Arrow cannot represent a Polars column: {cause}", "cast the column: Int128 to Decimal"
         ) from cause
 
 
@@ -70,7 +70,7 @@ def _array(column: Any) -> Any:
 
 
 def _from_arrow(pl: Any, obj: Any) -> Any:
-    """Convert an Arrow table or array to Polars; refuse what would make Polars panic."""
+    """Convert an Arrow table or array to Polars; refuse values that would make Polars panic."""
     pa = lookup.import_package("pyarrow", "pyarrow")
     if _has_moments(pa, obj.schema if hasattr(obj, "schema") else [pa.field("", obj.type)]):
         _check_moments(pa, getattr(obj, "columns", [obj]))
@@ -78,30 +78,30 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
         raise CodecError(
             "E-FRAMEWORK-LIMIT",
             f"{len(obj)} rows are too many for Polars",
-            "install polars[rt64], or receive it as pyarrow",
+            "install polars[rt64], or receive the table as pyarrow",
         )
     return pl.from_arrow(obj)
 
 
 def _has_moments(pa: Any, fields: Any) -> bool:
-    """Whether there are times or durations; refuse types and names that make Polars panic."""
+    """Return whether there are times or durations; refuse types and names that make Polars panic."""
     found, is_wide = False, pa.types.is_decimal256
     for field in arrow_types.fields(fields):
         if is_wide(field.type):
-            raise CodecError("E-FRAMEWORK-DTYPE", "Polars has no decimals of 256 bits", "receive it as pyarrow")
+            raise CodecError("E-FRAMEWORK-DTYPE", "Polars has no decimals of 256 bits", "receive the object as pyarrow")
         _valid_name(field.name)
         found = found or _largest_moment(pa, field.type) > 0
     return found
 
 
 def _valid_name(name: str) -> str:
-    if "\0" in name:  # Polars panics when it exports such a column
+    if "\0" in name:  # Polars panics when it exports a column of this type
         raise CodecError("E-FRAMEWORK-LIMIT", "the name of a Polars column contains a zero byte", "rename it")
     return name
 
 
 def _check_moments(pa: Any, columns: list[Any]) -> None:
-    """Raise CodecError for times and durations that Polars can hold but panics at when they are shown."""
+    """Raise CodecError for times and durations that Polars can store but cannot show without a panic."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
     for array in [one for column in columns for one in arrow_types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)
@@ -113,7 +113,7 @@ def _check_moments(pa: Any, columns: list[Any]) -> None:
 
 
 def _largest_moment(pa: Any, of: Any) -> int:
-    """Return the largest number of a time type that Polars can show; 0 for other types, or if there is no limit."""
+    """Return the largest value of a time type that Polars can show; 0 for other types, or if there is no limit."""
     types = pa.types
     if types.is_date(of):
         return DAYS if types.is_date32(of) else DAYS * IN_A_DAY["ms"]
@@ -122,7 +122,7 @@ def _largest_moment(pa: Any, of: Any) -> int:
 
 
 def adopt(obj: Any) -> Any:
-    """Tables and Arrow arrays, NumPy arrays."""
+    """Convert Arrow tables, Arrow arrays and NumPy arrays."""
     pl = lookup.import_package("polars", EXTRA)
     if type(obj).__module__.partition(".")[0] == "pyarrow":
         return _from_arrow(pl, obj)

@@ -1,4 +1,5 @@
-"""Arrow: arrays, chunked arrays, record batches, tables, schemas and tensors; a frame for each buffer, none copied."""
+"""Arrow: arrays, chunked arrays, record batches, tables, schemas and tensors; one frame for each buffer, without a
+copy."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _heads: dict[Any, tuple[bytes, slice, slice]] = {}
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append an array as its type and its buffers; a container as a list of those."""
+    """Append an array as its type and its buffers, and a container as a list of arrays."""
     pa = import_package("pyarrow", EXTRA)
     if isinstance(obj, pa.Array):
         return f'["arrow.array",{_type(pa, obj.type)},{parts(pa, obj, frames)}]'
@@ -51,7 +52,7 @@ def simple() -> dict[type, Any]:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of such an array, with one look-up for the many messages that are alike."""
+    """Return all frames of such an array; an array of a known type and length needs only one look-up."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)
@@ -89,7 +90,8 @@ def _chunks(pa: Any, column: Any, frames: Frames) -> str:
 
 
 def _type(pa: Any, of: Any) -> str:
-    """Return the type as text. Types with fields are equal even if their metadata differ, so these are not cached."""
+    """Return an Arrow type as text. Types with fields compare as equal even if their metadata differs, so their text is
+    not cached."""
     known = None if of.num_fields else _schemas.get(of)
     return known or _schema_text(of, pa.schema([pa.field("", of)]))
 
@@ -126,7 +128,7 @@ def adopter(name: str) -> Any:
         raise CodecError(
             "E-RECEIVE-AS",
             f"Arrow data cannot be received as {name}",
-            "choose numpy, pandas, polars, or none",
+            "choose numpy, pandas or polars, or omit the framework",
         )
     return adopt
 
@@ -174,7 +176,8 @@ def _read_table(node: list[Any], reading: Reading) -> Maker:
 
 
 def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
-    """Return a table without columns, made of one column of missing values, which has no memory."""
+    """Return a table without columns that has a number of rows; it is made from a column of missing values, which needs
+    no memory."""
     pa = import_package("pyarrow", EXTRA)
     whole = pa.schema([pa.field("", pa.null())], schema.metadata)
     table = kind.from_arrays([pa.Array.from_buffers(pa.null(), rows, [None])], schema=whole).select([])
@@ -201,10 +204,10 @@ def _read_buffer(node: list[Any], reading: Reading) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Convert anything that Arrow accepts: NumPy arrays, data frames."""
+    """Convert an object that Arrow accepts: a NumPy array or a data frame."""
     pa = import_package("pyarrow", EXTRA)
     if hasattr(obj, "ndim") and hasattr(obj, "__array__") and not hasattr(obj, "columns"):
-        obj = arrays.to_native_order(obj)  # an Arrow tensor would take the bytes unchanged
+        obj = arrays.to_native_order(obj)  # an Arrow tensor would not swap the bytes
         return pa.Tensor.from_numpy(obj) if obj.ndim != 1 else pa.array(obj)
     return pa.table(obj)
 

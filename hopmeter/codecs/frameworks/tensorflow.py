@@ -30,7 +30,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
         view = memoryview(obj)
         node = _kept[view.format, view.shape]
         frames.append(view.cast("B"))
-    except (TypeError, KeyError, ValueError, BufferError):  # new, or without shared memory
+    except (TypeError, KeyError, ValueError, BufferError):  # unknown dtype or shape, or memory that cannot be shared
         return _write_any(obj, frames)
     return node
 
@@ -42,7 +42,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 
 
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share GPU memory of another process; a variable has a copy of it, on that GPU."""
+    """Share GPU memory of another process; a variable gets a copy of that memory, on the same GPU."""
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     if one_of(wanted.extra, None, "variable") is None:
@@ -72,16 +72,17 @@ def _memory(tf: Any, tensor: Any) -> Any:
         if view.format == "O":
             raise TypeError("text")
         return np.asarray(view)
-    except (TypeError, ValueError, BufferError):  # no dtype of the buffer protocol, or no tensor at all
+    except (TypeError, ValueError, BufferError):  # its dtype is not in the buffer protocol, or it is no tensor
         if not tf.is_tensor(tensor) or not hasattr(tensor, "numpy") or isinstance(tensor, tf.RaggedTensor):
-            raise refusal(tensor, "send eager tensors: ragged and sparse ones as their parts") from None
+            raise refusal(tensor, "send eager tensors; send the parts of ragged and sparse tensors") from None
         if tensor.dtype in (tf.string, tf.resource, tf.variant):
             raise refusal(tensor, "send text as a list of str: `tensor.numpy().tolist()`") from None
         return tensor.numpy()
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory via DLPack if TensorFlow can (rows, dtypes it has); otherwise it copies."""
+    """Share the array's memory via DLPack if TensorFlow can (row order, a dtype that it has); otherwise TensorFlow
+    copies the array."""
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack
     variable = one_of(wanted.extra, None, "variable") is not None

@@ -19,11 +19,12 @@ MEGABYTES = (2860, 5300)
 RAW = True
 READERS: dict[str, Any] = {}
 NOT_NUMPYS = {"bfloat16": "int16"}
-"""Dtypes that NumPy lacks travel as bytes of the same width; the others are the forms of float8."""
+"""Dtypes that NumPy lacks are sent as integers of the same width; all except bfloat16 are forms of float8."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
-    """Append a tensor. A tensor on another device is copied to the CPU, and the receiver copies it to such a device."""
+    """Append a tensor. A tensor on another device is copied to the CPU, and the receiver copies it to a device of the
+    same kind."""
     torch = import_package("torch", EXTRA)
     if not isinstance(obj, torch.Tensor):
         raise refusal(obj, "send tensors: `module.state_dict()` rather than the module")
@@ -32,7 +33,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if obj.is_cpu and not obj.requires_grad:
         try:
             return arrays.write(obj.numpy(), frames, "torch")
-        except (TypeError, RuntimeError):  # a dtype or a view that NumPy lacks
+        except (TypeError, RuntimeError):  # NumPy lacks this dtype or cannot represent this view
             pass
     return _write_rare(torch, obj, frames)
 
@@ -75,7 +76,7 @@ def _as_sent(torch: Any, tensor: Any, kind: str, gradient: bool) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Share the array's memory. Tensors are writable, so read-only memory is copied."""
+    """Return a tensor that shares the array's memory. Tensors are writable, so read-only memory is copied."""
     torch = import_package("torch", EXTRA)
     kind, device, gradient = _read_extra(wanted.extra)
     place = _device(torch, wanted.device, device)
@@ -112,7 +113,8 @@ def _read_extra(extra: Any) -> tuple[str, Any, bool]:
 
 
 def _device(torch: Any, asked: str | None, sent: Any) -> Any:
-    """Return the requested device, or one like the sender's if it exists here; otherwise None, the CPU."""
+    """Return the requested device, or a device of the same kind as the sender's if there is one; otherwise None, which
+    means the CPU."""
     if asked is not None:
         number = devices.gpu("torch", asked, _gpus)
         return None if number is None else torch.device("cuda", number)

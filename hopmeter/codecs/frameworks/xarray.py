@@ -1,4 +1,4 @@
-"""xarray: arrays, datasets and variables with names, coordinates and attributes; any codec may write the data."""
+"""xarray: arrays, datasets and variables with names, coordinates and attributes; any codec may write their data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEGABYTES = (13, 60)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append an object; the receiver makes indexes again from their coordinates."""
+    """Append an object without its indexes; the receiver makes them again from the coordinates."""
     xr = lookup.import_package("xarray", EXTRA)
     if isinstance(obj, xr.DataArray):
         name = "null" if obj.name is None else node_of(obj.name, frames, depth)
@@ -50,11 +50,11 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
-    """Return plain text and numbers of Python as values of pandas; an index retains its dtype."""
+    """Return a column of Python text and numbers as pandas values; an index retains its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):
-        raise refusal(index, "remove its index of several levels first: `reset_index`")
+        raise refusal(index, "remove the multi-level index first: `reset_index`")
     if index is not None:
         return node_of(index, frames, depth)
     if isinstance(variable.dtype, pd.api.extensions.ExtensionDtype):
@@ -63,7 +63,7 @@ def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
 
 
 def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
-    """Return the names as a node. Names have a frame only if they are very long, so other nodes are cached as text."""
+    """Return the node of dimension names. Only very long names have a frame; all other nodes are cached as text."""
     before, node = len(frames), node_of(dims, frames, depth)
     if len(frames) != before:
         return node
@@ -87,12 +87,12 @@ def _variable_maker(node: Any, reading: Reading) -> Maker:
 
     def make(frames: Any) -> Any:
         data = held(frames)
-        # xarray looks in other arrays for times of other units, objects and subclasses; these have none.
+        # xarray inspects other arrays for times in other units, objects and subclasses; these arrays contain none.
         plain = type(data) is ndarray and data.dtype.kind in "biufcO" and data.ndim > 0
         if not plain and not hasattr(data, "shape"):
             raise CodecError("E-PARTS", "an xarray variable lacks its array")
         along = named(frames) if fixed is None else fixed
-        if type(along) is not tuple:  # xarray would make one of a range of any length
+        if type(along) is not tuple:  # xarray would make a tuple from a range of any length
             raise CodecError("E-PARTS", "the dimensions of an xarray variable are not a tuple")
         return xr.Variable(along, data, None if about is None else about(frames) or None, fastpath=plain)
 
@@ -104,7 +104,7 @@ def _read_objects(node: list[Any], reading: Reading) -> Maker:
 
 
 def _names(dims: Any) -> Any:
-    """Return names that never change, if they are a tuple of text."""
+    """Return the names if they are a tuple of text, which never changes; otherwise None."""
     return dims if type(dims) is tuple and all(type(name) is str for name in dims) else None
 
 
@@ -140,12 +140,16 @@ def _read_dataset(node: list[Any], reading: Reading) -> Maker:
     _, attrs, names, coords = listing(node, 4)
     parts = reading.maker(attrs), _variables_maker(names, reading), _variables_maker(coords, reading)
     if reading.as_ not in (None, "xarray"):
-        raise CodecError("E-RECEIVE-AS", f"a dataset cannot be received as {reading.as_}", "choose its arrays, or none")
+        raise CodecError(
+            "E-RECEIVE-AS",
+            f"a dataset cannot be received as {reading.as_}",
+            "choose the framework of its arrays, or omit the framework",
+        )
     return lambda frames: xr.Dataset(parts[1](frames), parts[2](frames), parts[0](frames))
 
 
 def _converter(reading: Reading, build: Any) -> Maker:
-    """Return a function that makes the object; if NumPy is requested, its data alone."""
+    """Return a function that makes the object; if the receiver requests NumPy, it returns only the object's data."""
     asked, reading.as_ = reading.as_, None
     make: Maker = build()
     reading.as_ = asked
@@ -157,7 +161,7 @@ def _converter(reading: Reading, build: Any) -> Maker:
 
 
 def adopt(obj: Any) -> Any:
-    """Return any array, its dimensions unnamed."""
+    """Return an xarray object with unnamed dimensions from any array."""
     return lookup.import_package("xarray", EXTRA).DataArray(obj)
 
 

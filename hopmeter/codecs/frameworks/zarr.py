@@ -1,4 +1,5 @@
-"""Zarr: arrays. Their chunks are read (decompressed, a copy) and become an array in memory at the receiver."""
+"""Zarr: arrays. The chunks of an array are read and decompressed, which is a copy; the receiver gets an array in
+memory."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ EXTRA = "zarr"
 MEGABYTES = (10, 45)
 MOST_CHUNKS = 2**20
 MOST_BYTES = 2**24
-"""The most bytes of a chunk that is larger than the array: it is allocated whole."""
+"""The maximum number of bytes of a chunk that is larger than its array, because Zarr allocates whole chunks."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append data, chunks and attributes, without the compression and the storage location."""
+    """Append data, chunk sizes and attributes, but not the compression or the storage location."""
     zarr = lookup.import_package("zarr", EXTRA)
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
@@ -58,7 +59,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
         raise CodecError("E-PARTS", "Zarr attributes are not a dict")
-    json.dumps(attributes)  # refuses values that Zarr would iterate, such as a range of any length
+    json.dumps(attributes)  # refuses values over which Zarr would iterate, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
     array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
     array[...] = data
@@ -66,7 +67,7 @@ def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return an array in memory; Zarr compresses it, which is a copy."""
+    """Return a Zarr array in memory; Zarr compresses the data, which makes a copy."""
     devices.refuse_gpu("Zarr", wanted.device)
     zarr = lookup.import_package("zarr", EXTRA)
     return lambda array: zarr.array(array)
