@@ -1,4 +1,4 @@
-//! Keeps the compiler and the flags this is built with, so that every result can name them.
+//! Stores the compiler and the flags of this build, so that every result can name them.
 
 use std::env::var;
 use std::process::Command;

@@ -98,7 +98,7 @@ pub fn sharpen_timers() {
 /// Ends this process when its parent ends. The end of the control channel ends the process too; this call covers a node
 /// that hangs.
 pub fn die_with_parent() {
-    // SAFETY: no pointers involved.
+    // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
 }
 

@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_a_thread_that_sleeps_here_has_sharp_timers() {
-        // SAFETY: no pointers involved.
+        // SAFETY: the call takes no pointers.
         let slack = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
         let slept = std::thread::spawn(move || {
             let before = slack();

@@ -115,14 +115,14 @@ fn unsupported_here_error(what: &str) -> Error {
 }
 
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
 /// The accesses are volatile: otherwise the compiler would turn the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { to.cast::<u8>().add(at).write_volatile(from.cast::<u8>().add(at).read()) };
     }
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// The version of this interface: node and library must agree.
+/// The version of this interface; node and library must have the same version.
 #define HOPMETER_ABI_VERSION 2
 
 /// The length of a frame's header.
@@ -17,16 +17,16 @@
 /// The offset of the sent time in a header: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
 #define HOPMETER_SENT_AT 40
 
-/// The length of a label: the part of a header that travels in the text of a typed message.
+/// The length of a label, which is the part of a header that travels in the text of a typed message.
 #define HOPMETER_LABEL_BYTES 56
 
-/// Success; a send was accepted.
+/// Success; after a send: the transport accepted the frame.
 #define HOPMETER_ACCEPTED 0
 
-/// The transport would have had to wait before it could take the frame.
+/// The transport cannot take the frame without waiting.
 #define HOPMETER_BUSY 1
 
-/// Failure; `Error.put` was called before. A failed poll also returns it.
+/// Failure; the function has called `Error.put` before it returned. A poll that failed also returns this value.
 #define HOPMETER_FAILED -1
 
 /// How a receiver waits for messages.
@@ -43,23 +43,24 @@ typedef enum HopmeterPayloadKind {
   HOPMETER_PAYLOAD_KIND_IMAGE = 2,
 } HopmeterPayloadKind;
 
-/// The settings of the manifest; read with `hopmeter_setting_*`.
+/// The settings of the manifest; read them with `hopmeter_setting_*`.
 typedef struct HopmeterSettings HopmeterSettings;
 
-/// UTF-8 of a known length, not terminated; invalid sequences are replaced.
+/// UTF-8 text with its length, not terminated; the reader replaces invalid sequences.
 typedef struct HopmeterText {
   const char *data;
   size_t bytes;
 } HopmeterText;
 
-/// Takes the reason and the remedy when a function fails. Both texts are copied; an empty remedy means none.
+/// Receives the reason and the remedy when a function fails. Both texts are copied; an empty remedy means that there is
+/// none.
 typedef struct HopmeterError {
   void *context;
   void (*put)(void *context, struct HopmeterText what, struct HopmeterText remedy);
 } HopmeterError;
 
-/// Retains the bytes of a whole frame, header first, until `release`. `release` may be called from any thread, also
-/// after the subscriber is closed. If `release` is null, retaining the frame failed.
+/// Keeps the bytes of a whole frame, header first, valid until `release`. Any thread may call `release`, even after the
+/// subscriber is closed. If `release` is null, retaining the frame failed.
 typedef struct HopmeterFrameHolder {
   void *handle;
   const uint8_t *data;
@@ -67,18 +68,18 @@ typedef struct HopmeterFrameHolder {
   void (*release)(void *handle);
 } HopmeterFrameHolder;
 
-/// A received frame, borrowed until the function that it is passed to returns.
+/// A received frame, valid until the function that it is passed to returns.
 typedef struct HopmeterReceived {
-  /// May have any length, because a foreign sender may have written it.
+  /// The header may have any length, because a foreign sender may have written it.
   const uint8_t *header;
   size_t header_bytes;
   const uint8_t *payload;
   size_t payload_bytes;
   /// The transport's own message, which `forward` of the same adapter can send on; may be null.
   const void *native;
-  /// Retains the bytes of `native` beyond the call; may be null.
+  /// Retains the bytes of `native` after the call; may be null.
   struct HopmeterFrameHolder (*keep)(const void *native);
-  /// When the frame arrived, as the adapter stamped it. If 0, the instrument stamps it.
+  /// The time when the frame arrived, as read by the adapter. If it is 0, the instrument reads the clock.
   int64_t arrived_ns;
 } HopmeterReceived;
 
@@ -89,7 +90,7 @@ typedef struct HopmeterFrameMut {
   size_t payload_bytes;
 } HopmeterFrameMut;
 
-/// Takes a text that a function returns; the text is copied.
+/// Receives a text that a function returns; the text is copied.
 typedef struct HopmeterTextOut {
   void *context;
   void (*put)(void *context, struct HopmeterText text);
@@ -97,12 +98,13 @@ typedef struct HopmeterTextOut {
 
 /// The setup that an adapter receives when it is opened. Valid until the transport is closed.
 typedef struct HopmeterSetup {
-  /// A name unique to this run on this machine. Everything created outside `directory` has it in its name.
+  /// A name that belongs to this run alone on this machine. Everything that an adapter creates outside `directory`
+  /// has this name in its own name.
   struct HopmeterText run;
   /// A private folder of this trial with a short path, for socket files.
   struct HopmeterText directory;
   enum HopmeterWait wait;
-  /// The address of the transport's broker; empty without one.
+  /// The address of the transport's broker; empty if the transport has no broker.
   struct HopmeterText daemon;
   enum HopmeterPayloadKind payload;
   /// The size of an image in pixels; 0 if the payload is none.
@@ -113,26 +115,27 @@ typedef struct HopmeterSetup {
   const struct HopmeterSettings *settings;
 } HopmeterSetup;
 
-/// One link. One side binds it; the others connect to the address of that side.
+/// One link. One side binds the link; the others connect to the address of that side.
 typedef struct HopmeterLink {
   /// Unique on this machine, of `[a-z0-9_]` only.
   struct HopmeterText name;
-  /// The address of the binding side; empty while it binds.
+  /// The address of the binding side; empty while the link is being bound.
   struct HopmeterText address;
   /// How many receivers connect before the first message.
   uint32_t receivers;
 } HopmeterLink;
 
-/// Writes one frame, except for its sent time. Called once per send, on the caller's thread, as late as possible.
+/// Writes one frame, except for its sent time. Call it once per send, on the caller's thread, and as late as possible.
 typedef struct HopmeterFill {
   void *context;
   void (*call)(void *context, struct HopmeterFrameMut frame);
-  /// The memory to which the adapter writes the sent time after `call`, as the last step before it sends. The adapter
-  /// also writes it at `SENT_AT` of the header. Null if the header already contains the sent time.
+  /// The memory for the sent time. The adapter writes it after `call`, as the last step before it sends. The adapter
+  /// also writes the sent time at the offset `SENT_AT` of the header. Null if the header already contains the sent
+  /// time.
   int64_t *sent_ns;
 } HopmeterFill;
 
-/// A payload in the caller's memory. Its receiver calls `release` exactly once, from any thread.
+/// A payload in the caller's memory. The function that gets this payload calls `release` exactly once, from any thread.
 typedef struct HopmeterShared {
   void *context;
   const uint8_t *data;
@@ -145,14 +148,14 @@ typedef struct HopmeterPublisherCalls {
   void (*close)(void *object);
   /// The address that receivers connect to. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
-  /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
+  /// Sends one frame of 64 + `payload_bytes`; `fill` writes the frame. Does not wait unless the manifest allows it.
   int32_t (*send)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
   /// Sends a payload from the caller's memory. May be null.
   int32_t (*send_parts)(void *object,
                         const uint8_t *header,
                         struct HopmeterShared payload,
                         const struct HopmeterError *error);
-  /// Forwards a received frame unchanged. If null, a copy is sent.
+  /// Forwards a received frame unchanged. If null, the instrument sends a copy.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
 } HopmeterPublisherCalls;
 
@@ -161,7 +164,7 @@ typedef struct HopmeterPublisher {
   const struct HopmeterPublisherCalls *calls;
 } HopmeterPublisher;
 
-/// Takes received frames of a poll.
+/// Takes the received frames of one poll.
 typedef struct HopmeterTake {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received);
@@ -170,8 +173,8 @@ typedef struct HopmeterTake {
 /// A polled receiver. Used from one thread at a time.
 typedef struct HopmeterSubscriberCalls {
   void (*close)(void *object);
-  /// Hands over the frames that have arrived and returns their number. `spin` looks once. `block` sleeps until a
-  /// frame arrives or about the timeout has passed.
+  /// Passes the frames that have arrived to `take`, and returns their number. `spin` looks once. With `block`, sleeps
+  /// until a frame arrives or about the timeout has passed.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterSubscriberCalls;
 
@@ -180,15 +183,15 @@ typedef struct HopmeterSubscriber {
   const struct HopmeterSubscriberCalls *calls;
 } HopmeterSubscriber;
 
-/// Takes received frames on a thread of the transport, one at a time. The receiver of this struct calls `release`
-/// exactly once, also if `subscribe` fails, and does not use `call` afterwards.
+/// Takes received frames on a thread of the transport, one at a time. The function that gets this struct calls
+/// `release` exactly once, even if `subscribe` fails, and does not use `call` afterwards.
 typedef struct HopmeterOnFrame {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received);
   void (*release)(void *context);
 } HopmeterOnFrame;
 
-/// A receiver that the transport calls. `close` returns when no call is running; no call follows.
+/// A receiver that the transport calls. `close` waits for a running call; no call follows.
 typedef struct HopmeterSubscriptionCalls {
   void (*close)(void *object);
 } HopmeterSubscriptionCalls;
@@ -198,15 +201,15 @@ typedef struct HopmeterSubscription {
   const struct HopmeterSubscriptionCalls *calls;
 } HopmeterSubscription;
 
-/// Answers one request. A handler borrows the replier until it returns, and does not close it. The instrument closes a
-/// replier that `defer` returned.
+/// Answers one request. A handler may use the replier until it returns, and must not close it. The instrument closes a
+/// replier that `defer` has returned.
 typedef struct HopmeterReplierCalls {
   void (*close)(void *object);
   /// Sends the reply, under the rules of a publisher's `send`.
   int32_t (*reply)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
   /// Replies with a received frame. If null, the instrument copies it through `reply`.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
-  /// A replier for later use on any thread; its object is null if there is none. May be null.
+  /// A replier that any thread can use later; its object is null if the adapter offers none. May be null.
   struct HopmeterReplier (*defer)(void *object);
 } HopmeterReplierCalls;
 
@@ -215,7 +218,7 @@ typedef struct HopmeterReplier {
   const struct HopmeterReplierCalls *calls;
 } HopmeterReplier;
 
-/// Handles the requests of a poll. It may block.
+/// Handles the requests of one poll. It may block.
 typedef struct HopmeterHandle {
   void *context;
   void (*call)(void *context, const struct HopmeterReceived *received, struct HopmeterReplier replier);
@@ -233,10 +236,10 @@ typedef struct HopmeterServerCalls {
   void (*close)(void *object);
   /// The address that clients connect to. May be null if the link's name is enough.
   void (*address)(void *object, const struct HopmeterTextOut *out);
-  /// Hands over the requests that have arrived, under the rules of a subscriber's `poll`.
+  /// Passes the requests that have arrived to `handle`, under the rules of a subscriber's `poll`.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterHandle handle, const struct HopmeterError *error);
-  /// Starts handling requests on a thread of the transport. The subscription is closed before the server, which is
-  /// not used until then. May be null.
+  /// Starts handling requests on a thread of the transport. The subscription is closed before the server; until then,
+  /// nothing else calls the server. May be null.
   int32_t (*serve)(void *object,
                    struct HopmeterOnRequest on_request,
                    struct HopmeterSubscription *out,
@@ -255,7 +258,7 @@ typedef struct HopmeterClientCalls {
   int32_t (*start)(void *object, size_t payload_bytes, struct HopmeterFill fill, const struct HopmeterError *error);
   /// Starts a call with a received request. If null, a copy is sent.
   int32_t (*forward)(void *object, const struct HopmeterReceived *received, const struct HopmeterError *error);
-  /// Hands over the replies that have arrived, under the rules of a subscriber's `poll`.
+  /// Passes the replies that have arrived to `take`, under the rules of a subscriber's `poll`.
   int64_t (*poll)(void *object, int64_t timeout_ns, struct HopmeterTake take, const struct HopmeterError *error);
 } HopmeterClientCalls;
 
@@ -264,13 +267,13 @@ typedef struct HopmeterClient {
   const struct HopmeterClientCalls *calls;
 } HopmeterClient;
 
-/// Takes facts that a function returns, one call each; they are copied.
+/// Receives the facts that a function returns, one per call; the facts are copied.
 typedef struct HopmeterFactsOut {
   void *context;
   void (*put)(void *context, struct HopmeterText name, struct HopmeterText value);
 } HopmeterFactsOut;
 
-/// One transport in one process; its functions are called from the threads of all endpoints.
+/// One transport in one process; the threads of all endpoints call its functions.
 typedef struct HopmeterTransportCalls {
   void (*close)(void *object);
   /// The library's version, as the library reports it.
@@ -310,20 +313,21 @@ typedef struct HopmeterTransport {
   const struct HopmeterTransportCalls *calls;
 } HopmeterTransport;
 
-/// The description of an adapter, which it passes to `hopmeter_main`. The strings are terminated and live as long as
-/// the process.
+/// The description of an adapter, which the node passes to `hopmeter_main`. The strings are null-terminated and valid
+/// as long as the process runs.
 typedef struct HopmeterAdapter {
-  /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
+  /// The `HOPMETER_ABI_VERSION` in the header with which the adapter was compiled.
   uint32_t abi;
   /// The transport's name, as in its manifest.
   const char *transport;
   const char *compiler;
   const char *flags;
-  /// The library's version; called before a transport is opened.
+  /// The library's version; the instrument calls this before it opens a transport.
   void (*version)(const struct HopmeterTextOut *out);
   /// Opens the transport for one trial.
   int32_t (*open)(const struct HopmeterSetup *setup, struct HopmeterTransport *out, const struct HopmeterError *error);
-  /// Opens a transport that only fills a frame and calls the receiver with it. It measures the instrument's own cost.
+  /// Opens an empty transport, which only fills a frame and calls the receiver with it. The empty transport measures
+  /// the instrument's own cost.
   int32_t (*open_empty)(const struct HopmeterSetup *setup,
                         struct HopmeterTransport *out,
                         const struct HopmeterError *error);
@@ -336,7 +340,7 @@ extern "C" {
 /// Reads a boolean setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` belongs to the adapter's setup.
+/// All pointers must be valid; `settings` must belong to the adapter's setup.
 int32_t hopmeter_setting_bool(const struct HopmeterSettings *settings,
                               const char *name,
                               bool *out,
@@ -360,7 +364,7 @@ int32_t hopmeter_setting_double(const struct HopmeterSettings *settings,
                                 double *out,
                                 const struct HopmeterError *error);
 
-/// Reads a text setting. The text lives as long as the settings.
+/// Reads a text setting. The text is valid as long as the settings.
 ///
 /// # Safety
 /// All pointers are valid; `settings` belongs to the adapter's setup.
@@ -369,35 +373,35 @@ int32_t hopmeter_setting_text(const struct HopmeterSettings *settings,
                               struct HopmeterText *out,
                               const struct HopmeterError *error);
 
-/// Copies a received frame into a frame to be sent, and counts the copy. The header of `received` has 64 bytes, and
-/// both payloads have the same length.
+/// Copies a received frame into a frame that the adapter sends, and counts the copy. The header of `received` has 64
+/// bytes, and both payloads have the same length.
 ///
 /// # Safety
-/// Both are borrowed for the call.
+/// Both frames must be valid during the call.
 void hopmeter_copy(const struct HopmeterReceived *received, struct HopmeterFrameMut frame);
 
-/// Counts the copy of a payload that the adapter copies itself, because its library copies whole messages.
+/// Counts the copy of a payload that the adapter makes itself, because its library copies only whole messages.
 void hopmeter_count_copy(void);
 
-/// Writes the part of a header that goes into the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+/// Writes the part of a header that becomes the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
 ///
 /// # Safety
-/// `header` has `HOPMETER_HEADER_BYTES`, `out` has room for a label.
+/// `header` must have `HOPMETER_HEADER_BYTES`; `out` must have room for a label.
 void hopmeter_label(const uint8_t *header, uint8_t *out);
 
 /// Writes the header that a message carried. If the text is not a label, every receiver rejects the header.
 ///
 /// # Safety
-/// `label` has `label_bytes`, `out` has room for a header.
+/// `label` must have `label_bytes`; `out` must have room for a header.
 void hopmeter_header_of(const uint8_t *label, size_t label_bytes, int64_t sent_ns, size_t payload_bytes, uint8_t *out);
 
-/// Returns the number of the message that a header belongs to.
+/// Returns the number of the message to which a header belongs.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.
 uint64_t hopmeter_seq_of(const uint8_t *header);
 
-/// Returns when the message that a header belongs to was sent, in nanoseconds.
+/// Returns when the message of a header was sent, in nanoseconds.
 ///
 /// # Safety
 /// `header` has `HOPMETER_HEADER_BYTES`.
@@ -406,14 +410,14 @@ int64_t hopmeter_sent_of(const uint8_t *header);
 /// Runs the node: reads its command line, takes part in the trial and returns the exit status.
 ///
 /// # Safety
-/// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
+/// `argv` must hold `argc` null-terminated strings; `adapter` must be valid as long as the process runs.
 int hopmeter_main(int argc, const char *const *argv, const struct HopmeterAdapter *adapter);
 
-/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is
-/// `copy:…:own` copy with it.
+/// Sets the copy function of the adapter's library; call it before `hopmeter_main`. Relays and servers with the work
+/// `copy:…:own` use this function.
 void hopmeter_copy_with(void (*copy)(void *to, const void *from, size_t bytes));
 
-/// The version of the instrument, for an adapter without a library of its own.
+/// The version of the instrument, for an adapter that has no library.
 const char *hopmeter_version(void);
 
 #ifdef __cplusplus

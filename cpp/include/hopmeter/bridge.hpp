@@ -1,5 +1,6 @@
-/// From classes to the instrument's tables of functions. There is one table per concrete class, so that a call from the
-/// instrument reaches a `final` method directly: one indirect call, and no virtual one after it.
+/// Turns adapter classes into the tables of functions that the instrument calls. Each concrete class has its own table,
+/// so that a call from the instrument reaches a `final` method directly: one indirect call without a virtual call after
+/// it.
 #pragma once
 
 #include "hopmeter/contract.hpp"
@@ -17,19 +18,19 @@ void close(void* object) {
   delete static_cast<Ours*>(object);
 }
 
-/// Runs an adapter's code that sends.
+/// Runs the part of an adapter that sends.
 template <class Act>
 std::int32_t run_send(const HopmeterError* error, Act&& act) noexcept {
   return guard(error, HOPMETER_FAILED, [&] { return static_cast<std::int32_t>(act()); });
 }
 
-/// Runs an adapter's code that counts what it has handed over.
+/// Runs the part of an adapter that polls and returns the number of frames.
 template <class Act>
 std::int64_t run_poll(const HopmeterError* error, Act&& act) noexcept {
   return guard(error, std::int64_t{HOPMETER_FAILED}, [&] { return static_cast<std::int64_t>(act()); });
 }
 
-/// Runs an adapter's code that opens an end.
+/// Runs the part of an adapter that opens a link end.
 template <class End, class Open>
 std::int32_t run_open(const HopmeterError* error, typename Bridge<End>::Raw* out, Open&& open) noexcept {
   return guard(error, HOPMETER_FAILED, [&] {
@@ -42,7 +43,7 @@ inline Link link(const HopmeterLink* from) { return {string(from->name), string(
 
 inline void put(const HopmeterTextOut* out, std::string_view value) { out->put(out->context, text(value)); }
 
-// The functions that stand in several tables.
+// Functions that several tables use.
 
 template <class Ours>
 void address(void* object, const HopmeterTextOut* out) noexcept {
@@ -154,7 +155,7 @@ template <>
 struct Bridge<Transport> {
   using Raw = HopmeterTransport;
 
-  /// Opens an end that needs no more than its link.
+  /// Opens a link end that needs only its link.
   template <class Ours, class End, auto method>
   static std::int32_t open(void* object, const HopmeterLink* link, typename Bridge<End>::Raw* out,
                            const HopmeterError* error) noexcept {
@@ -190,7 +191,7 @@ struct Bridge<Transport> {
   };
 };
 
-/// An end that is handed over to the instrument. It converts from a `unique_ptr` to the concrete class, so return
+/// A link end whose ownership passes to the instrument. A `unique_ptr` to the concrete class converts to it, so return
 /// `std::make_unique<MyPublisher>(…)`.
 template <class End>
 class Owned {
@@ -222,7 +223,7 @@ HopmeterReplier borrow(Ours& replier) noexcept {
   return {&replier, &Bridge<Replier>::calls<Ours>};
 }
 
-/// Sends a copy through `send`. The instrument copies, because it counts copies.
+/// Sends a copy of a received frame through `send`. The instrument makes the copy, because it counts copies.
 inline Sent send_copy(const Received& received, auto&& send) {
   if (received.header().size() != header_bytes) throw Error("a frame without a whole header cannot be forwarded");
   auto raw = received.raw();

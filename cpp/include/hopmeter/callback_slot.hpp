@@ -1,4 +1,4 @@
-/// A place for a callback that comes and goes while other threads want to call it.
+/// A slot for a callback that can be set and removed while other threads want to call it.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace hopmeter {
 
-/// Holds an `OnFrame` or an `OnRequest`, or none. Calls come one at a time.
+/// Holds an `OnFrame`, an `OnRequest` or nothing. Only one call runs at a time.
 template <class Callback>
 class CallbackSlot {
  public:
-  /// Calls `use(callback)` if there is a callback; returns whether there is.
+  /// Calls `use(callback)` if there is a callback; returns whether there is one.
   bool call(const auto& use) {
     const std::lock_guard lock(mutex_);
     if (callback_) use(*callback_);
@@ -26,7 +26,7 @@ class CallbackSlot {
     callback_.emplace(std::move(callback));
   }
 
-  /// Returns when no call is running.
+  /// Removes the callback; waits for a running call.
   void clear() {
     const std::lock_guard lock(mutex_);
     callback_.reset();
@@ -37,7 +37,7 @@ class CallbackSlot {
   std::optional<Callback> callback_;
 };
 
-/// Has its callback in a slot as long as it lives.
+/// Keeps its callback in a slot until it is destroyed.
 template <class Callback>
 class SlotSubscription final : public Subscription {
  public:

@@ -1,11 +1,11 @@
-/// An adapter that is one of several, by its setup: most have one for each type of message.
+/// An adapter that chooses one of several adapters by its setup; most choose by the type of the message.
 #pragma once
 
 #include "hopmeter/bridge.hpp"
 
 namespace hopmeter {
 
-/// Passes everything on to the chosen adapter. A class that derives from it chooses.
+/// Passes every call on to the chosen adapter. A derived class chooses the adapter.
 class Choice : public Transport {
  public:
   Owned<Publisher> publisher(const Link& link) override { return chosen_->publisher(link); }
@@ -24,8 +24,9 @@ class Choice : public Transport {
   std::unique_ptr<Transport> chosen_;
 };
 
-/// A template of adapters, `Of<Message>`, as the adapter for the payload: the small message in `Timing`, images in
-/// `Image`, and bytes as one of both. It needs a `version()` that does not depend on the message.
+/// Chooses an instance of the template `Of<Message>` by the payload: `Timing` for the small message, `Image` for
+/// images, and `bytes_as` decides which of the two carries bytes. `Of<Timing>` needs a `version()` that does not depend
+/// on the message.
 template <template <class> class Of, class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
 class ChoiceByPayload final : public Choice {
  public:

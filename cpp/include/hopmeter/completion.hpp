@@ -6,7 +6,7 @@
 
 namespace hopmeter {
 
-/// Unlike `std::latch`, this may be destroyed as soon as `wait` returns.
+/// Unlike a `std::latch`, a `Completion` may be destroyed as soon as `wait` returns.
 class Completion {
  public:
   void set() {

@@ -1,4 +1,4 @@
-/// A buffer to write frames in, for libraries that copy what they send.
+/// A buffer for writing frames, for libraries that copy the bytes they send.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace hopmeter {
 
 class Draft {
  public:
-  /// Has `fill` write a frame; the bytes stay valid until the next one is written.
+  /// Calls `fill` to write a frame; the bytes stay valid until the next frame is written.
   std::span<const std::byte> write(std::size_t payload_bytes, Fill fill) {
     const auto bytes = header_bytes + payload_bytes;
     if (buffer_.size() < bytes) buffer_.resize(bytes);

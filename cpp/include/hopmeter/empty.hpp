@@ -1,6 +1,6 @@
-/// No transport at all: a frame is filled, and the receiver is called with it. That takes as long as the instrument's
-/// own part of a hop whose receiver runs on the sender's thread; the instrument measures it in the same run as such
-/// cells.
+/// An empty transport: it fills a frame and calls the receiver with it. A message over it takes as long as the
+/// instrument's own part of a hop whose receiver runs on the sender's thread. The instrument measures it in the same
+/// run as cells with such hops.
 #pragma once
 
 #include "hopmeter/bridge.hpp"

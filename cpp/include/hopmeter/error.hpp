@@ -1,4 +1,4 @@
-/// Errors: what failed, its causes, and what to do about it.
+/// Errors: what failed, its causes, and how to fix it.
 #pragma once
 
 #include <cerrno>
@@ -13,18 +13,19 @@
 
 namespace hopmeter {
 
-/// What an adapter throws. Any other exception works too, but has no remedy. Keep causes with `std::throw_with_nested`.
+/// The exception that an adapter should throw. Any other exception works too, but has no remedy. Keep causes with
+/// `std::throw_with_nested`.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, std::string remedy = {})
       : std::runtime_error(what), remedy_(std::move(remedy)) {}
 
-  /// For a system call that has just failed, with `errno` as its cause.
+  /// For a system call that has just failed; `errno` is the cause.
   static Error system(const std::string& what, std::string remedy = {}) {
     return Error(what + ": " + std::system_category().message(errno), std::move(remedy));
   }
 
-  /// For an end that the plan requests and the adapter does not offer.
+  /// For a kind of link end that the plan needs and the adapter does not offer.
   static Error unsupported(const std::string& end, const std::string& link) {
     return Error("the adapter offers no " + end + " (asked for link " + link + ")",
                  "let transport.toml list only the patterns and waits that the adapter has");
@@ -44,7 +45,8 @@ inline std::string string(HopmeterText from) {
   return from.bytes == 0 ? std::string() : std::string(from.data, from.bytes);
 }
 
-/// Collects an exception and its nested causes. The innermost remedy is the most specific one, so it wins.
+/// Collects the messages of an exception and its nested causes. The innermost remedy is the most specific one, so it is
+/// used.
 inline void collect(const std::exception& error, std::string& what, std::string& remedy) {
   what += (what.empty() ? "" : ": ") + std::string(error.what());
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->remedy().empty()) remedy = ours->remedy();
@@ -74,7 +76,7 @@ inline void report(const HopmeterError* out) noexcept {
   }
 }
 
-/// Runs an adapter's code, reports an exception and returns `failure` then.
+/// Runs code of an adapter; if it throws, reports the exception and returns `failure`.
 template <class Result, class Act>
 Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   try {
@@ -85,7 +87,7 @@ Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   }
 }
 
-/// Calls into the instrument, and throws what it reports.
+/// Calls a function of the instrument, and throws the error that it reports.
 template <class Act>
 void demand(Act&& act) {
   struct Report {

@@ -1,4 +1,5 @@
-/// Frames between the instrument and an adapter: filled when sent, borrowed when received.
+/// Frames between the instrument and an adapter: an adapter fills a frame to send it, and borrows a frame that it
+/// receives.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,12 @@ namespace hopmeter {
 /// The length of a frame's header.
 inline constexpr std::size_t header_bytes = HOPMETER_HEADER_BYTES;
 
-/// The frame that a sender fills: two parts, which may be apart in memory.
+/// The frame that a sender fills; its two parts may be at different places in memory.
 struct FrameMut {
   std::span<std::byte, header_bytes> header;
   std::span<std::byte> payload;
 
-  /// Raw carriage: the first 64 bytes are the header, the rest is the payload. `whole` has at least 64 bytes.
+  /// Raw carriage: the first 64 bytes are the header, the rest is the payload. `whole` must have at least 64 bytes.
   static FrameMut split(std::span<std::byte> whole) {
     return {whole.first<header_bytes>(), whole.subspan(header_bytes)};
   }
@@ -29,7 +30,7 @@ struct FrameMut {
 
 namespace detail {
 
-/// The time of the instrument's clock.
+/// The time on the instrument's clock.
 inline std::int64_t now_ns() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -39,8 +40,8 @@ inline std::int64_t now_ns() noexcept {
 }  // namespace detail
 
 /// Writes one frame into the transport's memory. Call it once per send, on the caller's thread, and as late as
-/// possible: last of all it stamps the sent time, with code that is compiled into the adapter. Valid until `send`
-/// returns; copies refer to the same frame.
+/// possible: its last step reads the sent time, with code that is compiled into the adapter. Valid until `send`
+/// returns; copies of it refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -59,15 +60,16 @@ class Fill {
   HopmeterFill raw_;
 };
 
-/// Whether a transport took a frame. A frame that it silently drops later counts as lost.
+/// Whether a transport accepted a frame. If the transport silently drops the frame later, the frame counts as lost.
 enum class Sent : std::int32_t {
-  /// The transport took the frame.
+  /// The transport accepted the frame.
   accepted = HOPMETER_ACCEPTED,
-  /// It would have had to wait (queue full, no free slot). The role offers the same message again.
+  /// The transport cannot take the frame without waiting (queue full, no free slot). The role offers the same message
+  /// again.
   busy = HOPMETER_BUSY,
 };
 
-/// Holds a received frame beyond its callback: all its bytes, header first. May be destroyed on any thread, also after
+/// Keeps a received frame valid after its callback: all its bytes, header first. Any thread may destroy it, even after
 /// the subscriber is gone.
 class FrameHolder {
  public:
@@ -77,13 +79,13 @@ class FrameHolder {
 
 using Kept [[deprecated("use FrameHolder")]] = FrameHolder;
 
-/// A received frame, borrowed: valid until the function it was given to returns.
+/// A received frame, valid until the function that it is passed to returns.
 class Received {
  public:
   explicit Received(const HopmeterReceived& raw) noexcept : raw_(raw) {}
 
-  /// Header and payload apart in memory. The header may have any length, because a foreign sender may have written it;
-  /// the instrument checks that.
+  /// Header and payload at different places in memory. The header may have any length, because a foreign sender may
+  /// have written it; the instrument checks that.
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
       : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
@@ -93,8 +95,9 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Stamps the arrival now, unless this frame has a stamp. `OnFrame` and the others that take frames do this first. An
-  /// adapter that takes a lock or searches a queue before it calls them does this before.
+  /// Sets the arrival time to now, unless this frame has one. `OnFrame` and the other functions that take frames do
+  /// this first. An adapter that takes a lock or searches a queue before it calls them should set the arrival time even
+  /// earlier.
   Received stamp_arrival() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
@@ -103,14 +106,15 @@ class Received {
 
   [[deprecated("use stamp_arrival")]] Received arrived() const noexcept { return stamp_arrival(); }
 
-  /// The same frame with the transport's own message attached, for a `forward` that moves it. Borrowed like the bytes.
+  /// The same frame with the transport's own message attached, for a `forward` that moves it. The message is borrowed
+  /// as long as the bytes.
   Received with_native(const void* native) const noexcept {
     Received with = *this;
     with.raw_.native = native;
     return with;
   }
 
-  /// The same frame with a way to keep it: `keep` makes a `unique_ptr<FrameHolder>` of the native message.
+  /// The same frame with a function that keeps it: `keep` turns the native message into a `unique_ptr<FrameHolder>`.
   template <auto keep>
   Received with_keep() const noexcept {
     Received with = *this;
@@ -121,13 +125,13 @@ class Received {
   std::span<const std::byte> header() const noexcept { return span(raw_.header, raw_.header_bytes); }
   std::span<const std::byte> payload() const noexcept { return span(raw_.payload, raw_.payload_bytes); }
 
-  /// The native message as its adapter attached it, or null.
+  /// The native message that the adapter attached, or null.
   template <class Message>
   const Message* native() const noexcept {
     return static_cast<const Message*>(raw_.native);
   }
 
-  /// The native message, for a `forward` that moves it. Throws if the frame did not come by `library`.
+  /// The native message, for a `forward` that moves it. Throws if the frame was not received over `library`.
   template <class Message>
   const Message& require_native(const char* library) const {
     if (const auto* message = native<Message>()) return *message;
@@ -152,7 +156,8 @@ class Received {
   HopmeterReceived raw_;
 };
 
-/// Counts a received payload that an adapter copies itself to forward it, because its library copies whole messages.
+/// Counts the copy of a received payload that an adapter makes itself in order to forward it, because its library
+/// copies only whole messages.
 inline void count_copy() noexcept { hopmeter_count_copy(); }
 
 /// Takes the received frames of one poll; valid until `poll` returns.
@@ -186,19 +191,20 @@ class Owner {
   Raw raw_;
 };
 
-/// To be called with every frame, on a thread of the transport or on the sender's: never concurrently for one
-/// subscription, and never after the subscription has been destroyed. Destroy it with the subscription.
+/// Call it with every frame, on a thread of the transport or on the sender's thread: never concurrently for one
+/// subscription, and never after the subscription has been destroyed. Destroy it together with the subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  /// Not inlined, so that it begins with the stamp of the arrival.
+  /// Not inlined, so that reading the arrival time is its first step.
   [[gnu::noinline]] void operator()(const Received& received) const {
     const Received stamped = received.stamp_arrival();
     raw_.call(raw_.context, &stamped.raw());
   }
 };
 
-/// A payload in the caller's memory, borrowed until this is destroyed, on any thread.
+/// A payload in the caller's memory. The caller leaves it unchanged until this object is destroyed, which any thread
+/// may do.
 class Shared : public Owner<HopmeterShared> {
  public:
   using Owner::Owner;

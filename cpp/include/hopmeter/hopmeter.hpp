@@ -1,5 +1,5 @@
-/// The C++20 face of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport`
-/// (contract.hpp describes it), and its node is one line:
+/// The C++20 interface of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport` (see
+/// contract.hpp). Its node is one line:
 ///
 ///     int main(int argc, char** argv) { return hopmeter::run<Zeromq>(argc, argv); }
 #pragma once
@@ -9,7 +9,7 @@
 #include "hopmeter/bridge.hpp"
 #include "hopmeter/empty.hpp"
 
-// CMake's hopmeter_add_node() sets all three.
+// CMake's hopmeter_add_node() sets all three macros.
 #ifndef HOPMETER_TRANSPORT
 #define HOPMETER_TRANSPORT "unnamed"
 #endif
@@ -33,7 +33,7 @@ concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<
   { Ours::version() } -> std::convertible_to<std::string>;
 };
 
-/// The adapter as the instrument sees it.
+/// The description of an adapter for the instrument.
 template <Adapter Ours>
 inline constexpr HopmeterAdapter adapter{
     .abi = HOPMETER_ABI_VERSION,

@@ -1,4 +1,4 @@
-/// A thread for callback receivers of libraries that do not call back on their own.
+/// A thread for callback receivers of libraries that have no callbacks.
 #pragma once
 
 #include <cstdio>
@@ -12,16 +12,17 @@
 
 namespace hopmeter {
 
-/// Runs a step again and again until it is destroyed. Declare it after everything that the step uses.
+/// Runs a step again and again until the object is destroyed. Declare the thread after everything that the step uses.
 class LoopThread final : public Subscription {
  public:
-  /// `step` handles what has arrived and may sleep; `wake` ends a sleep, so that destroying does not wait for it.
+  /// `step` handles everything that has arrived and may sleep; `wake` ends this sleep, so that the destructor does not
+  /// wait for it.
   template <class Step>
   explicit LoopThread(
       Step step, std::function<void()> wake = [] {})
       : wake_(std::move(wake)), thread_([step = std::move(step)](const std::stop_token& stop) { run(step, stop); }) {}
 
-  /// Waits for the step that is running.
+  /// Waits until the running step has ended.
   ~LoopThread() override {
     thread_.request_stop();
     wake_();

@@ -1,4 +1,4 @@
-/// A queue between a thread that delivers and one that polls.
+/// A queue between a thread that delivers items and a thread that polls.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace hopmeter {
 
-/// Its length is outside the lock, so a spinning receiver does not take the lock.
+/// The length can be read without the lock, so a spinning receiver does not take the lock.
 template <class Item>
 class Mailbox {
  public:
-  /// `limit`: how many items fit. A sender that respects it checks `has_room` first; for other senders the mailbox
-  /// grows.
+  /// `limit` is the number of items that fit. A sender that respects the limit checks `has_room` first; for other
+  /// senders the mailbox grows.
   explicit Mailbox(std::size_t limit) : limit_(limit), ring_(limit) {}
 
   bool has_room() const noexcept { return length_.load(std::memory_order_acquire) < limit_; }
@@ -33,7 +33,8 @@ class Mailbox {
     filled_.notify_one();
   }
 
-  /// The oldest item, or an empty one. Sleeps for it where a timeout is given, and only looks where that is zero.
+  /// The oldest item, or an empty item if there is none. With a timeout, sleeps until an item arrives; with a timeout
+  /// of zero, looks only once.
   Item pop(Timeout timeout) {
     const bool waits = timeout > Timeout::zero();
     if (!waits && is_empty()) return {};

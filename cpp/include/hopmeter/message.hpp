@@ -1,11 +1,12 @@
-/// Typed carriage: frames in the fields of an adapter's messages. The adapter describes each message type by a layout:
+/// Typed carriage: carries frames in the fields of an adapter's messages. The adapter describes each message type in a
+/// layout:
 ///
 ///   struct Picture {
-///     static void shape(auto& message, const Setup&);                              // sets what is the same in all
+///     static void shape(auto& message, const Setup&);                              // sets all constant fields
 ///     static auto& text(auto& message);                                            // the field for the label
-///     static auto& octets(auto& message);                                          // the field for the payload, if
-///     any static std::uint32_t length(const auto& message);                            // if octets are an array: how
-///     many static void length(auto& message, std::uint32_t bytes);                      // of them are the payload
+///     static auto& octets(auto& message);                                          // the payload's field, if any
+///     static std::uint32_t length(const auto& message);                            // used bytes of an array
+///     static void length(auto& message, std::uint32_t bytes);                      // sets the used bytes
 ///     static void stamp(auto& message, std::uint64_t seq, std::int64_t sent_ns);   // sets the other fields
 ///     static std::int64_t sent_ns(const auto& message);
 ///   };
@@ -26,13 +27,13 @@ concept HasPayload = requires(Message message) {
   Layout::octets(message);
 };
 
-/// A layout of a message of fixed size and without pointers, whose memory can be loaned and shared.
+/// A layout of a message that has a fixed size and no pointers, so that its memory can be loaned and shared.
 template <class Layout, class Message>
 concept FixedSize = requires(const Message message) {
   Layout::length(message);
 };
 
-/// Writes a time into seconds and nanoseconds, as ROS has them: fields, or functions that set them.
+/// Writes a time as seconds and nanoseconds, as in ROS: into fields, or through functions that set them.
 void set_time(auto& time, std::int64_t ns) {
   const auto sec = static_cast<std::int32_t>(ns / 1'000'000'000);
   const auto nanosec = static_cast<std::uint32_t>(ns % 1'000'000'000);
@@ -53,7 +54,7 @@ inline std::int64_t nanoseconds(const auto& time) {
     return time.sec * second + time.nanosec;
 }
 
-/// Sets the payload's field to this length. A sequence keeps its memory.
+/// Sets the length of the payload's field. A sequence keeps its memory.
 template <class Layout, class Message>
 std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -69,7 +70,8 @@ std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   }
 }
 
-/// The payload of a received message. A length beyond an array is damage; the header's own length shows that.
+/// The payload of a received message. A length beyond the array means that the message is damaged; the length in the
+/// header reveals this.
 template <class Layout, class Message>
 std::span<const std::byte> payload_of(const Message& message) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -82,8 +84,8 @@ std::span<const std::byte> payload_of(const Message& message) {
   }
 }
 
-/// Has `fill` write a frame: the payload to its place, the header into the fields. The label is computed from the
-/// header, so it is set after the stamp.
+/// Calls `fill` to write a frame: the payload into `payload`, the header into the fields. The label is computed from
+/// the whole header, so it is set after the sent time.
 template <class Layout>
 void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Header header;
@@ -92,20 +94,20 @@ void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Layout::stamp(message, seq_of(header), sent_of(header));
 }
 
-/// The same with the payload in the message's own field.
+/// Writes a frame like the function above, but puts the payload into the message's own field.
 template <class Layout>
 void write_message(auto& message, std::size_t payload_bytes, Fill fill) {
   write_message<Layout>(message, payload_field<Layout>(message, payload_bytes), fill);
 }
 
-/// Hands a received message over as a frame, with its payload and with `native` for a `forward`.
+/// Passes a received message on as a frame, with its payload, and with `native` for a `forward`.
 template <class Layout>
 void hand_over(const auto& message, std::span<const std::byte> payload, const auto& take, const void* native) {
   const auto header = header_of(label_in(Layout::text(message)), Layout::sent_ns(message), payload.size());
   take(Received(header, payload).with_native(native));
 }
 
-/// The same with the payload in the message's own field, and by default the message itself as `native`.
+/// Passes a message on like the function above, but with the payload in the message's own field.
 template <class Layout>
 void hand_over(const auto& message, const auto& take, const void* native) {
   hand_over<Layout>(message, payload_of<Layout>(message), take, native);
@@ -116,7 +118,7 @@ void hand_over(const auto& message, const auto& take) {
   hand_over<Layout>(message, take, &message);
 }
 
-/// Writes the reply to a request into the message that a library sends when the handler has returned.
+/// Writes the reply to a request into the message that the library sends when the handler has returned.
 template <class Layout, class Message>
 class MessageReplier final : public Replier {
  public:
@@ -130,7 +132,7 @@ class MessageReplier final : public Replier {
     return Sent::accepted;
   }
 
-  /// Copies the request as a whole, so its fields are not written again.
+  /// Copies the whole request, so its fields need not be written again.
   Sent forward(const Received& received) override {
     if (received.native<Message>() != &request_) return Replier::forward(received);
     reply_ = request_;

@@ -1,4 +1,4 @@
-/// Handles of C libraries and of the kernel as values that give themselves back.
+/// Handles of C libraries and of the kernel as values that release themselves.
 #pragma once
 
 #include <unistd.h>
@@ -16,16 +16,18 @@ struct Destroy {
   void operator()(auto* handle) const noexcept { destroy(handle); }
 };
 
-/// A handle of a C library, given back by its own function: `Resource<nng_msg, nng_msg_free>`.
+/// A handle of a C library that the library's own function releases:
+/// `Resource<nng_msg, nng_msg_free>`.
 template <class Raw, auto destroy>
 using Resource = std::unique_ptr<Raw, Destroy<destroy>>;
 
-/// A file descriptor, closed when it is destroyed.
+/// A file descriptor, which its destructor closes.
 class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// Takes over what a system call returned, or throws what it failed with while `doing` something.
+  /// Takes ownership of the descriptor that a system call returned. If the call failed, throws an
+  /// error that names `doing` and the cause.
   Descriptor(int descriptor, const char* doing) : descriptor_(descriptor) {
     if (descriptor < 0) throw Error::system(doing);
   }

@@ -1,4 +1,4 @@
-/// A transport whose link ends need only what they share and their link.
+/// A transport whose link ends need only a shared state and their link.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@ namespace hopmeter {
 
 namespace detail {
 
-/// The first of `Ends` that derives from `Base`, or `Base` itself.
+/// The first of `Ends` that derives from `Base`; if there is none, `Base` itself.
 template <class Base, class... Ends>
 struct EndOf : std::type_identity<Base> {};
 
@@ -20,8 +20,8 @@ struct EndOf<Base, First, More...>
 
 }  // namespace detail
 
-/// Makes each of `Ends` from the shared state and its link, a called one also from its `OnFrame`. All ends of a process
-/// share one `Shared`, which is made from the setup. Override a method for an end that needs more.
+/// Creates each of `Ends` from the shared state and its link; a called end also gets its `OnFrame`. All link ends of a
+/// process share one `Shared`, which is created from the setup. Override a method for a link end that needs more.
 template <class Shared, class... Ends>
 class TransportOf : public Transport {
  public:

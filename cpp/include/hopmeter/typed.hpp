@@ -1,5 +1,5 @@
-/// Typed carriage: a header in the fields of a message. The message has a number, a time and a text; the text is a
-/// label of fixed length in ASCII that carries the rest of the header.
+/// Typed carriage: puts the header of a frame into the fields of a message. The message has a number, a time and a
+/// text. The text is a label of fixed length in ASCII, which carries the rest of the header.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace hopmeter {
 /// The length of a label.
 inline constexpr std::size_t label_bytes = HOPMETER_LABEL_BYTES;
 
-/// A label, for the text of a message.
+/// A label for the text of a message.
 struct Label : std::array<char, label_bytes> {
   operator std::string_view() const noexcept { return {data(), size()}; }
 };
@@ -32,14 +32,14 @@ inline const std::uint8_t* raw(std::span<const std::byte, header_bytes> header) 
 
 }  // namespace detail
 
-/// The part of a header that goes into the text of a message.
+/// The part of a header that becomes the text of a message.
 inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   Label text;
   hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
   return text;
 }
 
-/// Writes a label straight into the text of a message: a string, an array, or a pointer to memory with room for it.
+/// Writes a label directly into the text of a message: a string, an array, or a pointer to memory that has room for it.
 void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
   if constexpr (requires { text.resize(label_bytes); }) text.resize(label_bytes);
   if constexpr (requires { *text; })
@@ -48,7 +48,7 @@ void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
     hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(std::data(text)));
 }
 
-/// The text of a received message, of any of these kinds.
+/// The text of a received message: a string, an array, or a pointer.
 std::string_view label_in(const auto& text) noexcept {
   if constexpr (requires { *text; })
     return text;
@@ -57,7 +57,7 @@ std::string_view label_in(const auto& text) noexcept {
 }
 
 /// The header that a message carried. If the text is not a label, every receiver refuses the header as malformed. The
-/// intended time does not travel: the sent time is in its place, and the source has recorded the intended one.
+/// message does not carry the intended time: the sent time replaces it, and the source has recorded the intended time.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,
@@ -70,7 +70,7 @@ inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noe
   return hopmeter_seq_of(detail::raw(header));
 }
 
-/// When it was sent, in nanoseconds.
+/// When the message was sent, in nanoseconds.
 inline std::int64_t sent_of(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_sent_of(detail::raw(header));
 }

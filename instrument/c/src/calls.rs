@@ -1,13 +1,13 @@
-//! The functions that an adapter offers, in tables: `contract.rs` of the instrument, in C.
+//! The functions that an adapter provides, in tables: the C form of the instrument's `contract.rs`.
 //!
-//! Every table belongs to an object. `close` destroys the object; no function is called after it. Functions that may be
-//! null say so; the instrument then does what the contract defines as the default.
+//! Every table belongs to one object. `close` destroys the object; after it, no function of the object is called. The
+//! documentation of a function says if it may be null; the instrument then uses the default of the contract.
 
 use std::ffi::{c_char, c_void};
 
 use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Received, Setup, Shared, Take, TextOut};
 
-/// One transport in one process; its functions are called from the threads of all endpoints.
+/// One transport in one process; the threads of all endpoints call its functions.
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -52,12 +52,12 @@ pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
     /// The address that receivers connect to. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Sends one frame of 64 + `payload_bytes`, which `fill` writes. Does not wait unless the manifest says so.
+    /// Sends one frame of 64 + `payload_bytes`; `fill` writes the frame. Does not wait unless the manifest allows it.
     pub send: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Sends a payload from the caller's memory. May be null.
     pub send_parts:
         Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
-    /// Forwards a received frame unchanged. If null, a copy is sent.
+    /// Forwards a received frame unchanged. If null, the instrument sends a copy.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
 }
 
@@ -72,8 +72,8 @@ pub struct Publisher {
 #[repr(C)]
 pub struct SubscriberCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Hands over the frames that have arrived and returns their number. `spin` looks once. `block` sleeps until a
-    /// frame arrives or about the timeout has passed.
+    /// Passes the frames that have arrived to `take`, and returns their number. `spin` looks once. With `block`, sleeps
+    /// until a frame arrives or about the timeout has passed.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -84,7 +84,7 @@ pub struct Subscriber {
     pub calls: *const SubscriberCalls,
 }
 
-/// A receiver that the transport calls. `close` returns when no call is running; no call follows.
+/// A receiver that the transport calls. `close` waits for a running call; no call follows.
 #[repr(C)]
 pub struct SubscriptionCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -105,7 +105,7 @@ pub struct ClientCalls {
     pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Starts a call with a received request. If null, a copy is sent.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Hands over the replies that have arrived, under the rules of a subscriber's `poll`.
+    /// Passes the replies that have arrived to `take`, under the rules of a subscriber's `poll`.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -122,10 +122,10 @@ pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
     /// The address that clients connect to. May be null if the link's name is enough.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Hands over the requests that have arrived, under the rules of a subscriber's `poll`.
+    /// Passes the requests that have arrived to `handle`, under the rules of a subscriber's `poll`.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
-    /// Starts handling requests on a thread of the transport. The subscription is closed before the server, which is
-    /// not used until then. May be null.
+    /// Starts handling requests on a thread of the transport. The subscription is closed before the server; until then,
+    /// nothing else calls the server. May be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
     >,
@@ -138,8 +138,8 @@ pub struct Server {
     pub calls: *const ServerCalls,
 }
 
-/// Answers one request. A handler borrows the replier until it returns, and does not close it. The instrument closes a
-/// replier that `defer` returned.
+/// Answers one request. A handler may use the replier until it returns, and must not close it. The instrument closes a
+/// replier that `defer` has returned.
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -147,7 +147,7 @@ pub struct ReplierCalls {
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
     /// Replies with a received frame. If null, the instrument copies it through `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// A replier for later use on any thread; its object is null if there is none. May be null.
+    /// A replier that any thread can use later; its object is null if the adapter offers none. May be null.
     pub defer: Option<extern "C" fn(object: *mut c_void) -> Replier>,
 }
 
@@ -158,23 +158,24 @@ pub struct Replier {
     pub calls: *const ReplierCalls,
 }
 
-/// The description of an adapter, which it passes to `hopmeter_main`. The strings are terminated and live as long as
-/// the process.
+/// The description of an adapter, which the node passes to `hopmeter_main`. The strings are null-terminated and valid
+/// as long as the process runs.
 #[repr(C)]
 pub struct Adapter {
-    /// `HOPMETER_ABI_VERSION` of the header that the adapter was compiled with.
+    /// The `HOPMETER_ABI_VERSION` in the header with which the adapter was compiled.
     pub abi: u32,
     /// The transport's name, as in its manifest.
     pub transport: *const c_char,
     pub compiler: *const c_char,
     pub flags: *const c_char,
-    /// The library's version; called before a transport is opened.
+    /// The library's version; the instrument calls this before it opens a transport.
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
-    /// Opens a transport that only fills a frame and calls the receiver with it. It measures the instrument's own cost.
+    /// Opens an empty transport, which only fills a frame and calls the receiver with it. The empty transport measures
+    /// the instrument's own cost.
     pub open_empty: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,
 }
 
-// SAFETY: the ABI says that the strings live as long as the process; nobody writes to them.
+// SAFETY: the ABI says that the strings are valid as long as the process runs; nobody writes to them.
 unsafe impl Sync for Adapter {}

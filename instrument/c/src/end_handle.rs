@@ -1,15 +1,16 @@
-//! An object of the adapter with its table of functions, closed when it is dropped.
+//! An object of the adapter with its table of functions; dropping it closes the object.
 
-/// Declares the owner of one kind of link end.
+/// Declares the type that owns one kind of link end.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);
 
-        // SAFETY: the ABI says that an end is used from one thread at a time, which may change.
+        // SAFETY: the ABI says that one thread at a time uses a link end, not always the same
+        // thread.
         unsafe impl Send for $name {}
 
         impl $name {
-            /// Takes ownership of an end that the adapter has just opened.
+            /// Takes ownership of a link end that the adapter has just opened.
             pub fn adopt(raw: $raw) -> hopmeter_instrument::Result<Box<Self>> {
                 if raw.object.is_null() || raw.calls.is_null() {
                     let what = concat!("the adapter gave nothing where a ", stringify!($name), " was asked for");
@@ -23,7 +24,7 @@ macro_rules! end_handle {
             }
 
             fn calls(&self) -> &'static $calls {
-                // SAFETY: the ABI says that tables live as long as the process.
+                // SAFETY: the ABI says that tables are valid as long as the process runs.
                 unsafe { &*self.0.calls }
             }
         }

@@ -15,10 +15,10 @@ use crate::transport::CTransport;
 /// Runs the node: reads its command line, takes part in the trial and returns the exit status.
 ///
 /// # Safety
-/// `argv` holds `argc` terminated strings; `adapter` is valid as long as the process lives.
+/// `argv` must hold `argc` null-terminated strings; `adapter` must be valid as long as the process runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, adapter: *const Adapter) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let adapter = unsafe { &*adapter };
     if adapter.abi != ABI_VERSION {
         eprintln!(
@@ -28,27 +28,27 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
         return 1;
     }
     let arguments: Vec<String> = (1..usize::try_from(argc).unwrap_or(0))
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         .map(|at| unsafe { c_string(*argv.add(at)) })
         .collect();
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
 
-/// Sets the copy function of the adapter's library, before `hopmeter_main`. Relays and servers whose work is
-/// `copy:…:own` copy with it.
+/// Sets the copy function of the adapter's library; call it before `hopmeter_main`. Relays and servers with the work
+/// `copy:…:own` use this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);
 }
 
-/// The version of the instrument, for an adapter without a library of its own.
+/// The version of the instrument, for an adapter that has no library.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
-    // SAFETY: the ABI says that the strings live as long as the process.
+    // SAFETY: the ABI says that the strings are valid as long as the process runs.
     let [transport, compiler, flags] =
         [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { c_string(text) });
     let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open, setup)?)) };
@@ -70,7 +70,8 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
 }
 
 /// # Safety
-/// `text` is a terminated string.
+
+/// `text` must be a null-terminated string.
 unsafe fn c_string(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -7,10 +7,10 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. It only returns to the adapter that it came from, because a node has just one adapter.
+/// The adapter's own message. It only returns to the adapter from which it came, because a node has just one adapter.
 struct Native(*const c_void);
 
-/// A frame that the adapter received, in the instrument's form.
+/// A frame that the adapter received, converted to the instrument's type.
 pub struct CReceived<'a> {
     raw: &'a abi::Received,
     native: Native,
@@ -21,7 +21,7 @@ impl<'a> CReceived<'a> {
         Self { raw, native: Native(raw.native) }
     }
 
-    /// Passes the frame to one of the instrument's closures.
+    /// Passes the frame to a closure of the instrument.
     pub fn show(&self, take: impl FnOnce(Received<'_>)) {
         take(Received {
             header: slice(self.raw.header, self.raw.header_bytes),
@@ -47,10 +47,10 @@ impl Keep for CReceived<'_> {
     }
 }
 
-/// Bytes that the adapter retains for the instrument.
+/// Bytes that the adapter keeps valid for the instrument.
 struct CFrameHolder(abi::FrameHolder);
 
-// SAFETY: the ABI says that retained bytes may be released on any thread.
+// SAFETY: the ABI says that any thread may release these bytes.
 unsafe impl Send for CFrameHolder {}
 
 impl AsRef<[u8]> for CFrameHolder {
@@ -67,7 +67,7 @@ impl Drop for CFrameHolder {
     }
 }
 
-/// A frame on its way back to the adapter, to be forwarded.
+/// A frame that goes back to the adapter to be forwarded.
 pub fn lend(received: &Received<'_>) -> abi::Received {
     let native = received.native.and_then(|native| native.downcast_ref::<Native>());
     abi::Received {
@@ -81,14 +81,14 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
     }
 }
 
-/// Copies a received frame into a frame to be sent, and counts the copy. The header of `received` has 64 bytes, and
-/// both payloads have the same length.
+/// Copies a received frame into a frame that the adapter sends, and counts the copy. The header of `received` has 64
+/// bytes, and both payloads have the same length.
 ///
 /// # Safety
-/// Both are borrowed for the call.
+/// Both frames must be valid during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: abi::FrameMut) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (received, frame) = unsafe { (&*received, frame_mut(&frame)) };
     CReceived::new(received).show(|received| {
         let copied = copy_on(&received, |_, fill| {
@@ -99,16 +99,16 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
     });
 }
 
-/// Counts the copy of a payload that the adapter copies itself, because its library copies whole messages.
+/// Counts the copy of a payload that the adapter makes itself, because its library copies only whole messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_count_copy() {
     count_copy();
 }
 
-/// A frame to fill, in the instrument's form.
+/// A frame to fill, converted to the instrument's type.
 ///
 /// # Safety
-/// The caller alone may use its header and payload.
+/// Only the caller may use the frame's header and payload.
 pub unsafe fn frame_mut(frame: &abi::FrameMut) -> FrameMut<'_> {
     let payload = match frame.payload_bytes {
         0 => &mut [],

@@ -1,7 +1,7 @@
-//! The instrument's closures: loaned to an adapter for one call, or owned by it for a subscription.
+//! The instrument's closures: an adapter borrows a closure for one call, or owns it for a subscription.
 //!
-//! A panic in a loaned closure is caught at the ABI and resumes after the adapter has returned. A panic in an owned
-//! closure cannot resume, so the process aborts with its message on stderr.
+//! A panic in a loaned closure is caught at the ABI and continues after the adapter has returned. A panic in an owned
+//! closure cannot continue, so the process aborts and prints the panic's message on stderr.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -15,14 +15,14 @@ use crate::calls;
 use crate::frames::{CReceived, frame_mut};
 use crate::rpc::CReplier;
 
-/// A closure on loan for a call, with the panic in which it ended.
+/// A closure that is loaned for one call, and the panic with which it ended, if any.
 pub struct Loan<F> {
     closure: F,
     panicked: Option<Box<dyn Any + Send>>,
 }
 
 impl<F> Loan<F> {
-    /// Loans `closure` to `call`, as a context for one of the functions below.
+    /// Passes `closure` to `call` as a context for one of the functions below.
     pub fn loan_to<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
         let mut loan = Self { closure, panicked: None };
         let answer = call((&raw mut loan).cast());
@@ -33,7 +33,8 @@ impl<F> Loan<F> {
     }
 
     /// # Safety
-    /// `context` comes from [`Loan::loan_to`] of the same type, and that call is still running.
+
+    /// `context` must come from [`Loan::loan_to`] of the same type, and that call must still be running.
     unsafe fn enter(context: *mut c_void, act: impl FnOnce(&mut F)) {
         let loan = unsafe { &mut *context.cast::<Self>() };
         if loan.panicked.is_none() {
@@ -42,7 +43,7 @@ impl<F> Loan<F> {
     }
 }
 
-/// Loans a fill closure.
+/// Loans a closure that fills a frame.
 pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
     let (write, sent_ns) = fill.into_parts();
     let sent_ns = sent_ns.map_or(std::ptr::null_mut(), Cell::as_ptr);
@@ -50,17 +51,18 @@ pub fn lend_fill<T>(fill: Fill<'_>, call: impl FnOnce(abi::Fill) -> T) -> T {
 }
 
 extern "C" fn call_fill(context: *mut c_void, frame: abi::FrameMut) {
-    // SAFETY: the context is a loaned fill. Header and payload belong to the adapter, and only this call uses them.
+    // SAFETY: the context is a loaned fill closure. Header and payload belong to the adapter, and only this call uses
+    // them.
     unsafe { Loan::<Write<'_>>::enter(context, |write| write(frame_mut(&frame))) }
 }
 
-/// Loans a take closure.
+/// Loans a closure that takes frames.
 pub fn lend_take<T>(take: Take<'_>, call: impl FnOnce(abi::Take) -> T) -> T {
     Loan::loan_to(take, |context| call(abi::Take { context, call: call_take }))
 }
 
 extern "C" fn call_take(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is a loaned take; `received` is borrowed for this call.
+    // SAFETY: the context is a loaned take closure; `received` is valid during this call.
     unsafe { Loan::<Take<'_>>::enter(context, |take| CReceived::new(&*received).show(take)) }
 }
 
@@ -70,7 +72,7 @@ pub fn lend_handle<T>(handle: Handle<'_>, call: impl FnOnce(abi::Handle) -> T) -
 }
 
 extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, replier: calls::Replier) {
-    // SAFETY: the context is a loaned handler; `received` and `replier` are borrowed for this call.
+    // SAFETY: the context is a loaned handler; `received` and `replier` are valid during this call.
     unsafe {
         Loan::<Handle<'_>>::enter(context, |handle| {
             CReceived::new(&*received).show(|received| handle(received, &mut CReplier::borrow(replier)));
@@ -78,18 +80,18 @@ extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, 
     }
 }
 
-/// Passes the ownership of a callback.
+/// Passes the ownership of a callback to the adapter.
 pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
     abi::OnFrame { context: give(on_frame), call: call_on_frame, release: release::<OnFrame> }
 }
 
 extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is an owned callback that is not entered concurrently; `received` is borrowed for this call.
+    // SAFETY: the context is an owned callback that no two threads enter at once; `received` is valid during this call.
     let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
     CReceived::new(received).show(|received| on_frame.call(received));
 }
 
-/// Passes the ownership of a request handler.
+/// Passes the ownership of a request handler to the adapter.
 pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
     abi::OnRequest { context: give(on_request), call: call_on_request, release: release::<OnRequest> }
 }
@@ -100,7 +102,7 @@ extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Receiv
     CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrow(replier)));
 }
 
-/// Passes the ownership of a payload's owner.
+/// Passes the ownership of the memory of a payload to the adapter.
 pub fn give_shared(payload: &Shared) -> abi::Shared {
     let bytes = (**payload).as_ref();
     let (data, length) = (bytes.as_ptr(), bytes.len());

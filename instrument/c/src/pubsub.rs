@@ -1,4 +1,4 @@
-//! Adapts an adapter's publishers and subscribers to the instrument's traits.
+//! Implements the instrument's pubsub traits for an adapter's publishers and subscribers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Adapts an adapter's clients and servers to the instrument's traits.
+//! Implements the instrument's rpc traits for an adapter's clients and servers.
 
 use std::time::Duration;
 
@@ -54,7 +54,8 @@ impl contract::Server for CServer {
     }
 }
 
-/// A server that is called. Fields are dropped in order: the subscription ends before the server.
+/// A server whose handler the transport calls. Rust drops the fields in this order: the
+/// subscription before the server.
 struct Serving {
     _subscription: Box<CSubscription>,
     _server: Box<CServer>,
@@ -62,7 +63,7 @@ struct Serving {
 
 impl Subscription for Serving {}
 
-/// The replier that a handler borrows.
+/// The replier that a handler may use until it returns.
 pub struct CReplier(calls::Replier);
 
 impl CReplier {

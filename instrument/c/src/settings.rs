@@ -1,5 +1,5 @@
-//! The functions that an adapter reads its settings with. Each writes `out` and returns `HOPMETER_ACCEPTED`, or reports
-//! the reason to `error` and returns `HOPMETER_FAILED`. `name` is terminated.
+//! The functions with which an adapter reads its settings. Each function writes `out` and returns `HOPMETER_ACCEPTED`,
+//! or reports the reason to `error` and returns `HOPMETER_FAILED`. `name` is terminated.
 
 use std::ffi::{CStr, c_char};
 
@@ -11,7 +11,7 @@ use crate::text::report_error;
 /// Reads a boolean setting.
 ///
 /// # Safety
-/// All pointers are valid; `settings` belongs to the adapter's setup.
+/// All pointers must be valid; `settings` must belong to the adapter's setup.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_setting_bool(
     settings: *const Settings,
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a text setting. The text lives as long as the settings.
+/// Reads a text setting. The text is valid as long as the settings.
 ///
 /// # Safety
 /// All pointers are valid; `settings` belongs to the adapter's setup.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn hopmeter_setting_text(
 fn text(settings: &Settings, name: &str) -> Result<Text> {
     match settings.0.settings.get(name).and_then(|value| value.as_str()) {
         Some(text) => Ok(Text::lend(text)),
-        // Only for the error: a missing setting and a setting of another type have different messages.
+        // Needed only for the error: a missing setting and a setting of another type have different messages.
         None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
     }
 }

@@ -7,23 +7,23 @@ use hopmeter_instrument::{Error, Result, Sent};
 use crate::abi::{self, Text};
 
 impl Text {
-    /// Loans a text for a call.
+    /// Passes a text for one call.
     pub fn lend(text: &str) -> Self {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
 
-    /// Copies a text that the other side loaned.
+    /// Copies a text that the other side passed.
     pub fn to_owned_text(self) -> String {
         String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
     }
 }
 
-/// Bytes that the other side loaned. An empty span may have a null pointer.
+/// Bytes that the other side passed. An empty span may have a null pointer.
 pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
     }
-    // SAFETY: the ABI says that `data` points to `bytes` bytes, borrowed for the call in which this is used.
+    // SAFETY: the ABI says that `data` points to `bytes` bytes, which are valid during the call that uses them.
     unsafe { std::slice::from_raw_parts(data, bytes) }
 }
 
@@ -50,7 +50,7 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail and stores the error that it reports. Costs nothing if it succeeds.
+/// Calls a function that may fail, and stores the error that it reports. Costs nothing if the function succeeds.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());
@@ -64,7 +64,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
     (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
 }
 
-/// The outcome of a function that opens a link end.
+/// The result of a function that opens a link end.
 pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(()),
@@ -72,7 +72,7 @@ pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     }
 }
 
-/// The outcome of a send.
+/// The result of a send.
 pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(Sent::Accepted),
@@ -81,7 +81,7 @@ pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent>
     }
 }
 
-/// The outcome of a poll.
+/// The result of a poll.
 pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
     let (answer, error) = attempt(call);
     usize::try_from(answer).map_err(|_| error())
@@ -89,7 +89,7 @@ pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
 
 /// Reports an error to the adapter.
 pub fn report_error(out: *const abi::Error, error: &Error) -> i32 {
-    // SAFETY: the ABI says that `out` is borrowed for the call.
+    // SAFETY: the ABI says that `out` is valid during the call.
     let out = unsafe { &*out };
     (out.put)(out.context, Text::lend(&error.what_text()), Text::lend(error.remedy_text().unwrap_or_default()));
     abi::FAILED

@@ -1,4 +1,4 @@
-//! Adapts an adapter's transport to the instrument's trait.
+//! Implements the instrument's transport trait for an adapter's transport.
 
 use std::ffi::c_void;
 
@@ -14,20 +14,21 @@ use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::rpc::{CClient, CServer};
 use crate::{calls, text};
 
-/// A transport of an adapter with its setup. The adapter may read the setup as long as the transport lives.
+/// A transport of an adapter, with the setup of this transport. The adapter may read the setup as long as the transport
+/// exists.
 pub struct CTransport {
     raw: calls::Transport,
     _setup: Box<OwnedSetup>,
 }
 
-// SAFETY: the ABI says that a transport is called from the threads of all endpoints.
+// SAFETY: the ABI says that the threads of all endpoints may call a transport.
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 
 /// An adapter's function that opens a transport.
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
-/// The setup, in memory that does not move.
+/// The setup, at an address that does not change.
 struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
@@ -71,7 +72,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens a link end with the adapter's function for it, if there is one.
+/// Opens a link end with the adapter's function for this kind of end, if there is one.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -82,7 +83,7 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of the adapter's two functions for that.
+    /// Opens a transport with one of the two functions that the adapter has for this.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };

@@ -1,4 +1,5 @@
-//! Any bytes as a frame: read or refused, never a crash; what is read is written back to the same bytes.
+//! Reads any bytes as a frame. They are accepted or refused, and never crash the reader; an accepted header is written
+//! back to the same bytes.
 
 #![no_main]
 

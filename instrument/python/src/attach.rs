@@ -1,4 +1,4 @@
-//! Attaches the instrument's own threads to the interpreter lock (GIL).
+//! Registers the instrument's threads with the Python interpreter.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -8,17 +8,17 @@ thread_local! {
     static MARK: u8 = const { 0 };
 }
 
-/// Runs `work` with the interpreter lock held.
+/// Runs `work` while the thread holds the interpreter lock (GIL).
 ///
-/// The first call on a thread registers it with the interpreter for the rest of its life. Without this, CPython would
-/// allocate and destroy a thread state for every message.
+/// The first call on a thread registers the thread with the interpreter until the thread ends. Without this
+/// registration, CPython would allocate and destroy a thread state for every message.
 pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
-    // This fails only while the thread ends; then each call pays for a thread state of its own.
+    // Registering fails only while the thread ends; then each call creates its own thread state.
     let _ = ANCHOR.try_with(|_| ());
     Python::attach(work)
 }
 
-/// A number that no other live thread has.
+/// A number that identifies this thread among all running threads.
 pub fn this_thread() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
@@ -30,10 +30,11 @@ struct Anchor {
 
 impl Anchor {
     fn new() -> Self {
-        // SAFETY: both may be called from any thread while the interpreter lives, with or without the lock.
+        // SAFETY: any thread may call both functions while the interpreter runs, with or without the lock.
         let ours = unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
         if ours {
-            // SAFETY: `Ensure` takes the lock and counts one use, which remains. `SaveThread` releases only the lock.
+            // SAFETY: `Ensure` takes the lock and counts one use of the thread state, which remains. `SaveThread`
+            // releases only the lock.
             unsafe {
                 ffi::PyGILState_Ensure();
                 ffi::PyEval_SaveThread();
@@ -45,8 +46,8 @@ impl Anchor {
 
 impl Drop for Anchor {
     fn drop(&mut self) {
-        // SAFETY: the thread ends, so it does not hold the lock. The first `Release` removes the use counted just
-        // before and retains the lock. The second one removes the use that `new` counted, and with it the thread's
+        // SAFETY: the thread ends, so it does not hold the lock. The first `Release` removes the use that was counted
+        // just before, and keeps the lock. The second one removes the use that `new` counted, and with it the thread's
         // state.
         unsafe {
             if self.ours && ffi::Py_IsInitialized() != 0 {

@@ -1,4 +1,4 @@
-//! Calls Python without building tuples, dictionaries or numbers for every message.
+//! Calls Python functions without creating tuples, dictionaries or numbers for every message.
 
 use pyo3::conversion::IntoPyObjectExt;
 use pyo3::ffi;
@@ -11,7 +11,8 @@ pub fn call2<'py>(
     second: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let end = std::ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: `method` proves that the lock is held. The arguments are borrowed, and their list ends with null.
+    // SAFETY: `method` proves that this thread holds the lock. The arguments are borrowed, and their list ends with
+    // null.
     unsafe {
         let answer = ffi::PyObject_CallFunctionObjArgs(method.as_ptr(), first.as_ptr(), second.as_ptr(), end);
         Bound::from_owned_ptr_or_err(method.py(), answer)

@@ -1,4 +1,4 @@
-//! A link end of the adapter, of any kind.
+//! A link end of a Python adapter, of any kind.
 
 use hopmeter_instrument::{Error, Result};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::failure::failure;
 
-/// A link end of the adapter. Dropping it closes it; every error names it.
+/// A link end of a Python adapter. Dropping it closes the link end; every error names the link end.
 pub struct End {
     pub object: Py<PyAny>,
     close: Py<PyAny>,
@@ -29,7 +29,7 @@ impl End {
         attach(|py| self.object.getattr(py, "address").and_then(|address| address.extract(py)).unwrap_or_default())
     }
 
-    /// Names the link end and the method that raised an exception.
+    /// Adds the names of the link end and the method to an exception.
     pub fn map_exception<T>(&self, py: Python<'_>, method: &str, result: PyResult<T>) -> Result<T> {
         result.map_err(|raised| failure(py, &format!("the adapter's {} ({method})", self.what), &raised))
     }
@@ -45,7 +45,7 @@ impl Drop for End {
     }
 }
 
-/// Whether an object of the adapter has the methods that a protocol of `hopmeter.node.contract` declares as optional.
+/// Whether an object of the adapter has the methods that a protocol in `hopmeter.node.contract` declares as optional.
 pub fn implements(object: &Bound<'_, PyAny>, protocol: &str) -> PyResult<bool> {
     object.is_instance(&object.py().import("hopmeter.node.contract")?.getattr(protocol)?)
 }

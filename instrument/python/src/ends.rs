@@ -1,4 +1,4 @@
-//! Adapts link ends that an adapter opened to the instrument's traits.
+//! Implements the instrument's traits for link ends that a Python adapter opened.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Poller {
     }
 
     fn poll(&mut self, py: Python<'_>, timeout: Duration, take: Take<'_>) -> PyResult<usize> {
-        // SAFETY: the slot loans it for this call only, so nothing uses it beyond its real lifetime.
+        // SAFETY: the slot loans the closure for this call only, so nothing uses it longer than it is valid.
         let take = unsafe { std::mem::transmute::<Take<'_>, Take<'static>>(take) };
         let mut taking = TakeCall { take, count: 0 };
         let timeout = self.timeout.object(py, timeout.as_secs_f64())?;
@@ -67,7 +67,7 @@ impl Poller {
     }
 }
 
-/// When an adapter reports a count that differs from the frames that it handed over.
+/// The error for an adapter that reports another number of frames than it passed to `take`.
 pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);

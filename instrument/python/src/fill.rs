@@ -1,4 +1,4 @@
-//! `fill`: the callable by which the instrument writes a frame into an adapter's memory.
+//! `fill`: the Python callable with which an adapter lets the instrument write a frame into the adapter's memory.
 
 use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
 use hopmeter_instrument::frame::HEADER_BYTES;
@@ -12,12 +12,12 @@ use crate::view::View;
 
 /// A frame to write, for one call of `send`, `start` or `reply`.
 struct Order {
-    /// The call that fills takes it.
+    /// The first call of `fill` takes it; later calls find `None`.
     fill: Option<Fill<'static>>,
     payload_bytes: usize,
 }
 
-/// Provides the method `fill` for adapters; one per sending link end.
+/// Provides the method `fill` for adapters; each sending link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,
@@ -25,7 +25,7 @@ struct Filler {
 
 #[pymethods]
 impl Filler {
-    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two: header and payload.
+    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two buffers: header and payload.
     #[pyo3(signature = (frame, payload = None, /))]
     fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
         let mut order = self.order.borrow().ok_or_else(misplaced_call_error)?;
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// Calls an adapter's sending method, with one `fill` per link end.
+/// Calls an adapter's sending method; each link end has its own `fill`.
 pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
@@ -82,7 +82,7 @@ impl SendMethod {
 
     /// Offers one frame through `method(payload_bytes, fill) -> bool`.
     ///
-    /// When the adapter raises an exception; `TypeError` or `RuntimeError` if it violates the contract.
+    /// When the adapter raises an exception; with `TypeError` or `RuntimeError` if the adapter violates the contract.
     pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
         // SAFETY: the slot loans it for this call only, so nothing uses it beyond its real lifetime.
         let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };

@@ -1,4 +1,5 @@
-//! `on_frame` and `on_request`: callables by which a called adapter hands over what has arrived.
+//! `on_frame` and `on_request`: Python callables with which an adapter passes frames and requests to the instrument
+//! from its library's thread.
 
 use std::sync::Mutex;
 
@@ -24,7 +25,7 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Hands over one frame, as `take` does. After the link end is closed, frames are ignored.
+    /// Passes one frame to the role, like `take`. After the link end is closed, frames are ignored.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -33,8 +34,8 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // A thread that waits for the gate's lock while it holds the interpreter lock could block the gate's owner. So
-        // this releases the interpreter lock while it waits.
+        // A thread that waits for the gate's lock while it holds the interpreter lock could block the thread that owns
+        // the gate. So this function releases the interpreter lock while it waits.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
@@ -50,7 +51,7 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Hands over one request, as `handle` does. After the link end is closed, requests are ignored.
+    /// Passes one request to the role, like `handle`. After the link end is closed, requests are ignored.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -87,7 +88,7 @@ impl Gated for RequestGate {
     }
 }
 
-/// Creates a gate, has the adapter open a link end that calls it, and returns both.
+/// Creates a gate, lets the adapter open a link end that calls it, and returns both.
 pub fn open_with_gate<'py, G: Gated>(
     py: Python<'py>,
     gate: G,
@@ -101,11 +102,11 @@ pub fn open_with_gate<'py, G: Gated>(
 
 /// A called receiver.
 ///
-/// The adapter's `close` need not wait for a running call, because the gate waits with every library.
+/// The adapter's `close` need not wait for a running call, because closing the gate waits for it.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// The server that the link end belongs to; closed after it.
+    /// The server to which the link end belongs; it is closed after the link end.
     _server: Option<Box<PyServer>>,
 }
 

@@ -1,8 +1,8 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! Adapters in Python are objects. This module wraps them in the instrument's contract, so that a Python node paces,
-//! stamps, records and counts with the same code as any other node. The interpreter lock is held while Python runs and
-//! released while the instrument waits.
+//! A Python adapter consists of objects. This module implements the instrument's contract for them, so that a Python
+//! node paces, stamps, records and counts with the same code as any other node. The instrument holds the interpreter
+//! lock while Python code runs, and releases it while the instrument waits.
 
 mod attach;
 mod call;
@@ -33,14 +33,14 @@ use crate::transport::PyTransport;
 
 /// Runs a node with an adapter in Python; returns its exit code.
 ///
-/// open(setup) creates the adapter's Transport, and version() returns the library's version. Both are called when they
-/// are needed, so that a failure is reported like any other. open_empty(setup) creates the Transport of
-/// `hopmeter.node.empty`. `facts` go into the result. `works` is true if relays or servers have work to do; other
+/// open(setup) creates the adapter's Transport; version() returns the library's version. Both are called only when they
+/// are needed, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport of
+/// `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do; other
 /// threads of the interpreter may run during that work. objects() creates the codec of a spec that names one
 /// (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
-#[allow(clippy::too_many_arguments)] // Python passes these by name
+#[allow(clippy::too_many_arguments)] // Python passes these arguments by name
 fn run(
     py: Python<'_>,
     transport: &str,
@@ -65,7 +65,7 @@ fn run(
         open: &open,
         open_empty: &open_empty,
         codec: codec.as_ref().map(|codec| codec as _),
-        // `attach` registers every thread that calls Python, whatever started it.
+        // `attach` registers every thread that calls Python, whether or not Python started it.
         around: |body| body(),
     };
     let code = py.detach(|| node::run(&host, arguments.into_iter()));

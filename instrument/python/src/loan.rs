@@ -1,4 +1,4 @@
-//! Closures of the instrument, loaned to Python for one call into the adapter.
+//! Closures of the instrument that Python code may use during one call into the adapter.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -7,9 +7,10 @@ use crate::attach::this_thread;
 
 /// The slot in which a Python callable finds its closure.
 ///
-/// Python may store the callable and call it at any time and on any thread. It finds the closure only during the call
-/// that the closure was loaned for, on that call's thread, and not from within itself. The interpreter lock is held all
-/// the time, and the closure belongs to one thread, so the order of the atomics does not matter.
+/// Python code may store the callable and call it at any time and on any thread. The callable finds its closure only
+/// during the call for which the closure was loaned, only on that call's thread, and not from within the closure
+/// itself. The thread holds the interpreter lock all the time, and the closure belongs to one thread, so the order of
+/// the atomic operations does not matter.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -29,7 +30,7 @@ impl<T> Slot<T> {
         call()
     }
 
-    /// The current loan of this thread, if any.
+    /// The current loan of this thread, if there is one.
     pub fn borrow(&self) -> Option<Borrowed<'_, T>> {
         if self.thread.load(Relaxed) != this_thread() {
             return None;
@@ -39,7 +40,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Exclusive use of a loan: no other caller finds it meanwhile.
+/// Exclusive use of a loan: while it exists, no other caller finds the loan.
 pub struct Borrowed<'a, T> {
     at: NonNull<T>,
     _then: Restore<'a, T>,
@@ -52,7 +53,7 @@ impl<T> Borrowed<'_, T> {
     }
 }
 
-/// Restores the previous content, also if the call panics.
+/// Restores the previous content, even if the call panics.
 struct Restore<'a, T> {
     slot: &'a Slot<T>,
     to: *mut T,

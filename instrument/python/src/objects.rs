@@ -1,4 +1,5 @@
-//! Adapts Python objects to the instrument's codec trait; `hopmeter.node.objects` encodes, decodes and compares.
+//! Implements the instrument's codec trait with Python objects; `hopmeter.node.objects` encodes, decodes and compares
+//! them.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,14 +14,15 @@ use crate::attach::attach;
 use crate::failure::failure;
 use crate::view::is_frame_writable;
 
-/// The methods of one `Objects`, looked up once.
+/// The methods of one `Objects`; each is looked up only once.
 struct Methods {
     encode: Py<PyAny>,
     payload_bytes: Py<PyAny>,
     write: Py<PyAny>,
     decode: Py<PyAny>,
     is_right: Py<PyAny>,
-    /// Whether a failure of the receiver was reported. Only the first one is reported; more would fill the log.
+    /// Whether the receiver has already reported a failure. Only the first failure is reported; more reports would fill
+    /// the log.
     told: AtomicBool,
 }
 
@@ -28,7 +30,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object, and everything that its framework needs at first use.
+    /// Creates the object, and everything that its framework creates at the first use.
     pub fn open(make: &Py<PyAny>) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call0().and_then(|objects| {
@@ -66,18 +68,18 @@ impl Codec for PyCodec {
     }
 }
 
-/// The payload as a memoryview. It is writable if the transport's own memory is.
+/// The payload as a memoryview. It is writable if the transport's own memory is writable.
 fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
-    // SAFETY: the object made from it is dropped with `PyDecoded`, before the payload is released. The object is
-    // compared and never written to.
+    // SAFETY: the object that uses this memory is dropped with `PyDecoded`, before the payload is released. The object
+    // is compared, but never changed.
     unsafe {
         let view = ffi::PyMemoryView_FromMemory(payload.as_ptr().cast_mut().cast(), payload.len() as isize, flags);
         Bound::from_owned_ptr_or_err(py, view)
     }
 }
 
-/// Frames that point into the object.
+/// Frames whose bytes are in the object's own memory.
 struct PyEncoded {
     frames: Option<Py<PyAny>>,
     methods: Arc<Methods>,
@@ -98,7 +100,7 @@ impl Encoded for PyEncoded {
     fn write(&self, payload: &mut [u8]) -> Result<()> {
         self.call(|py, frames| {
             let (start, bytes) = (payload.as_mut_ptr().cast(), payload.len() as isize);
-            // SAFETY: `write` copies into it and retains nothing; the payload outlives the call.
+            // SAFETY: `write` copies into this memory and retains no reference; the payload outlives the call.
             let view = unsafe {
                 Bound::from_owned_ptr_or_err(py, ffi::PyMemoryView_FromMemory(start, bytes, ffi::PyBUF_WRITE))
             };
@@ -113,7 +115,7 @@ impl Drop for PyEncoded {
     }
 }
 
-/// An object in the memory of its payload.
+/// An object whose data is in the memory of its payload.
 struct PyDecoded<'a> {
     object: Option<Result<Py<PyAny>>>,
     methods: Arc<Methods>,

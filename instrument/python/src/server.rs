@@ -1,4 +1,4 @@
-//! Adapts the server of an rpc link that an adapter opened to the instrument's trait.
+//! Implements the instrument's server trait for the server that a Python adapter opened.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl PyServer {
     }
 
     fn poll_attached(&mut self, py: Python<'_>, timeout: Duration, handle: Handle<'_>) -> PyResult<usize> {
-        // SAFETY: the slots loan both for this call only, so nothing uses them beyond their real lifetimes.
+        // SAFETY: the slots loan both for this call only, so nothing uses them longer than they are valid.
         let (handle, sending) = unsafe {
             let sending = std::mem::transmute::<&mut SendMethod, &'static mut SendMethod>(&mut self.sending);
             (std::mem::transmute::<Handle<'_>, Handle<'static>>(handle), sending)

@@ -1,4 +1,4 @@
-//! `take` and `handle`: callables by which a polled adapter hands over what has arrived.
+//! `take` and `handle`: Python callables with which a polled adapter passes frames and requests to the instrument.
 
 use std::any::Any;
 
@@ -13,8 +13,8 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is released while a role has a frame. Only true if the role's work may wait: releasing
-/// costs every message a little, and a plain Python program would hold the lock.
+/// Whether the interpreter lock is released while a role has a frame. True only if the role's work may wait: releasing
+/// the lock costs every message a little time, and a plain Python program would hold it.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -29,7 +29,7 @@ impl Detach {
     }
 }
 
-/// `detach` runs the closure immediately on this thread, so nothing moves to another thread.
+/// `detach` runs the closure immediately on this thread, so no other thread gets it.
 struct SameThread<F>(F);
 // SAFETY: see above.
 unsafe impl<F> Send for SameThread<F> {}
@@ -40,7 +40,7 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python as long as `role` needs them. `arrived_ns` is the time of Python's call.
+/// Borrows the parts of a frame from Python while `role` runs. `arrived_ns` is the time at which Python made the call.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
@@ -70,7 +70,7 @@ pub struct TakeCall {
     pub count: usize,
 }
 
-/// Provides the method `take` for adapters; one per polled link end.
+/// Provides the method `take` for adapters; each polled link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,
@@ -79,7 +79,7 @@ pub struct Taker {
 
 #[pymethods]
 impl Taker {
-    /// Hands over one frame: one buffer, or header and payload.
+    /// Passes one frame to the role: one buffer, or header and payload.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn take<'py>(
         &self,
@@ -104,7 +104,7 @@ pub struct HandleCall {
     pub count: usize,
 }
 
-/// Provides the method `handle` for adapters; one per polled server.
+/// Provides the method `handle` for adapters; each polled server has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
     pub slot: Slot<HandleCall>,
@@ -143,7 +143,7 @@ pub fn request_parts<'a, 'py>(
     }
 }
 
-/// The adapter's `reply`, for one request.
+/// The adapter's `reply` for one request.
 pub struct Reply<'a> {
     pub sending: &'a mut SendMethod,
     pub reply: Py<PyAny>,

@@ -1,4 +1,4 @@
-//! Adapts a Python adapter to the instrument's trait.
+//! Implements the instrument's transport trait for a Python adapter.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::gates::{CallbackSubscription, FrameGate, open_with_gate};
 use crate::server::PyServer;
 use crate::take::Detach;
 
-/// `hopmeter_instrument::contract::Setup` as Python sees it.
+/// The Python form of `hopmeter_instrument::contract::Setup`.
 #[pyclass(frozen, get_all, name = "Setup", module = "hopmeter._instrument")]
 struct PySetup {
     run: String,
@@ -32,7 +32,7 @@ struct PySetup {
     frame_bytes: usize,
 }
 
-/// `hopmeter_instrument::contract::Link` as Python sees it.
+/// The Python form of `hopmeter_instrument::contract::Link`.
 #[pyclass(frozen, get_all, name = "Link", module = "hopmeter._instrument")]
 struct PyLink {
     name: String,
@@ -105,7 +105,7 @@ impl PyTransport {
         })
     }
 
-    /// Has the adapter open one link end. `open` receives the adapter's method and the link.
+    /// Calls the adapter to open one link end. `open` receives the adapter's method and the link.
     fn open_end<'py, T>(
         &self,
         py: Python<'py>,

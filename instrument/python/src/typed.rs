@@ -1,4 +1,4 @@
-//! Typed carriage for Python: `hopmeter_instrument::typed` for adapters.
+//! Typed carriage for Python: passes the functions of `hopmeter_instrument::typed` to adapters.
 
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::typed;
@@ -15,7 +15,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
-/// Returns the label of a header, for the text of a message: 56 characters of ASCII.
+/// Returns the label of a header, for the text of a message: 56 ASCII characters.
 #[pyfunction]
 fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let label = typed::label(&bytes(py, header)?);

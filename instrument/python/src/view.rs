@@ -1,4 +1,4 @@
-//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), accessed in place.
+//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), used without a copy.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -12,13 +12,13 @@ thread_local! {
     static TO_WRITE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the memory of the frame that this thread is handling is writable.
+/// Whether the frame that this thread is handling is in writable memory.
 pub fn is_frame_writable() -> bool {
     TO_WRITE.get()
 }
 
-/// The contiguous bytes of an object with the buffer protocol. While the view lives, the object cannot move or free
-/// them.
+/// The contiguous bytes of an object that supports the buffer protocol. While the view exists, the object cannot move
+/// or free its bytes.
 pub struct View<'py> {
     buffer: ffi::Py_buffer,
     attached: PhantomData<Python<'py>>,
@@ -26,13 +26,15 @@ pub struct View<'py> {
 
 impl<'py> View<'py> {
     /// # Errors
-    /// `TypeError` or `BufferError`, as the object raises it.
+    /// The object's own `TypeError` or `BufferError`.
     pub fn for_reading(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_SIMPLE)
     }
 
     /// # Errors
-    /// As [`View::for_reading`]; also if the bytes are read-only or their number differs from `bytes`.
+
+    /// The same as [`View::for_reading`]; also if the bytes are read-only or their number differs from
+    /// `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -44,14 +46,14 @@ impl<'py> View<'py> {
 
     fn get(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut buffer = ffi::Py_buffer::new();
-        // SAFETY: `object` proves that the lock is held; `buffer` is empty and outlives the call.
+        // SAFETY: `object` proves that this thread holds the lock; `buffer` is empty and outlives the call.
         if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut buffer, flags) } != 0 {
             return Err(PyErr::fetch(object.py()));
         }
         Ok(Self { buffer, attached: PhantomData })
     }
 
-    /// Records whether the bytes are writable while `role` uses them.
+    /// Records whether the bytes are writable, for as long as `role` uses them.
     pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
         let before = TO_WRITE.replace(self.buffer.readonly == 0);
         let answer = role();
@@ -63,7 +65,7 @@ impl<'py> View<'py> {
         if self.buffer.len == 0 {
             return &[];
         }
-        // SAFETY: a simple buffer is `len` contiguous bytes that stay in place until the buffer is released.
+        // SAFETY: a simple buffer has `len` contiguous bytes that stay in place until the buffer is released.
         unsafe { std::slice::from_raw_parts(self.buffer.buf.cast(), self.buffer.len as usize) }
     }
 
@@ -72,14 +74,14 @@ impl<'py> View<'py> {
         if self.buffer.len == 0 {
             return &mut [];
         }
-        // SAFETY: as above, and the buffer was requested as writable.
+        // SAFETY: the buffer has `len` contiguous bytes, and it was requested as writable.
         unsafe { std::slice::from_raw_parts_mut(self.buffer.buf.cast(), self.buffer.len as usize) }
     }
 }
 
 impl Drop for View<'_> {
     fn drop(&mut self) {
-        // SAFETY: the lock is held for 'py, and `get` filled the buffer.
+        // SAFETY: this thread holds the lock for the lifetime 'py, and `get` filled the buffer.
         unsafe { ffi::PyBuffer_Release(&raw mut self.buffer) }
     }
 }
