@@ -4,17 +4,42 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # true for type checkers; importing `typing` would cost more than this whole module
 if TYPE_CHECKING:
+    from hopmeter.api.comparing import Comparison as Comparison
+    from hopmeter.api.comparing import baseline as baseline
+    from hopmeter.api.comparing import baselines as baselines
+    from hopmeter.api.comparing import compare as compare
+    from hopmeter.api.histories import history as history
+    from hopmeter.api.runs import Run as Run
+    from hopmeter.api.runs import open_run as open_run
+    from hopmeter.api.start import run as run
     from hopmeter.client import connect as connect
 
 __version__: str
+HOMES = {
+    "Comparison": "hopmeter.api.comparing",
+    "Run": "hopmeter.api.runs",
+    "baseline": "hopmeter.api.comparing",
+    "baselines": "hopmeter.api.comparing",
+    "compare": "hopmeter.api.comparing",
+    "connect": "hopmeter.client",
+    "history": "hopmeter.api.histories",
+    "open_run": "hopmeter.api.runs",
+    "run": "hopmeter.api.start",
+}
+"""The modules of what programs use."""
+
+
+def __dir__() -> list[str]:
+    """Return all names, also those that are found on first use."""
+    return [*globals(), *HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Return `__version__` or `connect` on first use: finding them takes longer than all other imports of a node."""
-    if name == "connect":
-        from hopmeter.client import connect as found
+    """Return what programs use, or `__version__`, on first use: a node needs none of it and starts sooner."""
+    if name in HOMES:
+        from importlib import import_module
 
-        return found
+        return getattr(import_module(HOMES[name]), name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

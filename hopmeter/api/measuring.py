@@ -56,14 +56,18 @@ class Outcome:
 
 
 class StoppedRunError(KeyboardInterrupt):
-    """Ctrl-C during a run: the finished trials are in `folder`."""
+    """Ctrl-C during a run: the finished trials are stored in `folder`."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        further = f"hopmeter.open_run({str(folder.path)!r})"
-        if not folder.is_finished:
-            further = f"hopmeter.run(resume={str(folder.path)!r})"
-        super().__init__(tag("E-STOPPED", f"stopped; finished trials are in {folder.path}; continue with {further}"))
-        self.folder = folder
+    def __init__(self, stored: RunFolder) -> None:
+        path = str(stored.path)
+        further = f"hopmeter.open_run({path!r})" if stored.is_finished else f"hopmeter.run(resume={path!r})"
+        super().__init__(tag("E-STOPPED", f"stopped; finished trials are in {path}; continue with {further}"))
+        self.stored = stored
+
+    @property
+    def folder(self) -> Path:
+        """Return the run folder."""
+        return self.stored.path
 
 
 def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consoles: Consoles) -> Outcome:

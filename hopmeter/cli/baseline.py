@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopmeter.errors import UsageError
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
@@ -31,18 +30,11 @@ def baseline(
 
     hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
     """
-    from hopmeter.comparison import baselines
+    from hopmeter.api import comparing
 
     console = Console(highlight=False)
-    if name is None:
-        for each in baselines.names():
-            _print(console, baselines.load(each))
-    elif not runs:
-        raise UsageError(
-            "E-BASELINE-RUNS", f"baseline {name}: no run was named", f"hopmeter baseline {name} RUN RUN RUN"
-        )
-    else:
-        _print(console, baselines.store(name, runs))
+    for each in comparing.baselines() if name is None else [comparing.baseline(name, *(runs or []))]:
+        _print(console, each)
 
 
 def _print(console: Console, found: Baseline) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hopmeter.errors import UsageError
 from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter compare main results/2026-11-21T041200-quick --fail-if slower:5%"
@@ -43,19 +41,11 @@ def compare(
     Two single runs show ratios and decide nothing, because the machine drifts between them.
     A baseline knows by how much (see `hopmeter baseline`).
     """
-    from hopmeter.api.comparison_request import Request, check_second_side
+    from hopmeter.api import comparing
+    from hopmeter.api.comparison_request import Request
     from hopmeter.cli.parts import comparison
-    from hopmeter.comparison import between_runs, sources
-    from hopmeter.comparison.change import METRICS
-    from hopmeter.system.toml_files import one_of
 
-    if metric not in METRICS:
-        raise UsageError("E-OPTION-VALUE", f"--metric {one_of(metric, METRICS)}", "choose one of them")
     request = Request.of(fail_if or [], summary, junit, export or [])
     console = Console(stderr=as_json, highlight=False)
-    if new is None:
-        raise typer.Exit(comparison.finish(sources.open_sides(old), request, console, as_json, metric))
-    before, after = sources.open_runs(old), sources.open_runs(new)
-    check_second_side(request, len(before.runs) + len(after.runs) > 2)
-    compare_runs = partial(between_runs.compare, before, after)
-    raise typer.Exit(comparison.finish(compare_runs, request, console, as_json, metric))
+    found = comparing.judge(old, new, metric, request)
+    raise typer.Exit(comparison.finish(found, request, console, as_json))

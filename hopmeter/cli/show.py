@@ -46,7 +46,7 @@ def show(
     ] = None,
 ) -> None:
     """Print the table of a run again."""
-    from hopmeter.analysis.run_results import read
+    from hopmeter.api.runs import find_cell, open_run
     from hopmeter.cli.parts import cell_listing, pair_listing, process_listing, run_table
 
     if csv is not None:
@@ -57,12 +57,12 @@ def show(
         for bad in damaged:
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
-    found = read(run)
+    found = open_run(run).results
     if pairs:
-        one = cell_listing.find_cell(found, cell).id if cell is not None else ""
+        one = find_cell(found, cell).id if cell is not None else ""
         raise typer.Exit(pair_listing.show_pairs(found, one, as_json))
     if cell is not None:
-        found.rows = [cell_listing.find_cell(found, cell)]
+        found.rows = [find_cell(found, cell)]
     if each and as_json:
         process_listing.print_json(found)
     elif each:

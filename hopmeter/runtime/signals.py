@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -13,7 +14,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """Inside the `with` block the first signal is only recorded; a second Ctrl-C interrupts immediately."""
+    """Inside the `with` block the first signal is only recorded; a second Ctrl-C interrupts immediately.
+
+    Python handles signals in the main thread only, so in another thread signals stay as they are.
+    """
 
     def __init__(self) -> None:
         self.rung = False
@@ -24,14 +28,16 @@ class Alarm:
     def __enter__(self) -> Self:
         for end in (self.ear, self._bell):
             end.setblocking(False)
-        self._before = {number: signal.signal(number, self._ring) for number in SIGNALS}
-        self._wakeup = signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ring) for number in SIGNALS}
+            self._wakeup = signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.set_wakeup_fd(self._wakeup)
+        if self._before:
+            signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self.ear.close()

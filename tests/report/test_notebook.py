@@ -141,7 +141,7 @@ def test_the_notebook_finds_the_newest_run(folder: str, monkeypatch: pytest.Monk
         (Path(folder) / name).mkdir(parents=True)
     known: dict[str, Any] = {}
     exec(compile(first, "docs/notebook.ipynb", "exec"), known)
-    assert known["run"] == Path(folder) / "2026-01-02T000000-new"
+    assert known["path"] == Path(folder) / "2026-01-02T000000-new"
 
 
 def test_the_notebook_runs_on_any_run(
@@ -155,7 +155,7 @@ def test_the_notebook_runs_on_any_run(
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 exec(compile("".join(cell["source"]), "docs/notebook.ipynb", "exec"), known)
-        assert known["run"] == folder
+        assert known["run"].path == folder
         assert known["figure"].to_dict()["$schema"]
         assert known["percentiles"].height == len({*known["messages"]["cell"]})
         for row in known["percentiles"].iter_rows(named=True):

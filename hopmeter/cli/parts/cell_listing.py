@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from hopmeter.analysis.run_results import TAILS, Row, Run
-from hopmeter.errors import UsageError
+from hopmeter.analysis.run_results import TAILS, Row
 from hopmeter.report import formatting, why_slow
 from hopmeter.system.terminal import Console
 
 NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"
-
-
-def find_cell(run: Run, cell: str) -> Row:
-    """Return the row of a cell, by its id or by its number such as `c3`. Raises UsageError if there is none."""
-    for row in run.rows:
-        if cell in (row.id, row.id.partition("-")[0]):
-            return row
-    named = ", ".join(row.id for row in run.rows[:20])
-    raise UsageError("E-UNKNOWN-CELL", f"{run.name} has no cell {cell}", f"name one of {named}")
 
 
 def print_cell(console: Console, row: Row) -> None:

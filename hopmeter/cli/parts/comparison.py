@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from hopmeter.api.comparing import Comparison
 from hopmeter.api.comparison_request import Request
-from hopmeter.comparison import gate as gates
 from hopmeter.comparison.between_runs import drift
 from hopmeter.comparison.change import ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.report.comparisons import words
-from hopmeter.store.disk import replacing, writing
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
 GATE_FAILED = 3
-Compare = Callable[[str], list[Change]]
-"""Returns the changes of a metric."""
 
 
-def finish(
-    compare: Compare,
-    request: Request,
-    console: Console,
-    as_json: bool = False,
-    metric: str = "p50",
-    shown: bool = True,
-) -> int:
+def finish(found: Comparison, request: Request, console: Console, as_json: bool = False, shown: bool = True) -> int:
     """Show the comparison, write its files, and return the exit code of the gate."""
-    metrics = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
-    changes = {name: compare(name) for name in metrics}
-    listed = [each for own in changes.values() for each in own]
     if as_json:
-        for each in listed:
+        for each in found.all_changes:
             print(json.dumps(each.as_json(), allow_nan=False))
     elif shown:
-        _print(console, changes)
-    failures = gates.failures(request.gate, changes) if request.gate else []
-    for path, export in request.files:
-        _write(path, export(listed, failures))
-    return _report_gate(request.gate, changes, failures, console) if request.gate else 0
-
-
-def _write(path: Path, text: str) -> None:
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+        _print(console, found.by_metric)
+    found.write_files(request)
+    return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
 
 
 def _print(console: Console, changes: Mapping[str, Sequence[Change]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +11,7 @@ from rich.text import Text
 from hopmeter.analysis.groups import Group, groups
 from hopmeter.analysis.rounds import Comparison
 from hopmeter.analysis.run_results import Run
+from hopmeter.api.runs import pair_rows
 from hopmeter.report import conditions, formatting
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -25,17 +25,20 @@ NONE = "This run has no rounds in which to compare cells: `hopmeter show RUN` ha
 
 def show_pairs(run: Run, cell: str, as_json: bool) -> int:
     """Print each pair, or those of one cell, and return the exit code; in JSON `ratio` is `b` divided by `a`."""
-    found = {
+    if as_json:
+        for each in pair_rows(run):
+            if cell in ("", each["a"], each["b"]):
+                print(json.dumps(each, allow_nan=False))
+    else:
+        _print_tables(Console(highlight=False), run, _comparisons(run, cell))
+    return 0
+
+
+def _comparisons(run: Run, cell: str) -> dict[str, list[Comparison]]:
+    return {
         group: [each for each in table.comparisons if cell in ("", each.a, each.b)]
         for group, table in run.rankings.items()
     }
-    if as_json:
-        for group, comparisons in found.items():
-            for each in comparisons:
-                print(json.dumps({"group": group, **asdict(each)}, allow_nan=False))
-    else:
-        _print_tables(Console(highlight=False), run, found)
-    return 0
 
 
 def _print_tables(console: Console, run: Run, found: Mapping[str, list[Comparison]]) -> None:

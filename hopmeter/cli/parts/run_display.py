@@ -69,7 +69,7 @@ def show_run(measure: Callable[[], Outcome], display: Display) -> int:
         outcome = measure()
         return _show_results(outcome, display)
     except StoppedRunError as stopped:
-        folder = stopped.folder
+        folder = stopped.stored
     except KeyboardInterrupt:
         if outcome is None:
             raise
@@ -97,10 +97,11 @@ def _show_results(outcome: Outcome, display: Display) -> int:
 
 def _compare_sides(path: Path, display: Display) -> int:
     """Show what differs between the sides, and return the exit code of the gate. `--json` prints only the cells."""
+    from hopmeter.api import comparing
     from hopmeter.cli.parts import comparison
-    from hopmeter.comparison import sources
 
-    return comparison.finish(sources.open_sides(str(path)), display.request, display.console, shown=not display.as_json)
+    found = comparing.judge(str(path), None, "p50", display.request)
+    return comparison.finish(found, display.request, display.console, shown=not display.as_json)
 
 
 def _write_report(path: Path, console: Console) -> Path | None:

@@ -1,0 +1,127 @@
+"""Compare two runs, a run with a baseline, or the two sides of one run; make baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from hopmeter.api import tables
+from hopmeter.api.comparison_request import Request, check_second_side
+from hopmeter.api.runs import Place, Run
+from hopmeter.comparison import baselines as stored
+from hopmeter.comparison import between_runs, gate, sources
+from hopmeter.comparison.baselines import Baseline
+from hopmeter.comparison.change import METRICS, Change
+from hopmeter.comparison.gate import Failure, Gate
+from hopmeter.errors import UsageError
+from hopmeter.report.comparisons import words
+from hopmeter.store.disk import replacing, writing
+from hopmeter.store.schemas import table
+from hopmeter.system.toml_files import one_of
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed between two sides."""
+
+    by_metric: Mapping[str, Sequence[Change]]
+    gate: Gate | None
+    broken: Sequence[Failure]
+    """The changes that fail the gate."""
+
+    @property
+    def all_changes(self) -> list[Change]:
+        """The changes of all metrics, one after the other."""
+        return [each for own in self.by_metric.values() for each in own]
+
+    @property
+    def changes(self) -> pa.Table:
+        """A row for each cell and metric, with the keys of `hopmeter compare --json`."""
+        return table((each.as_json() for each in self.all_changes), tables.CHANGES)
+
+    @property
+    def answer(self) -> list[str]:
+        """What changed, in a sentence for each metric."""
+        return [words.sentence(own, between_runs.drift(own)) for own in self.by_metric.values()]
+
+    @property
+    def failures(self) -> list[str]:
+        """What fails the gate, and why; empty if it passes or if there is none."""
+        return [f"{each.change.name} ({each.change.metric}): {each.why}" for each in self.broken]
+
+    def write_files(self, request: Request) -> None:
+        """Write the files that were asked for."""
+        for path, export in request.files:
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(path) as partly:
+                    partly.write_text(export(self.all_changes, self.broken), encoding="utf-8")
+
+
+def compare(
+    old: Place | Run,
+    new: Place | Run | None = None,
+    *,
+    metric: str = "p50",
+    fail_if: str | Iterable[str] = (),
+    summary: Place | None = None,
+    junit: Place | None = None,
+    export: str | Iterable[str] = (),
+) -> Comparison:
+    """Compare `new` with `old`, cell by cell. Each is a run or the name of a baseline.
+
+    Without `new`, compare the two sides of a run that was measured with `against`. Two single runs show ratios and
+    decide nothing, because the machine drifts between them. The options have the names and meanings of `hopmeter
+    compare`; a gate that fails raises nothing: see `failures`.
+    """
+    markdown, xml = (None if each is None else Path(each) for each in (summary, junit))
+    request = Request.of(_as_list(fail_if), markdown, xml, _as_list(export))
+    found = judge(_name(old), None if new is None else _name(new), metric, request)
+    found.write_files(request)
+    return found
+
+
+def judge(old: str, new: str | None, metric: str, request: Request) -> Comparison:
+    """Compare two sides, and apply the gate."""
+    if metric not in METRICS:
+        raise UsageError("E-OPTION-VALUE", f"--metric {one_of(metric, METRICS)}", "choose one of them")
+    compare_metric = sources.open_sides(old) if new is None else _open_both(old, new, request)
+    names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
+    changes = {name: compare_metric(name) for name in names}
+    broken = gate.failures(request.gate, changes) if request.gate else []
+    return Comparison(changes, request.gate, broken)
+
+
+def _open_both(old: str, new: str, request: Request) -> Callable[[str], list[Change]]:
+    before, after = sources.open_runs(old), sources.open_runs(new)
+    check_second_side(request, len(before.runs) + len(after.runs) > 2)
+    return partial(between_runs.compare, before, after)
+
+
+def baseline(name: str, *runs: Place | Run) -> Baseline:
+    """Make a baseline of at least three runs of different hours; `name` and `runs` are its attributes.
+
+    hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
+    """
+    if not runs:
+        raise UsageError(
+            "E-BASELINE-RUNS", f"baseline {name}: no run was named", f"hopmeter baseline {name} RUN RUN RUN"
+        )
+    return stored.store(name, [Path(_name(each)) for each in runs])
+
+
+def baselines() -> list[Baseline]:
+    """Return all baselines, by name."""
+    return [stored.load(each) for each in stored.names()]
+
+
+def _name(side: Place | Run) -> str:
+    return str(side.path if isinstance(side, Run) else side)
+
+
+def _as_list(texts: str | Iterable[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)

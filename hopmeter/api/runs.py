@@ -1,0 +1,153 @@
+"""A stored run: its tables, its answer, its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hopmeter.analysis import run_results
+from hopmeter.api import tables
+from hopmeter.errors import UsageError
+from hopmeter.model.columns import CELLS, PROCESSES
+from hopmeter.store import query
+from hopmeter.store.schemas import table
+
+if TYPE_CHECKING:
+    import altair as alt
+    import duckdb
+
+Place = str | PathLike[str]
+
+
+class Run:
+    """A stored run. Its tables are Arrow: `run.cells.to_pandas()` and `polars.from_arrow(run.cells)` convert them."""
+
+    def __init__(self, results: run_results.Run) -> None:
+        self.results = results
+        """The results as the commands use them; unlike the tables, they may change in any version."""
+
+    def __repr__(self) -> str:
+        return f"hopmeter.open_run({str(self.path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The run folder."""
+        return self.results.folder
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.results.name
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The metadata in `run.json`: scenario, command, versions, machine."""
+        return self.results.about
+
+    @property
+    def answer(self) -> list[str]:
+        """What the run says, in sentences; the most important one is first."""
+        from hopmeter.analysis.groups import groups
+        from hopmeter.report.answer import answer
+
+        return answer([self.results], groups([self.results]))
+
+    @property
+    def cells(self) -> pa.Table:
+        """A row for each cell, dropped ones too. docs/metrics.md explains the columns."""
+        return table((row.values for row in self.results.rows), CELLS)
+
+    @property
+    def ranking(self) -> pa.Table:
+        """A row for each ranked cell: its possible ranks, its median and how many times as long as the best it takes.
+
+        The cells of a `group` are compared with each other.
+        """
+        return tables.ranking_table(row.values for row in self.results.rows)
+
+    @property
+    def pairs(self) -> pa.Table:
+        """A row for each two cells that are compared: `ratio` is the latency of `b` divided by that of `a`."""
+        return table(pair_rows(self.results), tables.PAIRS)
+
+    @property
+    def trials(self) -> pa.Table:
+        """A row for each trial."""
+        return self._query("SELECT * EXCLUDE (run) FROM trials")
+
+    @property
+    def processes(self) -> pa.Table:
+        """A row for each process of each trial: CPU, memory, context switches. Empty for a run of an old version."""
+        if not (self.path / "processes.parquet").exists():
+            return table([], PROCESSES)
+        return self._query("SELECT * EXCLUDE (run) FROM processes")
+
+    def samples(self, cell: str) -> pa.Table:
+        """Return all samples of a cell: a row for each message at each endpoint, with times in ns.
+
+        `cell` is the id of a cell, or its number such as `c3`. Raises UsageError if there is none.
+        """
+        found = find_cell(self.results, cell).id
+        return self._query("SELECT * EXCLUDE (run) FROM samples WHERE cell = $cell ORDER BY trial", cell=found)
+
+    def messages(self, cell: str | None = None) -> pa.Table:
+        """Return a row for each message that arrived, with its `delay` in seconds; of one cell or of all."""
+        from hopmeter.report.notebook import messages
+
+        found = messages(self.path).to_arrow()
+        if cell is None:
+            return found
+        return found.filter(pa.compute.equal(found["cell"], find_cell(self.results, cell).id))
+
+    def report(self, out: Place = "report.html", figures: Place | None = None, others: Sequence[Run] = ()) -> Path:
+        """Write the HTML report of the run, together with `others`, and return its path.
+
+        `figures` is the folder for the figures as SVG and PNG, by default `<out>.figures`.
+        """
+        from hopmeter.report import write
+
+        folders = [self.path, *(each.path for each in others)]
+        return write(folders, Path(out), None if figures is None else Path(figures))
+
+    def boxes(self, *others: Run) -> alt.TopLevelMixin:
+        """Draw a box for each codec, transport and language: an Altair chart of the messages of these runs."""
+        from hopmeter.report import boxes
+
+        return boxes(self.path, *(each.path for each in others))
+
+    def _query(self, sql: str, **values: str) -> pa.Table:
+        return self._database.sql(sql, params=values).to_arrow_table()
+
+    @cached_property
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        return query.connect([self.path])
+
+
+def open_run(path: Place) -> Run:
+    """Open a run folder, or a file that `hopmeter pack` wrote.
+
+    Raises UsageError if there is none or it has no results, and StoreError if it is damaged.
+    """
+    return Run(run_results.read(Path(path)))
+
+
+def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
+    """Return the row of a cell, by its id or by its number such as `c3`. Raises UsageError if there is none."""
+    for row in run.rows:
+        if cell in (row.id, row.id.partition("-")[0]):
+            return row
+    named = ", ".join(row.id for row in run.rows[:20])
+    raise UsageError("E-UNKNOWN-CELL", f"{run.name} has no cell {cell}", f"name one of {named}")
+
+
+def pair_rows(run: run_results.Run) -> Iterator[dict[str, Any]]:
+    """Yield each comparison of two cells, by table."""
+    for group, ranking in run.rankings.items():
+        for each in ranking.comparisons:
+            yield {"group": group, **asdict(each)}

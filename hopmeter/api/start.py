@@ -1,0 +1,82 @@
+"""Run a scenario from a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hopmeter.api import measuring, planning
+from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
+from hopmeter.api.options import check_names, check_resume_alone, scenario_options
+from hopmeter.api.runs import Place, Run, open_run
+from hopmeter.scenario.resolve import DEFAULTS
+
+
+def run(
+    scenario: Place | None = None,
+    *,
+    against: str | None = None,
+    full: bool = False,
+    out: Place | None = None,
+    resume: Place | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Run a scenario, by default `quick`, or resume the run in the folder `resume`, and return the results.
+
+    All options have the names and meanings of `hopmeter run`: `transport=["zenoh", "shm"]`, `budget="30s"`,
+    `set={"hwm": [10, 1000]}`. A value is text as in a command, a number, or a list. Nothing is printed, unless
+    `progress` is set: then notes and progress are on stderr.
+
+    Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C: its
+    message names the folder with the finished trials, and its attribute `folder` is this folder.
+    """
+    consoles = Consoles.on_stderr() if progress else Consoles.silent()
+    if resume is not None:
+        check_resume_alone(Path(resume), scenario is not None, against, full, out is not None, options)
+        return _open(measuring.resume(Path(resume), consoles))
+    settings = _settings(options.pop("set", ()))
+    check_names(options)
+    name = "quick" if scenario is None else str(scenario)
+    given = scenario_options(options)
+    prepared = planning.prepare(name, given, settings, full, against, consoles.notes)
+    command = command_words(name, options, settings, full, against)
+    return _open(measuring.measure(prepared, None if out is None else Path(out), command, consoles))
+
+
+def _open(outcome: Outcome) -> Run:
+    if not outcome.complete:
+        raise StoppedRunError(outcome.folder)
+    return open_run(outcome.folder.path)
+
+
+def _settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
+    """Return settings as texts such as `hwm=10,1000`."""
+    if isinstance(given, Mapping):
+        return [f"{name}={_join(value)}" for name, value in given.items()]
+    return [given] if isinstance(given, str) else list(given)
+
+
+def command_words(
+    scenario: str, options: Mapping[str, Any], settings: Iterable[str], full: bool, against: str | None
+) -> list[str]:
+    """Return the command that runs the same."""
+    words = ["hopmeter", "run", scenario]
+    for name, value in options.items():
+        words += _option_words(name, value)
+    words += [word for each in settings for word in ("--set", each)]
+    return [*words, *(["--full"] if full else []), *(["--against", against] if against else [])]
+
+
+def _option_words(name: str, value: Any) -> list[str]:
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}".replace("--no-no-", "--")]
+    if isinstance(value, list | tuple) and name not in DEFAULTS:
+        return [word for each in value for word in (f"--{option}", str(each))]
+    return [] if value is None else [f"--{option}", _join(value)]
+
+
+def _join(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
