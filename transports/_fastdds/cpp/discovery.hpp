@@ -14,7 +14,7 @@
 
 namespace fastdds {
 
-/// Listens to all participants of the process.
+/// Listens to every participant of the process.
 class Discovery final : public fast::DomainParticipantListener {
  public:
   Discovery(const hopmeter::Setup& setup, const Options& options)
@@ -23,7 +23,7 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.frame_bytes()) {}
 
-  /// The paths of the samples, and why they differ from the requested ones. Call this after the last sample.
+  /// The paths that the samples took, and why they differ from the requested paths. Call this after the last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
@@ -46,7 +46,7 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* shared_memory = "shared memory";
   static constexpr const char* udp = "UDP on the loopback device";
 
-  /// The writers or the readers of a topic: whether some are in this process, and the paths to those in other
+  /// The writers or the readers of a topic: whether some of them are in this process, and the paths to those in other
   /// processes.
   struct Ends {
     bool are_here = false;
@@ -64,7 +64,8 @@ class Discovery final : public fast::DomainParticipantListener {
   }
 
   void add(const fast::DomainParticipant& participant, const auto& end, Ends Topic::*side) {
-    // An end that fails to get memory for data sharing continues without an error, but announces no domain for it.
+    // If a link end gets no memory for data sharing, it continues without an error, but it announces no domain for data
+    // sharing.
     const auto& sharing = end.m_qos.data_sharing;
     const bool shares_data = sharing.kind() != fast::OFF && !sharing.domain_ids().empty();
     const auto& ports = end.remote_locators().unicast;
@@ -91,7 +92,7 @@ class Discovery final : public fast::DomainParticipantListener {
       if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
       if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
     }
-    // A path that a peer offers is only usable if this process has it too.
+    // A path that a peer offers is only usable if this process has the same path.
     if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
     if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
     if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);
@@ -108,8 +109,8 @@ class Discovery final : public fast::DomainParticipantListener {
     return "";
   }
 
-  /// A frame larger than a segment arrives or not, depending on the scheduling of the processes. The next run may lose
-  /// it.
+  /// Whether a frame larger than a segment arrives depends on when the processes are scheduled. The next run may lose
+  /// such a frame.
   std::string segment_warning(const std::set<std::string>& paths) const {
     constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
@@ -120,8 +121,8 @@ class Discovery final : public fast::DomainParticipantListener {
            "profile = large, or a larger segment_bytes, holds them";
   }
 
-  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports and
-  /// locks, which have other names, do not count.
+  /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports and locks
+  /// do not count; their files have other names.
   std::string segment_sizes() const {
     std::ifstream maps("/proc/self/maps");
     std::set<std::string> sizes;
@@ -143,10 +144,11 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   std::string run_;
-  /// The library sends best-effort samples over every transport that a reader has; the loopback's counters prove it.
+  /// The library sends best-effort samples over every transport that a reader has; the counters of the loopback device
+  /// prove this.
   bool uses_both_;
   std::size_t frame_bytes_;
-  /// Held only briefly, because Fast DDS reports an end while it creates it.
+  /// The lock is held only briefly, because Fast DDS reports a link end while it creates the end.
   std::mutex mutex_;
   std::map<std::string, Topic> topics_;
   /// Describes the link ends of this process.

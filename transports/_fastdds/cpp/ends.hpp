@@ -42,14 +42,15 @@ void set_shape(auto& picture, const hopmeter::Setup& setup) {
 template <class Message>
 TypedTopic topic_of(const std::string& name) {
   fast::TypeSupport type(new typename Message::Support);
-  // Peers match a type by name and need no description. Cyclone DDS 0.10 crashes on a description that it does not
-  // expect.
+  // Peers match a type by its name and need no description of the type. Cyclone DDS 0.10 crashes on a type description
+  // that it does not expect.
   type->auto_fill_type_object(false);
   type->auto_fill_type_information(false);
   return {name, type};
 }
 
-/// Whether Fast DDS accepted a sample. It does not if its history stays full, the only reason for `busy` here.
+/// Whether Fast DDS accepted a sample. Fast DDS refuses a sample only if the writer's history stays full, which is the
+/// only reason for `busy` here.
 inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   if (code == ReturnCode_t::RETCODE_OK) return hopmeter::Sent::accepted;
   if (code == ReturnCode_t::RETCODE_TIMEOUT || code == ReturnCode_t::RETCODE_OUT_OF_RESOURCES)
@@ -57,7 +58,7 @@ inline hopmeter::Sent to_sent(const ReturnCode_t& code) {
   throw hopmeter::Error("Fast DDS refused a sample with return code " + std::to_string(code()));
 }
 
-/// The sample that a link end reuses. Plain samples use memory loaned from the library instead.
+/// The sample that a link end uses again for each message. For plain samples, the library loans memory instead.
 template <class Message>
 class OwnSample {
  public:
@@ -68,7 +69,7 @@ class OwnSample {
   [[no_unique_address]] std::conditional_t<Plain<Message>, None, Sample<Message>> sample_;
 };
 
-/// Writes samples. Reuses one sample, or writes plain samples into memory loaned from the library.
+/// Writes samples. Uses one sample for all messages, or writes plain samples into memory that the library loans.
 template <class Message>
 class Writer {
  public:
@@ -114,7 +115,7 @@ class Writer {
   OwnSample<Message> sample_;
 };
 
-/// Takes the samples of a reader, each into the same memory; plain samples are loans.
+/// Takes the samples of a reader. Each sample goes into the same memory; plain samples are loans.
 template <class Message>
 class Inbox {
  public:
@@ -188,10 +189,11 @@ class PolledReader {
   fast::ConditionSeq active_;
 };
 
-/// Calls `look(source)` after samples have arrived, until it finds none.
+/// Calls `look(source)` after samples have arrived, and repeats the call until it finds no sample.
 ///
-/// It has a participant of its own, because Fast DDS locks the reader while it calls the listener. A participant has
-/// one thread for everything that its readers must send to their writers, so a slow listener would also stop discovery.
+/// This listener needs its own participant, because Fast DDS locks the reader while it calls the listener. A
+/// participant uses one thread for everything that its readers send to their writers, so a slow listener would also
+/// stop discovery.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:
@@ -201,8 +203,9 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
         reader_(participant_, participant_.reader(topic_of<Message>(topic), qos, this)) {}
 
  private:
-  /// Entered by any thread that delivers a sample. Within the process, that thread may already be in this call, further
-  /// down on its stack: a sample sent from here caused the new one. The running call then takes what has arrived.
+  /// Any thread that delivers a sample may enter this function. If both ends are in this process, that thread may
+  /// already be inside this function, further down on its stack: a sample that was sent here caused the new one. The
+  /// running call then takes the samples that have arrived.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -219,9 +222,9 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// The same for servers, on a thread of its own, which the listener wakes. A server may call the next server and wait
-/// for its reply. On the thread that delivered the request (within the process, the client's thread), the delivery of
-/// that reply would wait as well.
+/// The same for servers, on a separate thread, which the listener wakes. A server may call the next server and wait for
+/// its reply. If the server ran on the thread that delivered the request, the delivery of that reply would wait too;
+/// within a process this is the client's thread.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:

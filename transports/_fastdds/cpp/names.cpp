@@ -1,6 +1,7 @@
-/// Replaces the functions of the C library by which Fast DDS creates, opens and removes files in /dev/shm (through
-/// Boost.Interprocess, and directly for its locks). An executable's functions take precedence over those of the C
-/// library. These add the run to names that begin like those of Fast DDS, and pass everything else on.
+/// Replaces the functions of the C library with which Fast DDS creates, opens and removes files in /dev/shm: it calls
+/// them through Boost.Interprocess, and directly for its locks. The functions of an executable take precedence over
+/// those of the C library. These functions add the run to names that begin like the names of Fast DDS, and pass all
+/// other names on unchanged.
 #include "names.hpp"
 
 #include <dlfcn.h>
@@ -19,10 +20,10 @@ namespace {
 std::string run_prefix;
 
 constexpr std::array<std::string_view, 2> places{"/dev/shm/", "/"};
-/// The prefixes of Fast DDS 2 and 3.
+/// The prefixes that Fast DDS 2 and 3 use.
 constexpr std::array<std::string_view, 3> prefixes{"fastrtps_", "fastdds_", "fast_datasharing_"};
 
-/// Adds the run to a name if it belongs to Fast DDS.
+/// Adds the run to a name if the name belongs to Fast DDS.
 class Name {
  public:
   explicit Name(const char* given) : given_(given) {
@@ -44,7 +45,7 @@ class Name {
   std::string own_;
 };
 
-/// The C library's function of the same name.
+/// The function of the C library with the same name.
 template <class Function>
 Function* c_library(Function*, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -94,7 +95,7 @@ int open(const char* path, int flags, ...) {
   return real(Name(path), flags, mode);
 }
 
-/// Fast DDS 3 checks whether the file that it has locked still exists, and starts again if not.
+/// Fast DDS 3 checks whether the file that it has locked still exists, and starts again if the file is gone.
 int stat(const char* path, struct stat* about) noexcept {
   static auto* const real = c_library<int(const char*, struct stat*)>(nullptr, "stat");
   return real(Name(path), about);

@@ -38,7 +38,7 @@ struct TypedTopic {
   fast::TypeSupport type;
 };
 
-/// Fast DDS returns null if it fails.
+/// Fast DDS returns null if the call fails.
 template <class Entity>
 Entity* demand(Entity* entity, const std::string& what) {
   if (!entity) throw hopmeter::Error("Fast DDS could not create " + what, "read its reason in the log of this node");
@@ -52,7 +52,7 @@ class Participant {
     participant_ = demand(factory()->create_participant(domain_of(run), participant_qos(run, session.options),
                                                         &session.discovery, fast::StatusMask::none()),
                           "a participant");
-    // These calls fail only for lack of memory.
+    // These calls fail only if memory is short.
     publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
     subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
   }
@@ -93,12 +93,12 @@ class Participant {
     const std::lock_guard lock(mutex_);
     if (auto* known = participant_->find_topic(topic.name, {0, 0})) return known;
     const auto type = topic.type.get_type_name();
-    // A type name can be registered once.
+    // Each type name can be registered only once.
     if (participant_->find_type(type).empty()) topic.type.register_type(participant_);
     return demand(participant_->create_topic(topic.name, type, fast::TOPIC_QOS_DEFAULT), "the topic " + topic.name);
   }
 
-  /// Guards the creation of topics: both ends of a link share one topic.
+  /// Protects the creation of topics, because both ends of a link share one topic.
   std::mutex mutex_;
   fast::DomainParticipant* participant_;
   fast::Publisher* publisher_;

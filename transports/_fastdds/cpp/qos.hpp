@@ -1,4 +1,5 @@
-/// Converts the options of a transport, and the settings of its manifest, to Fast DDS's qualities of service.
+/// Converts the options of a transport, and the settings of its manifest, to the quality-of-service settings of Fast
+/// DDS.
 #pragma once
 
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
@@ -10,7 +11,7 @@
 
 #include "options.hpp"
 
-// Its headers also have a global `dds`, for the standard's C++ interface.
+// The headers of Fast DDS also define a global namespace `dds`, for the C++ interface of the standard.
 namespace fast = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
@@ -19,7 +20,7 @@ namespace fastdds {
 /// The flow controller that all writers of a participant share.
 inline constexpr const char* flow_name = "hopmeter";
 
-/// The domain of a trial. Peers with other libraries compute the same one.
+/// The domain of a trial. Peers with other libraries compute the same value.
 inline std::uint32_t domain_of(const std::string& run) {
   // The ports of lower domains are below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
@@ -31,7 +32,7 @@ inline auto udp_transport(const Options& options) {
   udp->interfaceWhiteList = {"127.0.0.1"};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
-  // Looks for peers at the ports of this many participants; 120 would reach into the next domain.
+  // Looks for peers at the ports of this many participants; with 120, the ports would overlap with the next domain.
   if (options.meets_others) udp->maxInitialPeersRange = 100;
   return udp;
 }
@@ -57,7 +58,8 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // Each writer that is called within another writer's call holds a buffer. Relays within a process do this.
+  // Each writer that is called during the call of another writer needs its own buffer. Relays in one process cause such
+  // nested calls.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;
@@ -65,8 +67,8 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   if (options.transport != "udp") transports.push_back(shared_memory_transport(options));
   if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
   if (!options.meets_others) return qos;
-  // Without a multicast address the participant does not listen on one, and sends announcements to the named peers. A
-  // port of 0 stands for the ports that the standard assigns to a domain's participants.
+  // Without a multicast address, the participant does not listen for multicast, and sends its announcements to the
+  // named peers. A port of 0 stands for the ports that the standard assigns to the participants of a domain.
   rtps::Locator_t loopback;
   rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
   qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);

@@ -1,11 +1,11 @@
-/// A transport over Fast DDS, parameterized by its messages.
+/// A transport over Fast DDS, parameterized by its message types.
 #pragma once
 
 #include "ends.hpp"
 
 namespace fastdds {
 
-/// The adapter for one message type. All polled ends, and all writers, share a participant.
+/// The adapter for one message type. All polled ends and all writers share one participant.
 template <class Message>
 class DdsTransport : public hopmeter::Transport {
  public:

@@ -10,7 +10,7 @@
 
 namespace streams {
 
-/// The longest time that an end waits while it has bytes to send.
+/// The longest time that a link end waits while it has bytes to send.
 inline constexpr std::chrono::milliseconds catch_up_interval{1};
 
 inline hopmeter::Timeout limit_while_behind(bool caught_up, hopmeter::Timeout timeout) {
@@ -51,7 +51,7 @@ class StreamClient final : public hopmeter::Client {
   Connection connection_;
 };
 
-/// With one client, waits in its `recv`; with several, in `poll`.
+/// With one client, waits in the client's `recv`; with several clients, waits in `poll`.
 class StreamServer final : public hopmeter::Server {
  public:
   StreamServer(const Family& family, const hopmeter::Link& link, bool blocks, std::size_t frame_bytes)
@@ -68,7 +68,7 @@ class StreamServer final : public hopmeter::Server {
     const auto in_recv = connections_.size() == 1 ? timeout : hopmeter::Timeout::zero();
     if (blocks_ && in_recv != timeout) sleep(timeout);
     const auto requests = handle_all(in_recv, handle);
-    // A server that waits in `recv` notices new clients only here: after each empty poll, and from time to time.
+    // A server that waits in `recv` looks for new clients only here: after each empty poll, and from time to time.
     if ((blocks_ && requests == 0) || connections_.empty() || ++polls_ % polls_per_look == 0) accept_all();
     return requests;
   }
@@ -87,7 +87,7 @@ class StreamServer final : public hopmeter::Server {
     return requests;
   }
 
-  /// Sleeps until a request or a new client comes, or the timeout passes.
+  /// Sleeps until a request arrives, a new client connects, or the timeout passes.
   void sleep(hopmeter::Timeout timeout) const {
     std::vector<pollfd> events{{*endpoint_.listener, POLLIN, 0}};
     for (const auto& connection : connections_) events.push_back({*connection.in.socket(), POLLIN, 0});

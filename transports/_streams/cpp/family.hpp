@@ -1,4 +1,5 @@
-/// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.
+/// The addressing of one kind of stream socket, which is the only difference between `unix` and
+/// `tcp`.
 #pragma once
 
 #include <cerrno>
@@ -8,19 +9,19 @@
 
 namespace streams {
 
-/// A frame after its length, as it is sent.
+/// The bytes of a frame after its length, as they are sent.
 using Message = std::span<const std::byte>;
 
 /// The backlog of listening sockets.
 inline constexpr int listen_backlog = 128;
 
-/// A listening socket and the address that receivers connect to.
+/// A listening socket, and the address to which receivers connect.
 struct Endpoint {
   Socket listener;
   std::string address;
 };
 
-/// The next connection that waits at a nonblocking listening socket, if any.
+/// The next connection that waits at a nonblocking listening socket, if there is one.
 inline std::optional<Socket> accept_on(const Socket& listener) {
   for (;;) {
     Socket connection(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));

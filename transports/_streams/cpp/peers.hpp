@@ -1,4 +1,4 @@
-/// The receivers of a publisher, and the bytes that each of them has not yet taken.
+/// The receivers of a publisher, and the bytes that each receiver has not yet taken.
 #pragma once
 
 #include <cerrno>
@@ -10,11 +10,11 @@
 
 namespace streams {
 
-/// How long a receiver may take no byte of a message that is partly sent.
+/// How long a receiver may take no byte while a message to it is partly sent.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// Sends as much as the socket takes: immediately with MSG_DONTWAIT, otherwise until it has taken nothing for
-/// `patience`. Returns the number of bytes, or nothing if the receiver has gone.
+/// Sends as many bytes as the socket takes. With MSG_DONTWAIT it returns immediately; otherwise it sends until the
+/// socket has taken nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
 inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
   for (;;) {
     const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);
@@ -33,15 +33,15 @@ class Peer {
   bool is_behind() const noexcept { return flushed_ < backlog_.size(); }
   bool is_gone() const noexcept { return is_gone_; }
 
-  /// Sends the rest, without waiting.
+  /// Sends the rest of the message, without waiting.
   void flush() {
     const auto sent = send_some(connection_, std::span(backlog_).subspan(flushed_), MSG_DONTWAIT);
     is_gone_ = !sent;
     flushed_ += sent.value_or(0);
   }
 
-  /// Returns whether anything was sent. If another receiver already has the message, or this one has a part of it, the
-  /// whole message is sent: the rest becomes the backlog.
+  /// Returns false if nothing was sent. If another receiver already has the message, or this one has taken a part,
+  /// waits until the rest is sent, and queues what the receiver still refuses.
   bool send(std::span<const std::byte> message, bool begun) {
     const auto first = send_some(connection_, message, MSG_DONTWAIT);
     if (first && *first == message.size()) return true;
@@ -65,7 +65,7 @@ class Peer {
   bool is_gone_ = false;
 };
 
-/// All connected receivers. The caller of any function holds the mutex.
+/// All connected receivers. The caller of any function must hold the mutex.
 class Peers {
  public:
   std::mutex mutex;
@@ -75,10 +75,10 @@ class Peers {
     peers_.emplace_back(std::move(connection));
   }
 
-  /// Stores why no more receivers can connect; the next send throws it.
+  /// Stores the reason why no more receivers can connect; the next send throws it.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
 
-  /// Whether every receiver has taken the previous message. Throws once if no more receivers can connect.
+  /// Whether every receiver has taken the previous message. If no more receivers can connect, throws the reason once.
   bool is_ready() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return !is_any_behind();
@@ -100,7 +100,7 @@ class Peers {
     count();
   }
 
-  /// Sends one message to all receivers, or to none and returns busy.
+  /// Sends one message to all receivers; if the first receiver takes nothing, sends it to none and returns busy.
   hopmeter::Sent send(std::span<const std::byte> message) {
     bool begun = false, busy = false;
     for (auto& peer : peers_) {
@@ -114,7 +114,7 @@ class Peers {
   }
 
  private:
-  /// Removes receivers that have gone, and counts those with a backlog.
+  /// Removes receivers that have gone, and counts the receivers with a backlog.
   void count() {
     std::erase_if(peers_, &Peer::is_gone);
     behind_ = std::ranges::count_if(peers_, &Peer::is_behind);

@@ -1,5 +1,5 @@
-/// The thread of a publisher: accepts receivers, and finishes messages for slow receivers. It sleeps while neither is
-/// needed; the publisher does all other sending itself.
+/// The thread of a publisher: it accepts receivers, and sends the rest of messages to slow receivers. The thread sleeps
+/// while there is nothing to do; the publisher does all other sending itself.
 #pragma once
 
 #include <poll.h>
@@ -49,7 +49,7 @@ class PublisherThread {
     }
   }
 
-  /// Sleeps until a receiver connects, one with a backlog takes more, or the publisher wakes this thread.
+  /// Sleeps until a receiver connects, a receiver with a backlog can take more, or the publisher wakes this thread.
   void sleep() {
     std::vector<pollfd> events{{*event_, POLLIN, 0}, {*listener_, POLLIN, 0}};
     {
@@ -57,7 +57,7 @@ class PublisherThread {
       peers_.for_each_behind([&](const Socket& connection) { events.push_back({*connection, POLLOUT, 0}); });
     }
     if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) throw Error::system("waiting for receivers");
-    // Resets the event, if there was one.
+    // Resets the event, if it was set.
     eventfd_t ignored;
     ::eventfd_read(*event_, &ignored);
   }

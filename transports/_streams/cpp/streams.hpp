@@ -10,13 +10,14 @@
 
 namespace streams {
 
-/// A transport over stream sockets of one family. Its family is constructed from the setup and names the `path`.
+/// A transport over stream sockets of one family. The transport creates its family from the setup; the family gives the
+/// `path`.
 template <std::derived_from<Family> Ours>
 class StreamTransport : public hopmeter::Transport {
  public:
   explicit StreamTransport(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
 
-  /// The kernel is the library in this case.
+  /// The kernel replaces the library in this transport, so the version is the kernel's version.
   static std::string version() {
     utsname kernel{};
     return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";

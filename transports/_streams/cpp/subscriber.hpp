@@ -1,4 +1,5 @@
-/// The subscriber of a link: one `recv` for a small frame; receives the rest of a large frame directly into its place.
+/// The subscriber of a link: it receives a small frame with one `recv`, and the rest of a large frame directly into its
+/// place.
 #pragma once
 
 #include <cerrno>
@@ -23,12 +24,12 @@ class StreamSubscriber final : public hopmeter::Subscriber {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frames = receive_some(timeout, take);
-    // The peer does not return; without this pause the role would poll in a busy loop.
+    // The peer does not come back; without this pause the role would poll in a busy loop.
     if (is_gone_ && blocks_) std::this_thread::sleep_for(timeout);
     return frames;
   }
 
-  /// As `poll`, but returns immediately after the peer has gone.
+  /// Polls like `poll`, but returns immediately after the peer has gone.
   std::size_t receive_some(hopmeter::Timeout timeout, const auto& take) {
     const bool may_wait = blocks_ && timeout > hopmeter::Timeout::zero();
     if (may_wait) set_timeout(timeout);
@@ -40,10 +41,10 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   }
 
  private:
-  /// Large enough that several waiting small frames come in one call.
+  /// Large enough to receive several waiting small frames in one call.
   static constexpr std::size_t minimum_room = 65536;
 
-  /// The size of the frame at `start` with its prefix; 0 until the prefix has arrived.
+  /// The size of the frame at `start`, including its prefix; 0 until the prefix has arrived.
   std::size_t message_bytes(std::size_t start) const {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
@@ -55,7 +56,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return prefix_bytes + length;
   }
 
-  /// Receives everything available, or exactly the rest of an incomplete frame; returns whether anything came.
+  /// Receives everything that is available, or exactly the rest of an incomplete frame; returns whether any byte came.
   bool receive(bool may_wait) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;
@@ -72,7 +73,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Hands over every complete frame, and moves the beginning of the next frame to the front.
+  /// Passes every complete frame on, and moves the beginning of the next frame to the front.
   std::size_t deliver(const auto& take) {
     std::size_t frames = 0, start = 0;
     for (std::size_t bytes; (bytes = message_bytes(start)) != 0 && bytes <= end_ - start; start += bytes, ++frames) {
@@ -86,7 +87,8 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return frames;
   }
 
-  /// SO_RCVTIMEO costs a system call, so it is set only when it changes. A timeout of zero would wait forever.
+  /// Setting SO_RCVTIMEO takes a system call, so it is set only when the timeout changes. A timeout of zero would wait
+  /// forever.
   void set_timeout(hopmeter::Timeout timeout) {
     timeout = std::max<hopmeter::Timeout>(timeout, std::chrono::milliseconds(1));
     if (timeout == timeout_) return;

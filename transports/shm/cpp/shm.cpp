@@ -1,4 +1,4 @@
-/// The ring of ../rust with its C ABI; ../README.md describes it.
+/// The C++ adapter for the ring in ../rust, through its C ABI; ../README.md describes the ring.
 #include "hopmeter_shm.h"
 
 #include "hopmeter/hopmeter.hpp"
@@ -11,12 +11,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How long a called end sleeps at most; closing wakes it earlier.
+/// How long a called link end sleeps at most; closing it ends the sleep earlier.
 constexpr auto nap = 1s;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_shm_error(), hopmeter_shm_remedy()); }
 
-/// A handle of the library, with its frames at equal distances from the first.
+/// A handle of the library, with the address of the first frame and the distance between frames.
 template <class Raw, auto destroy, auto frame, class Byte>
 class Ring {
  public:
@@ -65,7 +65,7 @@ class Consumer {
   Consumer(const Link& link, bool sleeps)
       : ring_(hopmeter_shm_consumer_connect(link.address.c_str(), link.name.c_str(), sleeps)) {}
 
-  /// Hands the next frame to `use` if there is one; returns whether there was one.
+  /// Passes the next frame to `use`, if there is one; returns whether there was one.
   template <class Use>
   bool receive(const Use& use) const {
     const auto claim = hopmeter_shm_consumer_claim(*ring_);
@@ -99,7 +99,8 @@ class Polled final : public Subscriber {
   }
 
  private:
-  /// The maximum is the ring's size, so that a poll ends even if the sender is faster.
+  /// One poll takes at most as many frames as the ring has slots, so that it ends even if the
+  /// sender is faster.
   std::size_t drain(Take take) const {
     std::size_t count = 0;
     while (count < most_ && consumer_.receive(take)) ++count;
@@ -111,7 +112,7 @@ class Polled final : public Subscriber {
   std::size_t most_;
 };
 
-/// Called by a thread that sleeps in the ring.
+/// Runs on a thread that sleeps in the ring.
 class Called final : public Subscription {
  public:
   Called(const Setup&, const Link& link, OnFrame on_frame)

@@ -1,5 +1,5 @@
-//! The thread of a binding end: it accepts peers, and sends the bytes that a slow peer has not yet taken. It sleeps
-//! while neither is needed; the binding end does all other sending itself.
+//! The thread of a binding end: it accepts peers, and sends the bytes that a slow peer has not yet taken. The thread
+//! sleeps while there is nothing to do; the binding end does all other sending itself.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ pub trait Peers: Send + 'static {
     type Peer;
     type Socket: AsFd;
 
-    /// The sockets of the peers with a backlog. They outlive the lock on the peers.
+    /// The sockets of the peers with a backlog. These sockets stay open after the lock on the peers is released.
     fn behind(&self) -> Vec<Self::Socket>;
 
     /// Sends the peers' backlog, without waiting.
@@ -25,7 +25,7 @@ pub trait Peers: Send + 'static {
 
     fn admit(&mut self, peer: Self::Peer);
 
-    /// The thread has ended, so no more peers can connect.
+    /// Notes that the thread has ended, so no more peers can connect.
     fn fail(&mut self, failure: Error);
 }
 
@@ -35,7 +35,7 @@ pub struct Attendant<P: Peers> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the binding end wakes its thread.
+/// The event with which the binding end wakes its thread.
 struct Signal {
     event: OwnedFd,
     stops: AtomicBool,
@@ -49,7 +49,7 @@ impl Signal {
 }
 
 impl<P: Peers> Attendant<P> {
-    /// `greet` creates a peer from an accepted connection; none if the connection is to be closed.
+    /// `greet` creates a peer from an accepted connection, or returns `None` to close the connection.
     pub fn start(
         listener: OwnedFd,
         peers: P,
@@ -68,7 +68,7 @@ impl<P: Peers> Attendant<P> {
         lock(&self.peers)
     }
 
-    /// Leaves the backlog of slow peers to the thread.
+    /// Lets the thread send the backlog of slow peers.
     pub fn wake(&self) -> Result<()> {
         self.signal.raise()
     }
@@ -78,7 +78,7 @@ impl<P: Peers> Drop for Attendant<P> {
     fn drop(&mut self) {
         self.signal.stops.store(true, Ordering::Release);
         if self.signal.raise().is_ok() {
-            // The thread ends only because of the signal, so its result carries no information.
+            // The thread ends only because of the stop signal, so its result carries no information.
             let _ = self.thread.take().map(JoinHandle::join);
         }
     }
@@ -102,7 +102,7 @@ impl<P: Peers, G: Fn(OwnedFd) -> Result<Option<P::Peer>>> Duty<P, G> {
         }
     }
 
-    /// Waits until a peer connects, a slow peer takes more, or the binding end wakes the thread.
+    /// Waits until a peer connects, a slow peer can take more, or the binding end wakes the thread.
     fn sleep(&self) -> Result<()> {
         let behind = lock(&self.peers).behind();
         let mut places =
@@ -131,7 +131,7 @@ pub fn event() -> Result<OwnedFd> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).context("making an eventfd")
 }
 
-/// Resets an event; does nothing if there was none.
+/// Resets an event; does nothing if it was not set.
 pub fn silence(event: &OwnedFd) {
     let _ = rustix::io::read(event, &mut [0; 8]);
 }

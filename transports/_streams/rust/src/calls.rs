@@ -15,7 +15,7 @@ use crate::waiting::wait_ready;
 
 /// A busy server looks for new clients once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// How long an end waits while it has bytes to send.
+/// How long a link end waits while it has bytes to send.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
@@ -50,7 +50,7 @@ impl Client for StreamClient {
     }
 }
 
-/// One client, as the server sees it. `line` is the replier of the client's requests.
+/// One client, from the view of the server. `line` sends the replies to the client's requests.
 struct Caller {
     requests: StreamSubscriber,
     replies: Line,
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// The server. With one client it waits in `recv`, with several in `poll`.
+/// The server. With one client, waits in `recv`; with several clients, waits in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,

@@ -1,5 +1,5 @@
-//! The listening addresses of adapters that leave the bytes to a library: TCP on the loopback device, or Unix sockets
-//! in the trial's folder.
+//! The listening addresses of adapters whose library moves the bytes: TCP on the loopback device, or Unix sockets in
+//! the trial's folder.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::net::sockopt::set_tcp_nodelay;
 #[derive(Clone)]
 pub enum Endpoint {
     Tcp,
-    /// The trial's folder, and the suffix of socket files.
+    /// The trial's folder, and the suffix of the names of socket files.
     Unix(PathBuf, &'static str),
 }
 
@@ -33,7 +33,7 @@ impl Endpoint {
     }
 
     /// # Errors
-    /// When the address cannot be bound: the file exists, or its path is longer than a socket's address may be.
+    /// When the address cannot be bound: the file exists, or its path is longer than a socket address allows.
     pub fn listen(&self, link: &Link) -> Result<Listener> {
         match self {
             Self::Tcp => Listener::tcp(),
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// # Errors
-    /// When no socket listens there.
+    /// When no socket listens at the address.
     pub fn connect(&self, link: &Link) -> Result<OwnedFd> {
         let connecting = format!("connecting to {}", link.address);
         if self.is_unix() {
@@ -62,7 +62,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Connections inherit TCP_NODELAY from it.
+    /// Accepted connections inherit TCP_NODELAY from the listening socket.
     fn tcp() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("binding a port of 127.0.0.1")?;
         let address = listener.local_addr().context("asking which port was bound")?.to_string();
@@ -79,12 +79,12 @@ impl Listener {
     }
 }
 
-/// The file of a Unix socket. Dropping it removes the file.
+/// The file of a Unix socket. Dropping this value removes the file.
 pub struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // the launcher removes the trial's folder anyway
+        let _ = std::fs::remove_file(&self.0); // An error does no harm: the launcher removes the trial's folder anyway.
     }
 }
 

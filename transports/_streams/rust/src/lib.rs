@@ -28,7 +28,7 @@ pub trait Family: Send + Sync + 'static {
     /// The path of the bytes, as the result shows it.
     const PATH: &'static str;
 
-    /// Creates the listening socket of a link; returns it and the address for receivers.
+    /// Creates the listening socket of a link; returns the socket and the address for receivers.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
 
     /// Sets the options that an accepted connection does not inherit from the listening socket.
@@ -41,7 +41,7 @@ pub trait Family: Send + Sync + 'static {
     fn remove(&self, _address: &str) {}
 }
 
-/// A transport of stream sockets.
+/// A transport over stream sockets.
 pub struct Streams<F> {
     family: Arc<F>,
     wait: Wait,
@@ -83,8 +83,8 @@ pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }
 
-/// A zeroed buffer whose first message begins on a cache line, and the offset of that message. It holds the prefix and
-/// one frame of `frame_bytes`, and at least `at_least` bytes.
+/// A zeroed buffer whose first message begins at a cache line, and the offset of that message. The buffer has room for
+/// the prefix and one frame of `frame_bytes`, and for at least `at_least` bytes.
 fn frame_buffer(frame_bytes: usize, at_least: usize) -> (Vec<u8>, usize) {
     const LINE: usize = 64;
     let buffer = vec![0; (PREFIX_BYTES + frame_bytes).max(at_least) + LINE];

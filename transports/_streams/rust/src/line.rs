@@ -1,4 +1,4 @@
-//! Messages written to sockets, and the sending half of a connection with a single reader.
+//! Messages that are written to sockets, and the sending half of a connection with a single reader.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Draft {
         Self { buffer, offset, frame_bytes }
     }
 
-    /// A frame as `fill` writes it, with its prefix.
+    /// A frame that `fill` writes, with its prefix.
     pub(crate) fn message(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<&[u8]> {
         let length = HEADER_BYTES + payload_bytes;
         if length > self.frame_bytes {
@@ -37,10 +37,10 @@ impl Draft {
     }
 }
 
-/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. It
-/// has no attendant: when this end sends or polls, it first sends the bytes that its reader has not yet taken.
+/// The sending half of a connection that also receives: a client's requests, or a server's replies to one client. The
+/// line has no attendant: when this end sends or polls, it first sends the bytes that its reader has not yet taken.
 pub(crate) struct Line {
-    /// None after the reader has gone.
+    /// `None` after the reader has gone.
     reader: Option<Receiver>,
     draft: Draft,
 }
@@ -75,7 +75,7 @@ impl Line {
         Ok(if self.catch_up() { dispatch(&mut self.reader, message.of(received)) } else { Sent::Busy })
     }
 
-    /// Drops a reader that has gone. Afterwards every message counts as sent.
+    /// Drops a reader that has gone. From then on, every message counts as sent.
     fn drop_reader(&mut self) -> bool {
         self.reader = None;
         true

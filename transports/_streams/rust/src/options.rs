@@ -42,7 +42,8 @@ pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "receive_buffer", "net.core.rmem_max")
 }
 
-/// Linux silently grants less, and reports double the size that it grants, for its own bookkeeping.
+/// Linux may grant less without an error. It reports double the size that it grants, because it
+/// counts its own bookkeeping.
 fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Result<()> {
     if granted >= 2 * asked {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The publisher: one frame, one `send` per receiver.
+//! The publisher: it calls `send` once per frame and receiver.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl<F: Family> StreamPublisher<F> {
     }
 }
 
-/// Sends a message. Leaves the bytes that a slow receiver does not take to the attendant.
+/// Sends a message. The attendant sends the bytes that a slow receiver does not take.
 fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
     let sent = receivers.send(message);
     if receivers.are_behind() {

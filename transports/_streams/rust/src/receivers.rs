@@ -14,13 +14,13 @@ use crate::attendant::Peers;
 /// How long a receiver may take no byte of a message that is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// All receivers that have connected.
+/// All connected receivers.
 #[derive(Default)]
 pub(crate) struct Receivers {
     connected: Vec<Receiver>,
-    /// How many of them have a backlog.
+    /// How many receivers have a backlog.
     behind: usize,
-    /// Why no more receivers can connect; reported at the next send.
+    /// The reason why no more receivers can connect; the next send reports it.
     failure: Option<Error>,
 }
 
@@ -63,7 +63,8 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all receivers, or to none and is busy. Drops receivers that have gone.
+    /// Sends one message to all receivers; if the first receiver takes nothing, sends it to none and returns busy.
+    /// Drops receivers that have gone.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
         self.connected.retain_mut(|receiver| {
@@ -104,8 +105,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Returns whether any byte was sent. If another receiver already has the message, or this one has a part of it,
-    /// the whole message is sent.
+    /// Returns false if nothing was sent. If another receiver already has the message, or this one has taken a part,
+    /// waits until the rest is sent, and queues what the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = send_some(&self.connection, message, SendFlags::DONTWAIT)?;
         if sent == 0 && !begun {
@@ -119,7 +120,8 @@ impl Receiver {
     }
 }
 
-/// Sends as much as the socket takes: immediately with `DONTWAIT`, otherwise until it has taken nothing for `PATIENCE`.
+/// Sends as many bytes as the socket takes. With `DONTWAIT` it returns immediately; otherwise it sends until the socket
+/// has taken nothing for `PATIENCE`.
 fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
     loop {
         match send(connection, bytes, flags | SendFlags::NOSIGNAL) {

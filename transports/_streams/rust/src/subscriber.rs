@@ -1,4 +1,4 @@
-//! The subscriber: one `recv` for a small frame; receives the rest of a large frame directly into its place.
+//! The subscriber: it receives a small frame with one `recv`, and the rest of a large frame directly into its place.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::waiting::ReceiveTimeout;
 use crate::{PREFIX_BYTES, frame_buffer};
 
-/// The smallest receive buffer, so that several waiting small frames come in one call.
+/// The smallest receive buffer, which is large enough to receive several waiting small frames in one call.
 const ROOM: usize = 65_536;
 
 pub(crate) struct StreamSubscriber {
@@ -27,18 +27,20 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its prefix, which a relay can send on. Loaned for one call of `take`, like the frame itself.
+/// A received frame with its prefix, which a relay can send on. It is valid for one call of `take`, like the frame
+/// itself.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
-    /// The bytes, valid as long as the frame that they were loaned with.
+    /// The bytes, which are valid as long as the frame.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
-        // SAFETY: only `deliver` creates one, from bytes that are borrowed while the frame is. It cannot be stored.
+        // SAFETY: only `deliver` creates this value, from bytes that are borrowed as long as the frame is. The value
+        // cannot be stored.
         unsafe { &*self.0 }
     }
 }
 
-/// The outcome of one `recv`.
+/// The result of one `recv`.
 enum Arrived {
     Bytes,
     Nothing,
@@ -89,7 +91,7 @@ impl StreamSubscriber {
         Ok(0)
     }
 
-    /// The length of the frame at `start` with its prefix; none until the prefix has arrived.
+    /// The length of the frame at `start`, including its prefix; `None` until the prefix has arrived.
     fn message_bytes(&self, start: usize) -> Result<Option<usize>> {
         let Some(prefix) = self.buffer[start..self.end].first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -105,7 +107,7 @@ impl StreamSubscriber {
         Ok(Some(PREFIX_BYTES + length as usize))
     }
 
-    /// Receives everything available, or exactly the rest of an incomplete frame.
+    /// Receives everything that is available, or exactly the rest of an incomplete frame.
     fn receive(&mut self, may_wait: bool) -> Result<Arrived> {
         let (room, mut flags) = match self.message_bytes(self.offset)? {
             Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, RecvFlags::WAITALL),
@@ -146,7 +148,7 @@ impl Subscriber for StreamSubscriber {
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let frames = self.receive_some(timeout, take)?;
         if self.gone && self.blocks {
-            // The publisher does not return; without this pause the role would poll in a busy loop.
+            // The publisher does not come back; without this pause the role would poll in a busy loop.
             std::thread::sleep(timeout);
         }
         Ok(frames)

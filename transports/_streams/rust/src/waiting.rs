@@ -21,7 +21,8 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
     }
 }
 
-/// The value that `SO_RCVTIMEO` of a socket has. Setting it costs a system call, so it is set only when it changes.
+/// The value that `SO_RCVTIMEO` of a socket has now. Setting the timeout takes a system call, so it is set only when it
+/// changes.
 #[derive(Default)]
 pub struct ReceiveTimeout(Duration);
 

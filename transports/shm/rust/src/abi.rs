@@ -1,6 +1,6 @@
 //! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. A function that fails returns a value that reports it, and stores its error text for
+//! Handles are boxes. If a function fails, it returns a value that reports this, and stores the error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
 use std::cell::RefCell;
@@ -14,11 +14,11 @@ use crate::producer::{Options, Producer, WhenFull};
 
 const NOTHING: i64 = -1;
 const FAILED: i64 = -2;
-/// A claim returns the slot in the low bits and the payload's length above them.
+/// A claim contains the slot in its low bits and the payload's length in the bits above.
 const SLOT_BITS: u32 = 16;
 
 thread_local! {
-    /// The error, and its remedy.
+    /// The error and its remedy.
     static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
 }
 
@@ -42,7 +42,7 @@ fn or_null<T>(result: Result<T>) -> *mut T {
 }
 
 /// # Safety
-/// `text` is a string that ends in a zero.
+/// `text` must be a null-terminated string.
 unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     CStr::from_ptr(text).to_str().context("a name handed to the ring")
 }
@@ -53,26 +53,26 @@ pub extern "C" fn hopmeter_shm_version() -> *const c_char {
     concat!("hopmeter-shm ", env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The text of this thread's last failure; valid until its next one.
+/// The text of the last failure on this thread; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().0.as_ptr())
 }
 
-/// The remedy for that failure, or an empty text; valid until the next failure.
+/// The remedy for the last failure, or an empty text; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().1.as_ptr())
 }
 
-/// A producer with its address in C's form.
+/// A producer with its address as a C string.
 pub struct SharedProducer {
     producer: Producer,
     address: CString,
 }
 
 /// # Safety
-/// `link` is a string that ends in a zero.
+/// `link` must be a null-terminated string.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_open(
     link: *const c_char,
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_open(
 }
 
 /// # Safety
-/// `producer` was opened and is not closed; the same applies to all functions that take one.
+/// `producer` must be open; the same applies to all functions that take a producer.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_address(producer: *const SharedProducer) -> *const c_char {
     (*producer).address.as_ptr()
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_frame(producer: *const SharedProd
 }
 
 /// # Safety
-/// As [`hopmeter_shm_producer_address`]; used by one thread at a time.
+/// As for [`hopmeter_shm_producer_address`]; only one thread at a time may call it.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProducer, payload_bytes: u64) -> i64 {
     let producer = &mut (*producer).producer;
@@ -118,14 +118,14 @@ pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProd
 }
 
 /// # Safety
-/// As [`hopmeter_shm_producer_reserve`], which has just returned a slot for this length.
+/// As for [`hopmeter_shm_producer_reserve`], which must have just returned a slot for this length.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_publish(producer: *mut SharedProducer, payload_bytes: u64) {
     (*producer).producer.publish(payload_bytes as usize);
 }
 
 /// # Safety
-/// `producer` was opened, and is not used after this; null is allowed.
+/// `producer` must be open or null, and must not be used after this call.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProducer) {
     if !producer.is_null() {
@@ -133,14 +133,14 @@ pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProduc
     }
 }
 
-/// A consumer, and the handle that ends its sleep from another thread.
+/// A consumer, and the handle with which another thread ends its sleep.
 pub struct SharedConsumer {
     consumer: Consumer,
     interrupter: Interrupter,
 }
 
 /// # Safety
-/// `address` and `link` are strings that end in a zero.
+/// `address` and `link` must be null-terminated strings.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_connect(
     address: *const c_char,
@@ -155,14 +155,14 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_connect(
 }
 
 /// # Safety
-/// `consumer` was connected and is not closed; the same applies to all functions that take one.
+/// `consumer` must be connected; the same applies to all functions that take a consumer.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedConsumer, slot: u32) -> *const u8 {
     (*consumer).consumer.frame_at(slot as u16)
 }
 
 /// # Safety
-/// As [`hopmeter_shm_consumer_frame`]; used by one thread at a time.
+/// As for [`hopmeter_shm_consumer_frame`]; only one thread at a time may call it.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_claim(consumer: *mut SharedConsumer) -> i64 {
     match (*consumer).consumer.claim() {
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_release(consumer: *mut SharedCons
 }
 
 /// # Safety
-/// As [`hopmeter_shm_consumer_claim`]; only [`hopmeter_shm_consumer_interrupt`] may be called meanwhile.
+/// As for [`hopmeter_shm_consumer_claim`]; during the call, only [`hopmeter_shm_consumer_interrupt`] may be called.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_sleep(consumer: *const SharedConsumer, timeout_ns: u64) {
     (*consumer).consumer.sleep(Duration::from_nanos(timeout_ns));
@@ -198,14 +198,14 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_await(consumer: *mut SharedConsum
 }
 
 /// # Safety
-/// As [`hopmeter_shm_consumer_frame`]; from any thread.
+/// As for [`hopmeter_shm_consumer_frame`]; any thread may call it.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_interrupt(consumer: *const SharedConsumer) {
     (*consumer).interrupter.interrupt();
 }
 
 /// # Safety
-/// `consumer` was connected, and is not used after this; null is allowed.
+/// `consumer` must be connected or null, and must not be used after this call.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_close(consumer: *mut SharedConsumer) {
     if !consumer.is_null() {

@@ -1,4 +1,4 @@
-//! Admits consumers and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
+//! Admits consumers and notices when they leave or die, on a thread of the producer's process that sleeps otherwise.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::producer::WhenFull;
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Connections that have requested nothing yet, or were refused and have not left; more connections wait in the
-/// kernel's queue.
+/// The most connections that have not yet requested a seat, or were refused and have not left; further connections wait
+/// in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The running thread; dropping this ends it.
+/// The running thread; dropping this value ends the thread.
 pub struct Admission {
     address: String,
     stop: Arc<OwnedFd>,
@@ -45,24 +45,24 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The first write to an eventfd always succeeds; the thread ends because of it.
+        // The first write to an eventfd always succeeds, and it ends the thread.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // If that thread panicked, its message is in the log; no other action is possible here.
+            // If that thread panicked, its message is in the log; nothing else can be done here.
             let _ = thread.join();
         }
     }
 }
 
-/// A connection: it has a seat, or has sent nothing yet.
+/// A connection that either has a seat or has not sent anything yet.
 struct Guest {
     connection: OwnedFd,
-    /// Readable after the process has died.
+    /// A descriptor that becomes readable when the process dies.
     process: Option<OwnedFd>,
     seat: Option<usize>,
 }
 
-/// The socket where consumers are admitted.
+/// The socket at which consumers are admitted.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -72,7 +72,7 @@ struct Desk {
     guests: Vec<Guest>,
 }
 
-/// The result of one look at all connections: the indices of guests that sent or closed, and of guests that died.
+/// The result of one look at all connections: the indices of guests that sent bytes or closed, and of guests that died.
 struct Events {
     stop: bool,
     arrival: bool,
@@ -126,7 +126,8 @@ impl Desk {
         }
     }
 
-    /// A guest with a seat sends nothing: it leaves or is dead. Any other guest requests a seat.
+    /// A guest with a seat sends nothing, so a readable connection means that it has left or died. Any other guest
+    /// requests a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
             Some(seat) => {
@@ -144,7 +145,7 @@ impl Desk {
             Ok(seat) => self.send_memory(Guest { process, seat: Some(seat), ..guest }, seat),
             Err(error) => {
                 let refusal = Reply::Refused(error.to_string()).encode();
-                // It may have left without waiting for the answer.
+                // The guest may have left without waiting for the answer.
                 let _ = handshake::send(guest.connection.as_fd(), &refusal, None);
                 None
             }
@@ -172,7 +173,7 @@ impl Desk {
         match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {
             Ok(()) => Some(guest),
             Err(_) => {
-                // It left while it received its seat.
+                // The guest left while it received its seat.
                 self.registry.vacate(seat);
                 None
             }

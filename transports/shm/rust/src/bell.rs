@@ -1,4 +1,4 @@
-//! How consumers sleep and the producer wakes them: one futex word for all.
+//! How consumers sleep and how the producer wakes them: all of them share one futex word.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::layout::BellWord;
 /// The lowest bit of the word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The lowest bit of the word is set if a consumer may be asleep; the other bits count how many times the bell has
-/// rung. The bit is a state, so a consumer that is killed in its sleep leaves no wrong value, and one system call wakes
-/// all. The count tells a consumer that is about to sleep that the bell has rung meanwhile, even if another consumer
-/// has set the bit again.
+/// The lowest bit of the futex word is set if a consumer may be asleep; the other bits count how many times the bell
+/// has rung. The bit is a state, not a count, so a consumer that is killed in its sleep leaves no wrong value, and one
+/// system call wakes all sleepers. The count tells a consumer that is about to sleep that the bell has rung in the
+/// meantime, even if another consumer has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -23,8 +23,9 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes all sleepers, after a message was published or a consumer is to stop. The fence here and the one in
-    /// [`Self::sleep`] guarantee one of two things: this sees the sleeper, or the sleeper sees the earlier write.
+    /// Wakes all sleepers after a message was published, or in order to stop a consumer. The fence here and the fence
+    /// in [`Self::sleep`] guarantee one of two things: this call sees the sleeper, or the sleeper sees the earlier
+    /// write.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -34,7 +35,7 @@ impl<'a> Bell<'a> {
     }
 
     fn wake_all(self) {
-        // The next even number: a new count, and nobody asleep.
+        // The next even number: a new count, and a cleared bit.
         let answered = |word: u32| Some((word | SOMEBODY_MAY_SLEEP).wrapping_add(1));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, answered);
         // Waking fails only for an invalid address.
@@ -44,7 +45,8 @@ impl<'a> Bell<'a> {
     /// Sleeps until the bell rings or the timeout passes, unless `ready` reports that no sleep is needed. May return
     /// early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
-        // Woken, timed out, interrupted, or rung before falling asleep: the caller looks again in every case.
+        // The consumer was woken, timed out, was interrupted, or the bell rang before it slept: in every case the
+        // caller looks again.
         let _ = self.sleep_on_futex(timeout, ready);
     }
 

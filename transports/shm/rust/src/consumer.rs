@@ -1,4 +1,4 @@
-//! A consumer: it watches the slot of its next message.
+//! A consumer of a ring: it watches the slot of its next message.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use crate::layout::{Cursor, Geometry, Meta, Position};
 use crate::producer::WhenFull;
 use crate::segment::Segment;
 
-/// A consumer of a ring. Dropping it leaves the ring.
+/// A consumer of a ring. Dropping the consumer leaves the ring.
 pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
-    /// The slot of the next message. With `DropOldest` the producer may advance the cursor, and this is a copy.
+    /// The slot of the next message. With `DropOldest` the producer may advance the cursor in the segment; this field
+    /// is a copy of the cursor.
     next: Position,
-    /// The position to continue at after the current message is released.
+    /// The position at which the consumer continues after it has released the current message.
     after: Option<Position>,
     stop: Arc<AtomicBool>,
-    /// Closing it tells the producer that this consumer has left.
+    /// Closing this descriptor tells the producer that the consumer has left.
     _connection: OwnedFd,
 }
 
-/// A message being read: its slot and its length.
+/// A message that is being read: its slot and its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimed {
     pub slot: u16,
@@ -34,11 +35,11 @@ pub struct Claimed {
 }
 
 impl Consumer {
-    /// Connects to the ring of `link` at `address`. Its first message is the first one sent after this. `may_sleep`
-    /// states whether [`Self::sleep`] will be used; without sleepers the producer skips its check for them.
+    /// Connects to the ring of `link` at `address`. The first message is the first one that is sent after this call.
+    /// `may_sleep` says whether [`Self::sleep`] will be called; without sleepers, the producer does not check for them.
     ///
     /// # Errors
-    /// When no publisher exists, the ring has no seat left, or the address belongs to another link's publisher.
+    /// When no publisher exists, the ring has no free seat, or the address belongs to the publisher of another link.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
         let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
@@ -49,11 +50,11 @@ impl Consumer {
         Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
     }
 
-    /// Hands the next message to `take` if there is one; returns whether there was. The bytes are valid until `take`
-    /// returns.
+    /// Passes the next message to `take`, if there is one; returns whether there was one. The bytes are valid until
+    /// `take` returns.
     ///
     /// # Errors
-    /// When the publisher's words are invalid.
+    /// When the words that the publisher wrote are invalid.
     #[inline]
     pub fn receive(&mut self, take: impl FnOnce(&[u8], &[u8])) -> Result<bool> {
         let Some(claimed) = self.claim()? else { return Ok(false) };
@@ -63,7 +64,7 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Claims the next message if there is one. It stays readable until [`Self::release`] or the next claim.
+    /// Claims the next message if there is one. The message stays readable until [`Self::release`] or the next claim.
     #[inline]
     pub fn claim(&mut self) -> Result<Option<Claimed>> {
         self.release();
@@ -85,17 +86,17 @@ impl Consumer {
         self.next = after;
     }
 
-    /// Sleeps until there is a message, the timeout passes, or an [`Interrupter`] calls. May return early.
+    /// Sleeps until a message is available, the timeout passes, or an [`Interrupter`] ends the sleep. May return early.
     pub fn sleep(&self, timeout: Duration) {
         self.segment.bell().sleep(timeout, || self.is_ready() || self.is_stopped());
     }
 
-    /// Whether an [`Interrupter`] has called.
+    /// Whether an [`Interrupter`] has stopped this consumer.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// A handle that ends another thread's [`Self::sleep`] permanently.
+    /// A handle with which another thread ends [`Self::sleep`] permanently.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter { segment: self.segment.clone(), stop: self.stop.clone() }
     }
@@ -112,11 +113,13 @@ impl Consumer {
     #[inline]
     fn frame(&self, claimed: Claimed) -> (&[u8], &[u8]) {
         let frame = self.frame_at(claimed.slot);
-        // SAFETY: `described` checked that the frame is within its slot. While it is claimed, nobody writes it.
+        // SAFETY: `described` checked that the frame is within its slot. While the slot is claimed, nobody writes to
+        // it.
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// With `Busy` a slot stays unchanged until this consumer's cursor is past it, so a look is a claim.
+    /// With `Busy`, a slot stays unchanged until this consumer's cursor has passed it, so looking at the slot is enough
+    /// to claim it.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -127,8 +130,8 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// With `DropOldest` the producer may reuse the slot until this consumer's cursor says that it holds the slot. Both
-    /// change the cursor by compare-and-swap, so one of them wins, and the other sees it.
+    /// With `DropOldest`, the producer may reuse the slot until this consumer's cursor says that it holds the slot.
+    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other sees it.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -139,7 +142,7 @@ impl Consumer {
             if seq < now.seq {
                 return Ok(None);
             }
-            // Torn if the slot has been reused meanwhile; then the swap below fails.
+            // The words are inconsistent if the slot has been reused in the meantime; then the swap below fails.
             let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
             if seq == now.seq && hold(cursor, now, meta.next) {
                 return self.claim_slot(now, meta).map(Some);
@@ -167,8 +170,8 @@ impl Consumer {
     }
 }
 
-/// Marks in the cursor that the message at `now` is being read, and which message is next. Returns whether the producer
-/// allowed it.
+/// Notes in the cursor that the message at `now` is being read, and which message is next. Returns whether the producer
+/// had not moved the cursor before.
 #[inline]
 fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {
     cursor.held.store(u32::from(now.slot), Ordering::Release);

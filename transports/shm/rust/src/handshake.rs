@@ -1,4 +1,5 @@
-//! The handshake that admits a consumer. It uses a socket without a name in the file system, and attaches the memory.
+//! The handshake that admits a consumer. It uses a socket without a name in the file system, and passes the memory as a
+//! file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,12 +15,12 @@ use rustix::process::{self, PidfdFlags};
 use crate::layout::{Geometry, MAX_CONSUMERS};
 use crate::producer::WhenFull;
 
-/// The version of the handshake, the segment and its words.
+/// The version of the handshake, the segment and the words in the segment.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
-/// Neither side sends more bytes than this in one message.
+/// The largest message in bytes that either side sends.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. A publisher answers on a thread that does nothing else.
+/// How long a consumer waits for the answer. The publisher answers on a thread that does nothing else.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.
@@ -54,7 +55,7 @@ pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket
 fn exchange(address: &str, request: &Request) -> Result<Ticket> {
     let connection = connect(address)?;
     check_user(connection.as_fd())?;
-    // Tells the publisher when this process dies, even if a fork of it keeps the connection open.
+    // Shows the producer when this process dies, even if a fork of the process keeps the connection open.
     let own = process::pidfd_open(process::getpid(), PidfdFlags::empty()).context("opening a pidfd of this process")?;
     send(connection.as_fd(), &request.encode(), Some(own.as_fd())).context("asking for the memory")?;
     wait_for_answer(&connection)?;
@@ -79,7 +80,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name outside the file system that the kernel picks; returns the socket and its address.
+/// Binds a socket to a name that the kernel chooses outside the file system; returns the socket and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -90,12 +91,12 @@ pub fn listen() -> Result<(OwnedFd, String)> {
     Ok((socket, format!("@{}", String::from_utf8_lossy(name))))
 }
 
-/// Messages that retain their boundaries; the socket also shows when the peer closes.
+/// The socket preserves the boundaries of messages, and shows when the peer closes.
 fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
 
-/// Other users may see the socket's name, but are refused here.
+/// Other users may see the socket's name, but the producer refuses their connections.
 pub fn check_user(connection: BorrowedFd<'_>) -> Result<()> {
     let peer = net::sockopt::socket_peercred(connection).context("reading who is at the other end")?;
     if peer.uid == process::geteuid() {

@@ -1,26 +1,27 @@
-//! The layout of the segment, and the words that both sides read and write.
+//! The layout of the segment, and the words that producer and consumers read and write.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use hopmeter_instrument::prelude::*;
 
-/// The maximum number of consumers of one ring; their seats fit one word of bits.
+/// The maximum number of consumers of one ring; one word has one bit for each seat.
 pub const MAX_CONSUMERS: usize = 64;
-/// One slot is always reserved as the next one, so a send needs one more.
+/// The next message's slot is always reserved, so a send needs one more slot.
 pub const MIN_SLOTS: u32 = 2;
-/// Limits a slot's index to the 16 bits that the words have for it.
+/// Limits the index of a slot to the 16 bits that the words have for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// Limits a length to the 48 bits that the words have for it, far from overflow.
+/// Limits a length to the 48 bits that the words have for it, which cannot overflow.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// Two cache lines: a word that one side writes shares neither a line nor an adjacent-line prefetch with other data.
+/// Two cache lines: a word that one side writes then shares neither its line nor the line that the processor prefetches
+/// with it with any other data.
 pub const PAIR: usize = 128;
-/// The offset of a frame's header in its slot: the line next to the publication, so that a prefetch of pairs gets
-/// both.
+/// The offset of a frame's header in its slot: the line after the publication word, so that a prefetch of line pairs
+/// loads both.
 pub const HEADER_AT: usize = 64;
 /// The offset of a frame's payload in its slot.
 pub const PAYLOAD_AT: usize = 128;
-/// The minimum length of the control part; it is mapped in whole pages.
+/// The minimum length of the control part, which is mapped in whole pages.
 pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
 
 const SLOT_BITS: u32 = 16;
@@ -29,26 +30,27 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The start of a slot: the words that a consumer watches until its message is available.
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// The number of the message in this slot. It is written last, which publishes the message. 0 means none yet.
+    /// The number of the message in this slot. This word is written last, which publishes the message. 0 means that the
+    /// slot has had no message yet.
     pub seq: AtomicU64,
     /// [`Meta`] of that message.
     pub meta: AtomicU64,
 }
 
-/// The futex that sleeping consumers share.
+/// The futex word that all sleeping consumers share.
 #[repr(C, align(128))]
 pub struct BellWord(pub AtomicU32);
 
-/// The progress of a consumer, in a cache line of its own.
+/// The progress of a consumer, in its own cache line.
 #[repr(C, align(128))]
 pub struct Cursor {
     /// A [`Position`].
     pub position: AtomicU64,
-    /// The slot being read while `position` has its `holding` bit set.
+    /// The slot that is being read while `position` has its `holding` bit set.
     pub held: AtomicU32,
 }
 
-/// A message's payload length, and the slot that the message after it will be in.
+/// The payload length of a message, and the slot for the message after it.
 #[derive(Clone, Copy)]
 pub struct Meta {
     pub payload_bytes: u64,
@@ -65,7 +67,7 @@ impl Meta {
     }
 }
 
-/// The message a consumer waits for, its slot, and whether an earlier message is still being read.
+/// The message for which a consumer waits, its slot, and whether an earlier message is still being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub seq: u64,
@@ -98,7 +100,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The sizes for `slots` slots of payloads up to `payload_bytes`.
+    /// The sizes for `slots` slots with payloads of up to `payload_bytes`.
     ///
     /// # Errors
     /// When a number is outside its limits.
@@ -128,7 +130,8 @@ impl Geometry {
     }
 }
 
-/// An odd number of line pairs. Slots with a power of two would all use the same few sets of the cache.
+/// Rounds up to an odd number of line pairs. Slots whose distance is a power of two would all use the same few sets of
+/// the cache.
 fn stride(payload_bytes: u64) -> u64 {
     let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
     (pairs | 1) * PAIR as u64

@@ -1,7 +1,8 @@
 //! The ring behind hopmeter's `shm` transport: slots in a memfd, one producer, up to 64 consumers.
 //!
-//! The producer writes a frame where the consumers read it. There is no copy, no name in the file system, and no
-//! leftover. `README.md` next to this crate has the layout of the segment and the argument for its memory ordering.
+//! The producer writes a frame into the memory from which the consumers read it. So the ring makes no copy, uses no
+//! name in the file system, and leaves no file. `README.md` next to this crate explains the layout of the segment and
+//! why its memory ordering is correct.
 
 pub mod abi;
 mod admission;

@@ -1,4 +1,4 @@
-//! The Rust adapter: adapts the ring of `lib.rs` to hopmeter's contract.
+//! The Rust adapter: implements hopmeter's contract with the ring of `lib.rs`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// The most frames that one poll hands over, so that the poll ends even if the sender is faster.
+    /// The maximum number of frames in one poll, so that the poll ends even if the sender is faster.
     at_once: u32,
 }
 
@@ -109,7 +109,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// A thread that sleeps in the ring and calls.
+/// A thread that sleeps in the ring and calls the callback.
 struct CallbackSubscription {
     interrupter: Interrupter,
     thread: Option<JoinHandle<()>>,
@@ -136,7 +136,7 @@ impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.interrupter.interrupt();
         if let Some(thread) = self.thread.take() {
-            // If the callback panicked, the log shows it.
+            // If the callback panicked, the log shows the panic.
             let _ = thread.join();
         }
     }

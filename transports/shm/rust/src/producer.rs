@@ -11,17 +11,17 @@ use crate::layout::{Geometry, Meta, Position};
 use crate::registry::Registry;
 use crate::segment::Segment;
 
-/// Slots of at least this size are reclaimed as soon as they are free, so that large frames use as few slots, and as
-/// little cache, as possible. Smaller slots are reclaimed in batches: a cache miss on the consumers' cursors would be a
-/// large part of their hop.
+/// Slots of at least this size are reclaimed as soon as they are free, so that large frames use few slots and little
+/// cache. Smaller slots are reclaimed in batches: a cache miss on the consumers' cursors would be a large part of the
+/// time of a small message.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// The action when every slot holds a message that a consumer has not read.
+/// What the producer does when every slot holds a message that some consumer has not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The send is refused.
+    /// Refuses the send.
     Busy,
-    /// The oldest message that nobody is reading is lost to the consumers that have not read it.
+    /// Drops the oldest message that no consumer is reading; consumers that have not read it lose it.
     DropOldest,
 }
 
@@ -34,19 +34,20 @@ pub struct Options {
     pub when_full: WhenFull,
 }
 
-/// The producer of a ring. Dropping it closes the ring; consumers keep their mapping until they leave.
+/// The producer of a ring. Dropping the producer closes the ring; consumers keep their mapping until they leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
     admission: Admission,
     when_full: WhenFull,
     large: bool,
-    /// The number and the slot of the message to be sent next.
+    /// The number and the slot of the next message.
     seq: u64,
     slot: u16,
-    /// Free slots. The slot freed last, the warmest in the caches, is at the end.
+    /// Free slots. The slot that was freed last is at the end, because it is most likely still in the caches.
     free: Vec<u16>,
-    /// Published slots that are not known to be free, oldest first: those of `oldest`, `oldest + 1`, ….
+    /// Published slots that are not known to be free, oldest first: the slots of the messages `oldest`, `oldest + 1`,
+    /// ….
     in_flight: VecDeque<u16>,
     oldest: u64,
     /// Slots of dropped messages that a consumer was still reading.
@@ -57,7 +58,7 @@ impl Producer {
     /// Creates a ring and admits consumers of `link`.
     ///
     /// # Errors
-    /// When the options are impossible, or memory, a socket or a thread is not available.
+    /// When the options are impossible, or when memory, a socket or a thread is not available.
     pub fn open(link: &str, options: &Options) -> Result<Self> {
         let segment = Arc::new(Segment::create(Geometry::new(options.slots, options.payload_bytes)?)?);
         let (seq, slot) = (1, 0);
@@ -79,7 +80,7 @@ impl Producer {
         })
     }
 
-    /// The address that consumers connect to.
+    /// The address to which consumers connect.
     pub fn address(&self) -> &str {
         self.admission.address()
     }
@@ -89,8 +90,8 @@ impl Producer {
         self.registry.consumers()
     }
 
-    /// Loans the next slot for a frame; None if all slots are in use. Never waits. A loan that is not published has no
-    /// effect.
+    /// Loans the next slot for a frame; returns `None` if all slots are in use. Never waits. A loan that is not
+    /// published has no effect.
     ///
     /// # Errors
     /// When the payload is larger than the ring's maximum.
@@ -113,7 +114,7 @@ impl Producer {
         self.segment.geometry()
     }
 
-    /// The first half of [`Self::loan`]: whether a frame can be sent.
+    /// The first half of [`Self::loan`]: finds out whether a frame can be sent.
     #[inline]
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
         if payload_bytes as u64 > self.segment.geometry().payload_bytes {
@@ -122,10 +123,10 @@ impl Producer {
         Ok(self.secure_following())
     }
 
-    /// The second half of [`Self::loan`]: publishes the reserved slot, which holds a whole frame.
+    /// The second half of [`Self::loan`]: publishes the reserved slot, which must hold a whole frame.
     ///
     /// # Panics
-    /// When nothing was reserved.
+    /// When no slot was reserved.
     #[inline]
     pub fn publish(&mut self, payload_bytes: usize) {
         let following = self.free.pop().expect("reserve() answered true");
@@ -147,7 +148,7 @@ impl Producer {
         self.registry.set_head(self.head());
     }
 
-    /// A message can be sent only if the slot of the next message is known, because publishing names that slot.
+    /// A message can be sent only if the slot of the message after it is known, because publishing names that slot.
     #[inline]
     fn secure_following(&mut self) -> bool {
         if self.large || self.free.is_empty() {
@@ -156,7 +157,7 @@ impl Producer {
         !self.free.is_empty() || (self.when_full == WhenFull::DropOldest && self.drop_oldest())
     }
 
-    /// Frees the slots that every consumer is past.
+    /// Frees the slots that every consumer has passed.
     fn take_back(&mut self) {
         let audience = self.registry.lock_consumers();
         let (free, dropping) = (&mut self.free, self.when_full == WhenFull::DropOldest);
@@ -170,7 +171,7 @@ impl Producer {
         }
     }
 
-    /// Frees the slot of the oldest message that nobody is reading; returns whether there was one.
+    /// Frees the slot of the oldest message that no consumer is reading; returns whether there was such a message.
     fn drop_oldest(&mut self) -> bool {
         let audience = self.registry.lock_consumers();
         while let Some(slot) = self.in_flight.pop_front() {
@@ -197,20 +198,20 @@ impl Producer {
     }
 }
 
-/// Moves a slot to the free ones. Returns false, so that `retain` removes it from the others.
+/// Moves a slot to the free slots. Returns false, so that `retain` removes the slot from the other slots.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false
 }
 
-/// A slot on loan for writing.
+/// A slot that is loaned for writing.
 pub struct Loan<'a> {
     producer: &'a mut Producer,
     payload_bytes: usize,
 }
 
 impl Loan<'_> {
-    /// The two parts of the frame. Write both in full: they hold an earlier message.
+    /// The header and the payload of the frame. Write both in full, because they still contain an earlier message.
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);
@@ -221,7 +222,7 @@ impl Loan<'_> {
         }
     }
 
-    /// Hands the frame over to all consumers.
+    /// Publishes the frame to all consumers.
     #[inline]
     pub fn publish(self) {
         self.producer.publish(self.payload_bytes);

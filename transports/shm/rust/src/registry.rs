@@ -1,4 +1,4 @@
-//! The consumers of the ring and their progress: the producer's view of the cursors.
+//! The consumers of the ring and their progress, as the producer sees them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,27 +8,28 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use crate::layout::{Cursor, MAX_CONSUMERS, Position};
 use crate::segment::Segment;
 
-/// Shared by the producer's thread and the thread that admits consumers; private to the producer's process.
+/// The producer's thread and the thread that admits consumers share the registry; it is private to the producer's
+/// process.
 pub struct Registry {
     segment: Arc<Segment>,
     /// The occupied seats, one bit each, behind a lock that the producer takes only to look for free slots.
     live: Mutex<u64>,
-    /// The occupied seats whose consumers may sleep; read on every publication.
+    /// The occupied seats whose consumers may sleep; read at every publication.
     sleepers: AtomicU64,
-    /// The [`Position`] of the next message; written on every publication, read when a consumer joins.
+    /// The [`Position`] of the next message; written at every publication, read when a consumer joins.
     head: AtomicU64,
 }
 
 impl Registry {
     pub fn new(segment: Arc<Segment>, head: Position) -> Self {
-        // Without it, `seat` relies on the limited sleep of the consumers.
+        // If the kernel refuses this, `seat` relies on the consumers' limited sleep.
         let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
         Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
     }
 
-    /// Gives a new consumer a seat, with its cursor at the next message; None when all seats are occupied.
-    /// The producer frees slots under the same lock. So at its last free it had published no more than the head read
-    /// here, or it will see this cursor the next time.
+    /// Gives a new consumer a seat, with its cursor at the next message; returns `None` if all seats are occupied. The
+    /// producer frees slots under the same lock. So when the producer last freed slots, it had published no more
+    /// messages than the head that is read here; the next time it sees this cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -40,19 +41,19 @@ impl Registry {
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
             // From now on the producer's thread knows of the sleeper: the sleeper can see an earlier publication, and a
-            // later one rings the bell.
+            // later publication rings the bell.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
     }
 
-    /// Frees a seat. Its consumer has left or died, and holds no slot any more.
+    /// Frees a seat. The consumer in this seat has left or died, and holds no slot any more.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
     }
 
-    /// How many consumers there are.
+    /// The number of consumers.
     pub fn consumers(&self) -> u32 {
         self.lock().count_ones()
     }
@@ -67,7 +68,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// The current consumers; no consumer joins while this lives.
+    /// The current consumers; no consumer joins while this value exists.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }
@@ -77,14 +78,14 @@ impl Registry {
     }
 }
 
-/// The live consumers' cursors.
+/// The cursors of the live consumers.
 pub struct Audience<'a> {
     segment: &'a Segment,
     live: MutexGuard<'a, u64>,
 }
 
 impl Audience<'_> {
-    /// The first message that a consumer has not finished (or, if slots are held separately, not begun); `head` if
+    /// The first message that some consumer has not finished, or not begun if slots are held separately; `head` if
     /// there is none.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
@@ -95,7 +96,7 @@ impl Audience<'_> {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
 
-    /// Moves every consumer that still waits for `seq` on to the next message; a consumer that is reading continues.
+    /// Moves every consumer that still waits for `seq` to the next message; a consumer that is reading continues.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }
@@ -115,7 +116,7 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
-    // Fails only if the consumer is already past it.
+    // The update fails only if the consumer has already passed `seq`; then there is nothing to skip.
     let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
         let now = Position::unpack(word);
         (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())

@@ -1,4 +1,4 @@
-//! The memory: a sealed memfd, reserved in full before anyone uses it, and its mapping.
+//! The memory: a sealed memfd, which is fully reserved before anyone uses it, and its mapping.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -12,12 +12,12 @@ use crate::bell::Bell;
 use crate::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
 use crate::room;
 
-/// The size from which huge pages are requested.
+/// The size from which on huge pages are requested.
 const HUGE_PAGE: usize = 2 << 20;
-/// The segment can neither shrink nor grow under its readers, so no access to it faults for lack of memory.
+/// The segment can neither shrink nor grow while others read it, so no access to it faults because memory is missing.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A mapped segment. The producer may write all of it, a consumer only the control part.
+/// A mapped segment. The producer may write to the whole segment, a consumer only to the control part.
 pub struct Segment {
     file: OwnedFd,
     geometry: Geometry,
@@ -38,7 +38,7 @@ impl Segment {
         Ok(Self { file, geometry, mapping })
     }
 
-    /// Maps a segment of a producer, after checking it against the producer's description.
+    /// Maps a segment of a producer, after checking the segment against the producer's description.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
         check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
@@ -57,7 +57,8 @@ impl Segment {
 
     #[inline]
     pub fn bell(&self) -> Bell<'_> {
-        // SAFETY: the bell is the first pair of lines of the control part, zeroed by the kernel, atomic ever after.
+        // SAFETY: the bell is the first pair of lines of the control part; the kernel zeroed it, and all accesses are
+        // atomic.
         Bell::new(unsafe { &*self.mapping.base.cast() })
     }
 
@@ -70,7 +71,7 @@ impl Segment {
 
     #[inline]
     pub fn slot(&self, slot: u16) -> &SlotHead {
-        // SAFETY: `slot_at` stays within the mapping; all words of a slot's head are atomic.
+        // SAFETY: `slot_at` stays within the mapping; all words at the start of a slot are atomic.
         unsafe { &*self.slot_at(slot).cast() }
     }
 
@@ -86,16 +87,16 @@ impl Segment {
     fn slot_at(&self, slot: u16) -> *mut u8 {
         assert!(u32::from(slot) < self.geometry.slots, "a slot beyond the ring's");
         let offset = self.geometry.control_bytes + u64::from(slot) * self.geometry.stride;
-        // SAFETY: within the mapping, which is as long as `Geometry::bytes`.
+        // SAFETY: the range is within the mapping, which is as long as `Geometry::bytes`.
         unsafe { self.mapping.base.add(offset as usize) }
     }
 }
 
-/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
+/// A mapping of the whole file, aligned so that huge pages can be used if the file has huge pages.
 struct Mapping {
     base: *mut u8,
     bytes: usize,
-    /// The reserved address range around it, for alignment.
+    /// The reserved address range around the mapping, for alignment.
     reserved: *mut u8,
     reserved_bytes: usize,
 }
@@ -107,7 +108,7 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     fn new(file: BorrowedFd<'_>, bytes: usize, protection: ProtFlags) -> Result<Self> {
         let reserved_bytes = bytes + HUGE_PAGE;
-        // SAFETY: fresh addresses, chosen by the kernel.
+        // SAFETY: these are new addresses that the kernel chooses.
         let reserved = unsafe {
             mm::mmap_anonymous(
                 ptr::null_mut(),
@@ -120,23 +121,23 @@ impl Mapping {
         .cast::<u8>();
         let mut mapping = Self { base: reserved, bytes, reserved, reserved_bytes };
         mapping.base = reserved.wrapping_add(reserved.align_offset(HUGE_PAGE));
-        // SAFETY: replaces addresses that were reserved just above.
+        // SAFETY: the mapping replaces addresses that were reserved just above.
         unsafe { mm::mmap(mapping.base.cast(), bytes, protection, MapFlags::SHARED | MapFlags::FIXED, file, 0) }
             .context("mapping the ring")?;
         mapping.ask_for_huge_pages();
         Ok(mapping)
     }
 
-    /// Large frames are faster with huge pages; without them nothing is lost.
+    /// Large frames are faster with huge pages; without huge pages everything still works.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
-            // SAFETY: advice on our own mapping; it does not change any content.
+            // SAFETY: this is advice on a mapping of this value; it changes no content.
             let _ = unsafe { mm::madvise(self.base.cast(), self.bytes, Advice::LinuxHugepage) };
         }
     }
 
-    /// Maps every page in advance, so that no message pays for a fault. Kernels before 5.14 cannot do this; there the
-    /// first use faults.
+    /// Maps every page in advance, so that no message has to wait for a page fault. Kernels before 5.14 cannot do this;
+    /// with them the first use causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
         // SAFETY: advice on our own mapping; it does not change any content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {
@@ -147,7 +148,7 @@ impl Mapping {
 
     fn allow_writing(&self, bytes: usize) -> Result<()> {
         let protection = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: the first pages of our own mapping.
+        // SAFETY: these are the first pages of a mapping of this value.
         unsafe { mm::mprotect(self.base.cast(), bytes, protection) }.context("opening the ring's control part")
     }
 }
@@ -162,7 +163,7 @@ impl Drop for Mapping {
 fn new_memfd() -> Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match fs::memfd_create("hopmeter-shm", flags | MemfdFlags::NOEXEC_SEAL) {
-        // Kernels before 6.3 do not know the flag.
+        // Kernels before 6.3 do not know this flag.
         Err(Errno::INVAL) => fs::memfd_create("hopmeter-shm", flags),
         result => result,
     }
@@ -211,7 +212,7 @@ mod tests {
     fn both_mappings_show_the_same_bytes() {
         let owner = Segment::create(Geometry::new(3, 5000).unwrap()).unwrap();
         let guest = Segment::attach(owner.file().try_clone_to_owned().unwrap(), *owner.geometry()).unwrap();
-        // SAFETY: within the last slot's payload, and nobody else is there.
+        // SAFETY: the byte is within the payload of the last slot, and no one else uses it.
         let seen = unsafe {
             owner.frame_at(2).add(64 + 4999).write(77);
             guest.frame_at(2).add(64 + 4999).read()
