@@ -1,2 +1,2 @@
-"""How this machine affects a measurement, and what to do about it: `description.describe()`, `advice.findings()`,
+"""How this machine affects a measurement, and the remedies: `description.describe()`, `advice.findings()`,
 `noise.noise_probe()`."""

@@ -10,21 +10,20 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
-    """Judge a machine as `description.describe()` returns it (this machine by default), in the order a person would
-    look."""
+    """Judge a machine as `description.describe()` returns it (this machine by default), in the order for a reader."""
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
 
 
 AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
 BUSY_PERCENT = 10.0
-"""Other processes that use more of the usable cores disturb a measurement."""
+"""Other processes disturb a measurement if they use more than this share of the usable cores."""
 LONG_US = 50_000.0
-"""A core that polls for this long has not halted when the next image is due."""
+"""A core that polls for at least this long is still awake when the next image is due."""
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
-    """Return the findings that a report shows; good ones are left out."""
+    """Return the findings that a report shows, without the good ones."""
     return [one for one in found if one["level"] in ("note", "hurts")]
 
 
@@ -36,7 +35,7 @@ def _cores(machine: Machine) -> Finding:
             "F-CORES",
             "cores",
             "hurts",
-            f"{says}, so both endpoints share it",
+            f"{says}, so both endpoints share a core",
             "allow at least two cores (taskset, the container's cpuset), or read the results as `cores = same`",
         )
     return finding("F-CORES", "cores", "good", says)
@@ -45,7 +44,7 @@ def _cores(machine: Machine) -> Finding:
 def _core_kinds(machine: Machine) -> Finding:
     slower = machine.get("slower_cores", [])
     if not slower:
-        return finding("F-CORE-KINDS", "kinds of cores", "good", "the kernel reports one kind")
+        return finding("F-CORE-KINDS", "kinds of cores", "good", "the kernel reports one kind of core")
     fast = [core for core in machine["usable_cores"] if core not in slower]
     return finding(
         "F-CORE-KINDS",
@@ -64,7 +63,7 @@ def _governor(machine: Machine) -> Finding:
             "governor",
             "unknown",
             "the kernel does not show the frequency",
-            "in a virtual machine only the host's settings count; ask its operator",
+            "in a virtual machine only the settings of the host matter; ask its operator",
         )
     if governor == "performance":
         return finding("F-GOVERNOR", "governor", "good", "performance: the frequency stays up")
@@ -83,15 +82,15 @@ def _turbo(machine: Machine) -> Finding:
             "F-TURBO",
             "turbo",
             "note",
-            "on: results depend on temperature and on the load of other cores",
-            "to compare different days, switch it off: in the firmware or /sys intel_pstate/no_turbo or cpufreq/boost",
+            "on: results depend on the temperature and on the load of other cores",
+            "to compare different days, switch turbo off: in firmware or /sys intel_pstate/no_turbo or cpufreq/boost",
         )
     return _plain("F-TURBO", "turbo", machine["turbo"])
 
 
 def _plain(code: str, subject: str, value: str) -> Finding:
     if value == UNKNOWN:
-        return finding(code, subject, "unknown", "the kernel does not report it")
+        return finding(code, subject, "unknown", "the kernel does not report this value")
     return finding(code, subject, "good", value)
 
 
@@ -106,8 +105,8 @@ def _idle_states(machine: Machine) -> Finding:
             "F-IDLE-STATES",
             "idle states",
             "unknown",
-            "the kernel shows none; a hypervisor may use its own",
-            "pin both endpoints, and prefer closed or high rates when you compare",
+            "the kernel shows no idle states; a hypervisor may use its own",
+            "pin both endpoints, and prefer a closed pace or high rates when you compare",
         )
     if exit_us <= 10:
         return finding("F-IDLE-STATES", "idle states", "good", f"waking a core takes at most {exit_us} us")
@@ -135,7 +134,8 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Judge a guest whose cores halt. The kernel knows no latency for that, because the hypervisor wakes the core."""
+    """Judge a guest whose cores halt. The kernel cannot report the wake-up latency, because the hypervisor wakes the
+    core."""
     if polls_us >= LONG_US:
         return finding(
             "F-IDLE-STATES",
@@ -160,7 +160,7 @@ def _smt(machine: Machine) -> Finding:
             "SMT",
             "note",
             "on: two logical cores share one physical core and its caches",
-            "compare only equal `cores`; to switch it off: echo off | sudo tee /sys/devices/system/cpu/smt/control",
+            "compare only equal `cores`; to switch SMT off: echo off | sudo tee /sys/devices/system/cpu/smt/control",
         )
     return _plain("F-SMT", "SMT", machine["smt"])
 
@@ -172,7 +172,7 @@ def _isolation(machine: Machine) -> Finding:
             "F-ISOLATED-CORES",
             "isolated cores",
             "good",
-            f"{isolated}: the scheduler places no other processes there; select them with --cores",
+            f"{isolated}: the scheduler places no other processes on these cores; select them with --cores",
         )
     return finding(
         "F-ISOLATED-CORES",
@@ -196,7 +196,7 @@ def _isolation_remedy(usable: list[int]) -> str:
 def _clock(machine: Machine) -> Finding:
     source = machine["clock_source"]
     if source in ("tsc", "arch_sys_counter", "kvm-clock"):
-        return finding("F-CLOCK-SOURCE", "clock source", "good", f"{source}: read without entering the kernel")
+        return finding("F-CLOCK-SOURCE", "clock source", "good", f"{source}: reading it needs no system call")
     if source == UNKNOWN:
         return finding(
             "F-CLOCK-SOURCE", "clock source", "unknown", "the kernel does not report it", "see the clock's cost below"
@@ -205,7 +205,7 @@ def _clock(machine: Machine) -> Finding:
         "F-CLOCK-SOURCE",
         "clock source",
         "hurts",
-        f"{source}: reading it takes a system call or a slow device",
+        f"{source}: each reading takes a system call or a slow device",
         "boot with clocksource=arch_sys_counter"
         if _is_arm(machine)
         else "boot with tsc=reliable clocksource=tsc, if the processor's counter is invariant",
@@ -251,7 +251,7 @@ def _virtual(machine: Machine) -> Finding:
         "virtual machine",
         "note",
         f"{kind}: the physical cores are unknown; waking another core costs an interrupt",
-        "compare only within one run, and pin both endpoints",
+        "compare only results of one run, and pin both endpoints",
     )
 
 
@@ -265,13 +265,13 @@ def _steal(machine: Machine) -> Finding:
         "F-STEAL",
         "steal time",
         "hurts",
-        f"{stolen} % since boot: the hypervisor gives these cores to others",
+        f"{stolen} % since boot: the hypervisor gives these cores to other guests",
         "measure when the host is quiet, use dedicated cores, and take more trials",
     )
 
 
 def _load(machine: Machine) -> Finding:
-    """Judge what other processes do now; the load of the last minute may be of a run that has just ended."""
+    """Judge the load of other processes now; the load of the last minute may come from a run that has just ended."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")
@@ -298,10 +298,10 @@ def _multicast(machine: Machine) -> Finding:
             "F-MULTICAST",
             "loopback multicast",
             "hurts",
-            "no multicast message returns: LCM and the discovery of DDS find no peer",
+            "no multicast message returns: LCM and DDS discovery find no peers",
             remedy,
         )
-    says = f"{device} returns multicast messages, in its small packets; TCP and Unix sockets do not need them"
+    says = f"{device} returns multicast messages, in small packets; TCP and Unix sockets need no multicast"
     return finding("F-MULTICAST", "loopback multicast", "note", says, f"only for LCM and DDS, {remedy}")
 
 

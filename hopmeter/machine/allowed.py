@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopmeter.machine.finding import Finding, Machine, finding
 
 ENOUGH_MB = 2048
-"""Enough for nodes, their samples and the largest images of the scenarios."""
+"""Memory in MB that is enough for nodes, their samples and the largest images of the scenarios."""
 
 
 def container(machine: Machine) -> Finding:
@@ -16,7 +16,7 @@ def container(machine: Machine) -> Finding:
         "F-CONTAINER",
         "container",
         "note",
-        f"{machine['container']}: its network, limits and seccomp filter are part of what is measured",
+        f"{machine['container']}: the results include the effects of its network, limits and seccomp filter",
         "compare only with results from the same kind of container",
     )
 
@@ -67,7 +67,7 @@ def shared_memory(machine: Machine) -> Finding:
         "shared memory",
         "hurts",
         f"{room} MB free in /dev/shm: too little for large images in some transports",
-        "remove unused files there; in docker, use docker run --shm-size=1g",
+        "remove unused files in /dev/shm; in docker, use docker run --shm-size=1g",
     )
 
 
@@ -93,6 +93,6 @@ def real_time(machine: Machine) -> Finding:
         "F-REAL-TIME",
         "real-time priority",
         "note",
-        "not allowed: the kernel will refuse `fifo`",
+        "not allowed: the kernel will refuse the scheduling policy `fifo`",
         "set `rtprio` in /etc/security/limits.conf",
     )

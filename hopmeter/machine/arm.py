@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 TREE = "proc/device-tree"
-"""The firmware's description of the board; servers have ACPI instead."""
+"""The device tree, which is the firmware's description of the board; servers have ACPI instead."""
 DESIGNS = {
     0xD03: "Cortex-A53",
     0xD04: "Cortex-A35",
@@ -32,12 +32,13 @@ DESIGNS = {
     0xD80: "Cortex-A520",
     0xD81: "Cortex-A720",
 }
-"""ARM's own designs by part number; other designs are shown as numbers."""
+"""Names of ARM's own core designs, by part number; designs of other companies are shown as numbers."""
 ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """Return the board, if a device tree names it, and the designs of its cores; `unknown` if neither is known."""
+    """Return the board, if a device tree names it, and the designs of its cores; `unknown` if the kernel reports
+    neither."""
     named = [text for text in (_board(kernel), _designs(kernel)) if text not in ("", UNKNOWN)]
     return ", ".join(named) or UNKNOWN
 

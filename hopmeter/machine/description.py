@@ -1,4 +1,4 @@
-"""Describe the machine without judging it (`advice` judges)."""
+"""Describe the machine without judging it; `advice` judges it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.machine import arm, limits
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 WATCHED_S = 0.2
-"""How long to watch what other processes do."""
+"""How long to watch the CPU time of other processes."""
 CPU = "sys/devices/system/cpu"
 CLOCKS = "sys/devices/system/clocksource/clocksource0"
 HYPERVISORS = {
@@ -27,12 +27,12 @@ HYPERVISORS = {
     "virtual machine": "hyper-v",
     "xen": "xen",
 }
-"""The mainboard's name on virtual machines, and the hypervisor that it means."""
+"""For each name of a mainboard on virtual machines, the hypervisor that uses this name."""
 
 
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:
     """Return every property of this machine that can affect latency, as flat JSON; `unknown` if the kernel does not
-    say."""
+    report it."""
     kernel = kernel or Kernel()
     return {
         **_processor(kernel),
@@ -62,7 +62,7 @@ def _model(kernel: Kernel) -> str:
 
 
 def _smt(kernel: Kernel) -> str:
-    """Return whether SMT is on; ARM kernels have long reported siblings only."""
+    """Return whether SMT is on; old ARM kernels report only the siblings of a core."""
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
         return "on" if _siblings(kernel) else "off"
@@ -105,7 +105,7 @@ def _none(text: str) -> str:
 
 
 def _governor(kernel: Kernel) -> str:
-    """Return the frequency governor; if cores differ, how many cores have which."""
+    """Return the frequency governor; if cores differ, return each governor with its number of cores."""
     found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
     if len(found) > 1:
         return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
@@ -152,7 +152,7 @@ def _system(kernel: Kernel) -> dict[str, Any]:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return `none`, the hypervisor's name, or `yes` if it hides its name."""
+    """Return `none`, the hypervisor's name, or `yes` if the hypervisor hides its name."""
     flags = kernel.field("proc/cpuinfo", "flags")
     named = kernel.text("sys/hypervisor/type")
     maker = f"{kernel.text('sys/class/dmi/id/sys_vendor')} {kernel.text('sys/class/dmi/id/product_name')}".lower()
@@ -207,6 +207,6 @@ def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
 
 
 def steal_percent(kernel: Kernel) -> float | None:
-    """Return the share of CPU time that the hypervisor gave to others since boot, in percent."""
+    """Return the share of CPU time that the hypervisor gave to other guests since boot, in percent."""
     ticks = cpu_ticks(kernel)
     return round(100 * ticks[1] / ticks[0], 3) if ticks and ticks[0] else None

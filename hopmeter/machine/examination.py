@@ -12,7 +12,7 @@ from hopmeter.machine.finding import Finding
 
 @dataclass(frozen=True)
 class Part:
-    """One step: the observed facts as plain data, and the findings."""
+    """One step of the doctor: the observed facts as plain data, and the findings."""
 
     name: str
     seen: Any

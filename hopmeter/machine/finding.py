@@ -12,7 +12,7 @@ class Finding(TypedDict):
     """One line of `hopmeter doctor`, as plain data that run.json can store."""
 
     code: str
-    """The code in docs/messages.md; findings of earlier versions have none."""
+    """The code in docs/messages.md; findings that earlier versions stored have no code."""
     subject: str
     level: Level
     says: str

@@ -1,4 +1,4 @@
-"""Measure the floors, which are the cheapest hops on this machine, as any scenario is measured."""
+"""Measure the floors, which are the cheapest hops on this machine, in the same way as a scenario."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measure() -> dict[str, Any]:
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "the run printed nothing"
+    return lines[-1] if lines else "the run printed no output"
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:

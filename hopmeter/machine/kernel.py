@@ -1,4 +1,5 @@
-"""Read /proc and /sys, where any file may be missing: in another kernel, a container, another architecture."""
+"""Read /proc and /sys, where any file may be missing, for example in another kernel, in a container or on another
+architecture."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ UNKNOWN = "unknown"
 
 
 class Kernel:
-    """The kernel's files, below a root that tests can replace."""
+    """The files of the kernel, below a root folder that tests can replace."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -28,7 +29,7 @@ class Kernel:
             return None
 
     def selected_word(self, path: str) -> str:
-        """Return the bracketed word of a file that lists choices, such as `always [madvise] never`."""
+        """Return the selected word, in brackets, of a file that lists choices, such as `always [madvise] never`."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
@@ -43,9 +44,9 @@ class Kernel:
         return UNKNOWN
 
     def exists(self, path: str) -> bool:
-        """Return whether a file is there."""
+        """Return whether a file exists."""
         return (self.root / path).exists()
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files and folders that match a pattern, sorted, relative to the root."""
+        """Return the files and folders that match a pattern, sorted, with paths relative to the root."""
         return sorted(path.relative_to(self.root) for path in self.root.glob(pattern))

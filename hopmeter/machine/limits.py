@@ -1,4 +1,4 @@
-"""Read the limits of this process: container and cgroup, locked memory, real-time priority, shared memory,
+"""Read the limits of this process: container, cgroup, locked memory, real-time priority, shared memory,
 multicast."""
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from hopmeter.machine.kernel import UNKNOWN, Kernel
 from hopmeter.machine.multicast import multicast
 
 NO_LIMIT = 1 << 60
-"""The most bytes of a real limit; old cgroups write a larger number if there is none."""
+"""The largest number of bytes that is a real limit; old cgroups write a larger number if there is no limit."""
 IPC_LOCK = 14
 SYS_NICE = 23
-"""Bits of the effective capabilities. Being root is not enough, because containers remove some."""
+"""The bits of two effective capabilities. Being root is not enough, because containers remove some."""
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """Return the limits as numbers. Null means no limit or unknown, as the key says."""
+    """Return the limits as numbers. Null means no limit, or that the limit is unknown, depending on the key."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),
@@ -49,7 +49,7 @@ def container(kernel: Kernel) -> str:
 
 
 def _own_groups(kernel: Kernel) -> list[str]:
-    """Return the cgroup (version 2) of this process and all its parents: each of them may set a limit."""
+    """Return the cgroup (version 2) of this process and all its parent cgroups: each one may set a limit."""
     for line in kernel.text("proc/self/cgroup").splitlines():
         if line.startswith("0::"):
             path = PurePosixPath(line[3:].strip("/"))
@@ -58,7 +58,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """Return how many cores' worth of CPU time the cgroup grants; None if it sets no limit."""
+    """Return the CPU time that the cgroup grants, as a number of cores; None if the cgroup sets no limit."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -80,7 +80,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
 
 
 def _throttle_count(kernel: Kernel) -> int | None:
-    """Return how often the cgroup's quota has already stopped its processes."""
+    """Return how often the quota of the cgroup has stopped its processes so far."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():
             name, _, count = line.partition(" ")
@@ -95,7 +95,7 @@ def _memory_mb(kernel: Kernel) -> int | None:
 
 
 def _shm_mb(kernel: Kernel) -> int | None:
-    """Return how many megabytes of shared memory are free."""
+    """Return the free shared memory in megabytes."""
     try:
         room = os.statvfs(kernel.root / "dev/shm")
     except OSError:

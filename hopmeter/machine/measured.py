@@ -1,4 +1,4 @@
-"""Judge what the probes measured."""
+"""Judge the results of the probes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ LOST_US = 1000.0
 """A gap of this length delays a message at 1000 Hz."""
 BUSY_PERCENT = 1.0
 STEAL_PERCENT = 0.5
-"""The least share of time that matters; less is noise."""
+"""The smallest share of stolen time that matters; a smaller share is noise."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The most time to record one message; benches/ checks that the instrument needs less."""
+"""The maximum time to record one message; benches/ checks that the instrument needs less."""
 STEP_NS = 30.0
-"""A coarser clock shows in hops below a microsecond: counters of ARM may tick at about 20 MHz."""
+"""With coarser clock steps, hops below a microsecond are inexact: counters of ARM may tick at about 20 MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each core watched, and one for steal time during the probe."""
+    """Return a finding for each watched core, and a finding for steal time during the probe."""
     quiet = [core["core"] for core in seen["cores"] if not _is_noisy(core)]
     found = [_core(core, _noise_remedy(quiet)) for core in seen["cores"]]
     stolen = seen["steal_percent"]
@@ -41,11 +41,11 @@ def _is_noisy(core: dict[str, Any]) -> bool:
 
 
 def _noise_remedy(quiet: list[int]) -> str:
-    """Return what helps against a noisy core: two quiet cores if this machine has them."""
+    """Return the remedy against a noisy core: two quiet cores if this machine has them."""
     if len(quiet) >= 2:
         return f"look for other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
     return (
-        "look for other programs there (top, /proc/interrupts); this machine has no two quieter cores, so measure more "
+        "look for other programs on it (top, /proc/interrupts); this machine has no two quieter cores, so measure more "
         "rounds, and do not trust tails"
     )
 
@@ -65,7 +65,7 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time: how late this machine wakes."""
+    """Return a finding for each sleep time: how late this machine wakes after it."""
     return [_late(error) for error in errors]
 
 
@@ -84,7 +84,7 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """Return findings for the cost of the instrument itself and, for comparison, of a copy."""
+    """Return findings for the cost of the instrument itself and, for comparison, the cost of a copy."""
     return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
 
 
@@ -107,9 +107,11 @@ def _own(cost: dict[str, float]) -> Finding:
             "the instrument itself",
             "note",
             says,
-            "do not subtract it, but consider it for hops below a microsecond",
+            "do not subtract this cost, but consider it for hops below a microsecond",
         )
     if cost["clock_step_ns"] > STEP_NS:
-        coarse = "percentiles of hops below a microsecond are no finer than this step; means over many messages are"
+        coarse = (
+            "percentiles of hops below a microsecond are no finer than this step; means over many messages are finer"
+        )
         return finding("F-INSTRUMENT", "the instrument itself", "note", says, coarse)
     return finding("F-INSTRUMENT", "the instrument itself", "good", says)

@@ -11,11 +11,11 @@ LOOPBACK = "lo"
 NONE = "none"
 PATIENCE_S = 0.2
 IP_PKTINFO = 8
-"""Linux's number; the socket module has no name for it yet."""
+"""The number of the option in Linux; the socket module has no name for it yet."""
 
 
 def multicast() -> str:
-    """Return the device on which messages to a multicast group come back, or `none`."""
+    """Return the device through which messages to a multicast group come back, or `none`."""
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
@@ -43,7 +43,7 @@ def _member(group: str) -> socket.socket:
 
 
 def _device(ancillary: list[tuple[int, int, bytes]]) -> str:
-    """Return the device that the kernel names with a message."""
+    """Return the device through which a message arrived, as the kernel reports it."""
     for level, kind, told in ancillary:
         if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
             (index,) = struct.unpack_from("=i", told)

@@ -1,4 +1,4 @@
-"""The probes of `hopmeter._instrument`, in microseconds."""
+"""Runs the probes of `hopmeter._instrument`; times are in microseconds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHORT_S = 0.1
 LONGEST_S = 16.0
 """The longest time to watch a machine, however many cores it has."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
-"""The requested sleep times, in seconds, and how often each: half a second in all."""
+"""The requested sleep times in seconds, and the number of sleeps of each: half a second in total."""
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
-    """Measure how often each usable core is taken from a spinning thread. Cores are probed in turn, so that they do not
-    disturb each other.
+    """Measure how often each usable core is interrupted, as a spinning thread on it observes. Cores are probed one
+    after another, so that they do not disturb each other.
 
-    Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: over that time}.
+    Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: during the probe}.
     """
     watched = sorted(os.sched_getaffinity(0)) if cores is None else cores
     each_s = min(seconds, LONGEST_S / max(len(watched), 1))
@@ -50,7 +50,7 @@ def _steal_percent(before: tuple[int, int] | None, after: tuple[int, int] | None
 
 
 def sleep_errors() -> list[dict[str, Any]]:
-    """Measure how late threads wake after sleeps of 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
+    """Measure how late a thread wakes after sleeps of 0.1, 1 and 10 ms: [{asked_ms, sleeps, p50_us, max_us}]."""
     return [
         {
             "asked_ms": error["asked_ns"] / 1e6,
@@ -63,7 +63,8 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """Measure the instrument's own cost and a copy: {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}."""
+    """Measure the own cost of the instrument, and the speed of a copy: {clock_ns, clock_step_ns, message_ns,
+    copy_bytes_per_ns}."""
     with ScratchDir() as ground:
         cost = _instrument.recording_cost(ground.directory)
     return {**cost, "clock_step_ns": _instrument.clock_quality()["resolution_ns"]}

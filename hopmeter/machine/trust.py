@@ -1,4 +1,4 @@
-"""The last sentence of `hopmeter doctor`: which results of this machine you can trust."""
+"""The last sentence of `hopmeter doctor`: it says which results of this machine you can trust."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable, Sequence
 from hopmeter.machine.finding import Finding
 
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
-"""What distorts medians too, so that it comes first."""
+"""Findings that also distort medians, so that they come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 
 
 def trust(findings: Sequence[Finding]) -> str:
-    """Return what to trust, in one or a few sentences."""
+    """Return the advice which results to trust, in a few sentences."""
     first, tails, waking = (_subjects(findings, codes) for codes in (FIRST, TAILS, WAKING))
-    said = [f"Before you measure, remove what distorts medians too: {first}."] if first else []
+    said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
     if tails:
         said.append(
-            f"Trust the order of medians within one run of eight rounds or more, in which disturbances cancel; do not "
-            f"trust p99 and above, which show this machine ({tails})."
+            "Trust the order of medians within one run of eight rounds or more, in which disturbances cancel out; do "
+            f"not trust p99 and above, which show this machine rather than the transports ({tails})."
         )
     elif not first:
-        said.append("Trust medians and tails, in one run and between runs of this machine.")
+        said.append("Trust medians and tails, within one run and between runs on this machine.")
     if waking:
         said.append(
             f"Latencies at low rates include the wake-up of idle cores ({waking}): they hold for programs that idle "

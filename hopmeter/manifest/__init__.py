@@ -1,4 +1,4 @@
-"""Find transports, what each offers, and which of them are ready here."""
+"""Find transports, the features that each offers, and which transports are ready here."""
 
 from hopmeter.manifest.discovery import broken_manifests, every, find_transports, select_transports
 from hopmeter.manifest.model import LANGUAGES, Manifest, Offer, Setting

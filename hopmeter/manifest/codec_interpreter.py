@@ -1,7 +1,8 @@
 """Choose the Python that runs a transport's nodes when they carry objects of a codec: it needs the packages of both.
 
-A framework that is compatible with hopmeter's packages is installed next to them. One that conflicts, and any framework
-on a transport with its own environment, gets an environment with the packages of the two and nothing else.
+A framework that is compatible with hopmeter's packages is installed next to them. A framework that conflicts, and any
+framework on a transport with its own environment, gets an environment with the packages of transport and framework and
+nothing else.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from hopmeter.system import paths
 
 
 def interpreter(codec: str, offer: Offer) -> Interpreter | None:
-    """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has yet to
-    make it.
+    """Return the Python that can run these nodes, or None if `hopmeter build TRANSPORT --framework CODEC` has not
+    created it yet.
 
-    Raises NoPythonError if only the user can install it, as on the system's own Python.
+    Raises NoPythonError if only the user can install the packages, as on the system's own Python.
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
@@ -44,7 +45,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:
-    """Return the name of the environment of the two, or None if one Python has everything."""
+    """Return the name of the joint environment of transport and codec, or None if one Python has all packages."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
     return f"codec-{codec}-{offer.transport}" if offer.pip else f"codec-{codec}"
@@ -56,7 +57,7 @@ def apart(codec: str) -> tuple[str, ...]:
 
 
 def requirements(codec: str) -> list[str]:
-    """Return the packages of a codec's environment, as `uv pip install` takes them; the framework comes first."""
+    """Return the packages of a codec's environment, as arguments for `uv pip install`; the framework comes first."""
     if apart(codec):
         return list(apart(codec))
     module = _module(codec)
@@ -69,23 +70,23 @@ def requirements(codec: str) -> list[str]:
 
 
 def extra(name: str) -> list[str]:
-    """Return the packages of one of hopmeter's extras, as `uv pip install` takes them."""
+    """Return the packages of one of hopmeter's extras, as arguments for `uv pip install`."""
     return _declared_requirements(name)
 
 
 def frameworks() -> list[str]:
-    """Return the codecs whose framework must be installed; hopmeter itself depends on the others."""
+    """Return the codecs whose framework must be installed; the other frameworks are dependencies of hopmeter."""
     return [name for name, module in lookup.codecs().items() if hasattr(module, "MEGABYTES")]
 
 
 def has(found: Interpreter, codec: str) -> bool:
-    """Return whether the packages of a codec are in a Python's folders; nothing is imported."""
+    """Return whether the packages of a codec are in a Python's folders; imports no package."""
     return not _absent(found, codec)
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """Return the first package of a codec that a Python lacks, the framework before others; empty if none is
-    missing."""
+    """Return the first package of a codec that a Python lacks, the framework before other packages; empty if no package
+    is missing."""
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
     return next(missing, "")
@@ -112,7 +113,7 @@ def _module(codec: str) -> ModuleType:
 
 
 def _package(codec: str) -> str:
-    """Return the package to import; NumPy for a codec that needs no other."""
+    """Return the package to import for a codec; NumPy if the codec needs no other package."""
     module = _module(codec)
     named: str = getattr(module, "PACKAGE", "") or (getattr(module, "ROOTS", ()) or ("numpy",))[0]
     return named
@@ -122,7 +123,7 @@ def _package(codec: str) -> str:
 def _declared_requirements(extra: str = "") -> list[str]:
     """Return hopmeter's own requirements, or those of one of its extras."""
     tree = paths.checkout()
-    if tree is not None:  # the installed package may be older or newer than the checkout
+    if tree is not None:  # the installed hopmeter may be older or newer than the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
         texts = project["optional-dependencies"].get(extra, []) if extra else project["dependencies"]
         return [text for each in texts if (text := here(each))]

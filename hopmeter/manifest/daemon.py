@@ -1,4 +1,4 @@
-"""The broker, master or other daemon that a transport needs: how to start it, and how to prove that it serves."""
+"""The broker, master or other daemon that a transport needs: how to start it, and how to prove that it is ready."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hopmeter.manifest.strict import Strict
 
 LINE = "line: "
 PYTHON = "{python}"
-"""As the first word of a command: the Python of the transport's own nodes."""
+"""`{python}` as the first word of a command stands for the Python of the transport's nodes."""
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Folders of daemons that are not on every user's PATH."""
+"""Folders with daemons that are not on the PATH of every user."""
 
 
 class Daemon(Strict):
@@ -27,25 +27,27 @@ class Daemon(Strict):
     title: str
     """The name in messages and results."""
     command: Annotated[list[str], Field(min_length=1)]
-    """Its first word may name a variable of the environment, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
+    """The first word may contain an environment variable, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []
     version: list[str] = []
     """A command that prints the version in its first line."""
     ready: str
-    """The proof that it serves: `port` (it accepts a connection) or `line: TEXT` (it printed the line)."""
+    """The proof that the daemon is ready: `port` (it accepts a connection) or `line: TEXT` (it printed the line)."""
     address: str = ""
-    """The address for the adapters."""
+    """The address that adapters connect to."""
     single: bool = False
-    """Whether only one may run on a machine, so that nothing else that needs it runs at the same time."""
+    """Whether a machine may run only one such daemon, so that trials that need the daemon run one after another."""
     files: dict[str, str] = {}
-    """Files that are written into its folder before it starts, by name."""
+    """Files that hopmeter writes into the daemon's folder before the daemon starts, by name."""
     leftover_files: list[str] = []
-    """Files outside its folder that belong to it alone and remain after a crash. `{group}` is the user's group."""
+    """Files outside the daemon's folder that belong only to this daemon and remain after a crash. `{group}` stands for
+    the user's group."""
     environment: dict[str, str] = {}
     """Environment variables for the daemon and for the nodes."""
 
     _python: Callable[[], str | None] | None = PrivateAttr(default=None)
-    """Returns the path of that Python when it is needed: hopmeter may have to build it first."""
+    """Returns the path of the Python for `{python}`; called when it is needed, because hopmeter may have to build it
+    first."""
 
     @model_validator(mode="after")
     def _ready_is_known(self) -> Daemon:
@@ -55,7 +57,7 @@ class Daemon(Strict):
 
     @property
     def line(self) -> str:
-        """Return the line that proves the daemon; empty if a port proves it."""
+        """Return the line that proves that the daemon is ready; empty if a port proves that."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property

@@ -1,4 +1,4 @@
-"""Find transports by a glob over folders; there is no list anywhere."""
+"""Find transports by a glob over folders; no file lists them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """Return all transports by name, without the broken ones, so that a broken manifest does not block the others."""
+    """Return all transports by name; skip broken manifests, so that they do not block other transports."""
     return _read(folders)[0]
 
 
@@ -35,13 +35,13 @@ def _read(folders: Iterable[Path] | None) -> tuple[dict[str, Manifest], dict[str
 
 
 def load(path: Path) -> Manifest:
-    """Load one manifest. Raises UsageError with all its errors."""
+    """Load one manifest. Raises UsageError with all errors of the manifest."""
     manifest = toml_files.validate(Manifest, rename_old_manifest_names(toml_files.read(path), str(path)), str(path))
     if manifest.name != path.parent.name:
         raise UsageError(
             "E-VALUES-CONFLICT",
             f'{path}: name = "{manifest.name}" differs from the name of its folder, "{path.parent.name}"',
-            "make them the same",
+            "use the same name for both",
         )
     manifest._folder = path.parent
     if manifest.daemon is not None and "python" in manifest.offers:
@@ -50,7 +50,8 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the Python of a transport's nodes, on which its daemon may run too, or None if it is not built yet."""
+    """Return the Python of a transport's nodes, on which its daemon may also run, or None if this Python is not built
+    yet."""
     try:
         found = interpreter(offer)
     except NoPythonError:
@@ -62,11 +63,11 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
     "direct": lambda manifest: manifest.ranked and manifest.daemon is None,
 }
-"""Words that stand for many transports: all that can be ranked, and those without a broker or daemon."""
+"""Words that stand for many transports: all transports that can be ranked, and those without a broker or daemon."""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return the transports that names and group words select. Raises UsageError for an unknown name."""
+    """Return the transports that the given names and group words select. Raises UsageError for an unknown name."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -78,8 +79,8 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 
 
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return transports by name. Raises UsageError for a broken one, and for an unknown name with the most similar
-    one."""
+    """Return transports by name. Raises UsageError for a broken manifest; for an unknown name, the error suggests the
+    most similar name."""
     known = every() if manifests is None else manifests
     wanted = list(names)
     for name in wanted:

@@ -49,8 +49,8 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """Return the Python of a transport, or None if `hopmeter build` has yet to make it. Raises NoPythonError if only
-    the user can install it."""
+    """Return the Python of a transport, or None if `hopmeter build` has not created it yet. Raises NoPythonError if
+    only the user can install that Python."""
     if offer.interpreter == "system":
         return system()
     if offer.environment == "own":
@@ -70,7 +70,7 @@ def folder(name: str) -> Path:
 
 
 def own(name: str) -> Interpreter | None:
-    """Return the Python of such an environment, or None if it does not exist yet."""
+    """Return the Python of the environment of a transport or codec, or None if the environment does not exist yet."""
     program = folder(name) / "bin/python"
     packages = tuple(sorted(folder(name).glob("lib/python*/site-packages")))
     return Interpreter(program, packages) if os.access(program, os.X_OK) else None
@@ -78,8 +78,8 @@ def own(name: str) -> Interpreter | None:
 
 @functools.cache
 def system() -> Interpreter:
-    """Return the system's Python, for which the system's packages are made: on the standard path and not a virtual
-    environment."""
+    """Return the system's Python, for which the system's packages are built: it is on the standard path and not in a
+    virtual environment."""
     found = "the system has no python3"
     for place in (os.confstr("CS_PATH") or os.defpath).split(os.pathsep):
         about = _about(Path(place) / "python3")
@@ -90,13 +90,14 @@ def system() -> Interpreter:
             return Interpreter(Path(place) / "python3", tuple(map(Path, packages)))
         found = f"the system's Python is {_format_version(version)}, but nodes need {_format_version(OLDEST)}"
     remedy = (
-        f"install the system's own python3, {_format_version(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 have one)"
+        f"install the system's own python3, {_format_version(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 include one)"
     )
     raise NoPythonError(found, remedy)
 
 
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
-    """Return version, whether it is a virtual environment, and package folders; None if the program does not run."""
+    """Return the version of a Python, whether it is in a virtual environment, and its package folders; None if the
+    program does not run."""
     try:
         asked = [str(program), "-I", "-c", ABOUT]
         said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout

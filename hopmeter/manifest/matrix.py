@@ -1,4 +1,5 @@
-"""The page that shows what each transport offers in each language: `python -m hopmeter.manifest.matrix` prints it."""
+"""Formats the page that shows the features of each transport in each language; `python -m hopmeter.manifest.matrix`
+prints it."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def summary_row(manifest: Manifest) -> list[str]:
 
 
 def language_pairs(manifest: Manifest) -> str:
-    """Return the pairs of different languages: all, none, or which."""
+    """Return the pairs of different languages: `all`, `none`, or a list of pairs."""
     mixed = [pair for pair in manifest.language_pairs if ">" in pair]
     if len(mixed) == len(LANGUAGES) * (len(LANGUAGES) - 1):
         return "all"
@@ -83,7 +84,7 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
 
 
 def installer(offer: Offer) -> str:
-    """Return who installs what the adapter needs: the user, or `hopmeter build`."""
+    """Return who installs the packages that the adapter needs: the user, or `hopmeter build`."""
     if offer.user:
         return f"you: set `{offer.user.variable}`"
     packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", offer.apt), ("pip", offer.pip)) if names]

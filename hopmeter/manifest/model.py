@@ -1,4 +1,4 @@
-"""The manifest of a transport, `transport.toml`: what it offers in each language, and its settings."""
+"""The manifest of a transport, `transport.toml`: the features in each language, and the settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 
 LONGEST_S = 60.0
-"""A longer build is not made if a wheel is available."""
+"""If a wheel is available, a build that takes longer than this is skipped."""
 
 
 class Setting(Strict):
@@ -37,12 +37,12 @@ class Setting(Strict):
     min: float | None = None
     max: float | None = None
     languages: list[Language] | None = None
-    """The languages in which it has an effect; all by default. The next three are alike."""
+    """The languages in which the setting has an effect; all by default. The next three keys have the same form."""
     waits: list[Wait] | None = None
     patterns: list[Literal["pubsub", "rpc"]] | None = None
     placements: list[Placement] | None = None
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Other settings, with the values of theirs for which this setting has an effect."""
+    """Other settings, with those of their values for which this setting has an effect."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -50,7 +50,7 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """Convert the value to the default's type. Raises ValueError with the allowed values."""
+        """Convert the value to the type of the default. Raises ValueError with the allowed values."""
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
             raise RefusedValueError(
@@ -84,16 +84,16 @@ def _kind(value: Value) -> str:
 
 
 class BuildCost(Strict):
-    """The cost of the first build, with two cores and an empty cache. The instrument and system packages are not
-    counted, because many transports share them."""
+    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
+    because many transports share them."""
 
     seconds: Annotated[float, Field(gt=0)]
     megabytes: Annotated[float, Field(ge=0)] = 0
-    """The size of the download."""
+    """The size of the download in megabytes."""
 
 
 class LanguagePart(Strict):
-    """A transport in one language: its library, how to install it, and where it differs from the other languages."""
+    """A transport in one language: its library, how to install it, and how it differs from the other languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
     library: str
@@ -103,19 +103,19 @@ class LanguagePart(Strict):
     copies: bool = False
     """Whether the adapter offers its library's own copy function (`work = "copy:frame:own"`)."""
     user: Owned | None = None
-    """How the user installs it, if no registry has it."""
+    """How the user installs the library, if no registry has it."""
     after: Language | None = None
-    """The language of the same transport whose build also makes a part of this one."""
+    """The language of the same transport whose build also produces a part of this adapter."""
     preload: str = ""
-    """For Python: a shared library in the node folder that is loaded before all others."""
+    """For Python: a shared library in the node folder that is loaded before all other libraries."""
     environment: Literal["own"] | None = None
-    """For Python: its packages conflict with others, so they get an environment of their own."""
+    """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
     interpreter: Literal["system"] | None = None
-    """For Python: its packages are the system's, so its nodes run on the system's Python."""
+    """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
     objects: list[str] = []
-    """For Python: the codecs whose objects the transport encodes by itself. None: it carries bytes, as most do."""
+    """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
     network: dict[str, Value] | None = None
-    """For Python: the settings with which its ends reach another machine, bound at `host(setup)`; None if it cannot."""
+    """For Python: the settings with which link ends at `host(setup)` reach another machine; None if they cannot."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -132,17 +132,17 @@ class ConformanceSettings(Strict):
     settings: Annotated[dict[str, Value], Field(min_length=1)]
     placement: Placement = "process"
     wait: Wait | None = None
-    """The default is the first that does not spin."""
+    """The default is the first wait that does not spin."""
     languages: list[Language] | None = None
-    """The default is all."""
+    """The default is all patterns."""
     path: str = ""
-    """A regular expression for the receiver's fact `path`, which proves that the setting takes effect."""
+    """A regular expression for the fact `path` of the receiver; a match proves that the setting takes effect."""
     facts: dict[str, str] = {}
-    """The same for other facts, by their names."""
+    """Regular expressions for other facts of the receiver, by the names of the facts."""
     payload_bytes: Annotated[int, Field(gt=0)] = 60_000
     """The largest payload that these settings carry."""
     meets: list[Language] = []
-    """Peers with default settings that it also exchanges messages with, both ways."""
+    """Peers with default settings with which the adapter must also exchange messages, in both directions."""
 
 
 class Offer(BaseModel):
@@ -161,7 +161,7 @@ class Offer(BaseModel):
     send: str
     keep: bool
     max_payload_bytes: int
-    """The most bytes that it sends and receives."""
+    """The largest payload that the adapter sends and receives, in bytes."""
     library: str
     pip: list[str]
     apt: list[str]
@@ -177,12 +177,12 @@ class Offer(BaseModel):
 
     @property
     def is_heavy(self) -> bool:
-        """Return whether another language is preferred if one suffices."""
+        """Return whether another language is preferred if one language is enough."""
         return self.build_cost is not None and self.build_cost.seconds > LONGEST_S
 
     @property
     def is_installed(self) -> bool:
-        """Return False only if the user would have to install something that is missing."""
+        """Return False only if something is missing that the user must install."""
         return self.user is None or self.user.is_here
 
 
@@ -206,10 +206,10 @@ class Manifest(Strict):
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """The limit of one link; None if only memory limits it."""
+    """The largest payload of one link; None if only memory limits it."""
     ranked: bool = True
     installable: bool = True
-    """Whether it is a library that a program can install; otherwise it is a reference that is never recommended."""
+    """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""
     cross_language: bool = True
     leftovers: list[str] = []
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
@@ -224,7 +224,7 @@ class Manifest(Strict):
         if ("rpc" in self.patterns) != (self.rpc is not None):
             raise RefusedValueError(
                 "E-VALUES-CONFLICT",
-                'rpc = "native" or "duplex" is required if patterns list "rpc", and not allowed otherwise',
+                'rpc = "native" or "duplex" is required if `patterns` contains "rpc", and is not allowed otherwise',
             )
         if self.reply is not None and self.rpc != "native":
             raise RefusedValueError("E-VALUES-CONFLICT", 'reply = "inline" or "deferred" needs rpc = "native"')
@@ -271,7 +271,7 @@ class Manifest(Strict):
             if part.interpreter and (part.environment or part.pip):
                 raise RefusedValueError(
                     "E-VALUES-CONFLICT",
-                    'interpreter = "system" uses packages of the system; remove environment and pip',
+                    'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
             for name, value in (part.network or {}).items():
                 if name not in self.settings:
@@ -315,6 +315,6 @@ class Manifest(Strict):
 
 PYTHON_ONLY = ("preload", "environment", "interpreter", "objects", "network")
 PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
-"""Keys that only a language has."""
+"""Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
-"""Keys in which a language may differ from the transport."""
+"""Keys whose values for a language may differ from those of the transport."""

@@ -1,4 +1,5 @@
-"""Find out whether a transport's node runs here, by asking the node; the answer is cached until it changes."""
+"""Find out whether a transport's node runs here, by starting the node with `--describe`; the answer is cached until the
+node changes."""
 
 from __future__ import annotations
 
@@ -20,22 +21,22 @@ from hopmeter.system import paths
 
 PATIENCE_S = 30
 SPEC_FORMAT = 3
-"""The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same."""
+"""The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 NOT_INSTALLED = "it is not installed here"
 NO_CODEC = "none"
-"""The codec of a cell whose nodes carry bytes."""
+"""The value of `codec` for a cell whose nodes carry bytes."""
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether you can measure this transport in this language, and if not, what is missing and which command
+    """Whether you can measure this transport in this language, and if not, the missing part and the command that
     installs it."""
 
     transport: str
     language: str
-    """Empty if its languages are unknown."""
+    """Empty if the languages of the transport are unknown."""
     ready: bool
     version: str = ""
     code: str = ""
@@ -43,14 +44,14 @@ class Readiness:
     missing: str = ""
     get: str = ""
     command: tuple[str, ...] = ()
-    """The command that starts its node."""
+    """The command that starts the node."""
     about: dict[str, Any] = field(default_factory=dict)
     """The node's description of itself: compiler, flags, instrument."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Variables that its node needs in addition to those of every node."""
+    """Environment variables that the node needs in addition to those of all nodes."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return a line of `hopmeter transports --json`."""
+        """Return one line of `hopmeter transports --json`."""
         return {
             "transport": self.transport,
             "language": self.language or None,
@@ -71,7 +72,8 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
 
 
 def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
-    """Return the readiness of one transport in one language; with a codec, on the Python that has its framework too."""
+    """Return the readiness of one transport in one language; with a codec, on the Python that also has the framework of
+    the codec."""
     user = manifest.offers[language].user
     if user is not None and not user.is_here:
         return Readiness(
@@ -130,8 +132,8 @@ def describe(
 
 
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
-    """Return the command that starts a node, without arguments, or None if it is not built. Raises NoPythonError if
-    the system lacks the Python that it runs on."""
+    """Return the command that starts a node, without arguments, or None if the node is not built. Raises NoPythonError
+    if the system lacks the Python that the node needs."""
     if language == "python":
         offer = manifest.offers[language]
         found = _interpreter(offer, codec)
@@ -141,7 +143,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def _preloading(offer: Offer) -> list[str]:
-    """Return the start of the command of a node that needs a library preloaded; empty until that library is built."""
+    """Return the prefix of the command of a node that needs a preloaded library; empty until that library is built."""
     preloads = [folder / offer.preload for folder in paths.node_folders()] if offer.preload else []
     return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in preloads if path.is_file()), [])
 
@@ -149,14 +151,14 @@ def _preloading(offer: Offer) -> list[str]:
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
-    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
+    from hopmeter.manifest import codec_interpreter  # this imports NumPy, which only codecs need
 
     return codec_interpreter.interpreter(codec, offer)
 
 
 def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
-    """Return what is missing if no Python has both, and the command that installs it: one for all transports on
-    hopmeter's own Python."""
+    """Return the error if no Python has the packages of both transport and codec, and the command that installs them;
+    all transports on hopmeter's own Python have the same command."""
     from hopmeter.manifest import codec_interpreter
 
     if codec_interpreter.joint_environment(codec, offer) is None:
@@ -166,13 +168,13 @@ def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of nodes: they find this package, and libraries start no compute threads."""
+    """Return the environment of nodes, in which they find this package and libraries start no compute threads."""
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
     if os.environ.get("PYTHONPATH"):
         folders.append(os.environ["PYTHONPATH"])
     found = {"PYTHONPATH": os.pathsep.join(folders)} if folders else {}
-    # Whatever the terminal shows, node logs are UTF-8, and no text in them is an encoding error.
+    # Node logs are UTF-8 whatever the terminal uses, and no text in them causes an encoding error.
     return {**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace", "OMP_NUM_THREADS": "1", **found}
 
 
@@ -182,7 +184,7 @@ def _unready(manifest: Manifest, language: str, code: str, missing: str, get: st
 
 
 class UndescribedError(Exception):
-    """A node that did not describe itself; the text says why."""
+    """A node did not describe itself; the text states the reason."""
 
 
 def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -198,20 +200,21 @@ def _ask(command: Sequence[str], more: Mapping[str, str] | None = None) -> dict[
             check=False,
         )
     except subprocess.TimeoutExpired as cause:
-        raise UndescribedError(f"its node did not describe itself within {PATIENCE_S} s") from cause
+        raise UndescribedError(f"the node did not describe itself within {PATIENCE_S} s") from cause
     except OSError as cause:
         raise UndescribedError(f"its node does not start: {cause.strerror}") from cause
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise UndescribedError(said[-1] if said else f"its node exits with {done.returncode} and prints nothing")
+        raise UndescribedError(said[-1] if said else f"the node exits with {done.returncode} and prints no output")
     try:
         return dict(json.loads(done.stdout.splitlines()[-1]))
     except (ValueError, IndexError, TypeError) as cause:
-        raise UndescribedError("its node does not print a valid description of itself") from cause
+        raise UndescribedError("the node does not print a valid description of itself") from cause
 
 
 def _depends_on(manifest: Manifest, language: str, command: Sequence[str], codec: str) -> list[Path]:
-    """Return the files that an answer depends on; a Python adapter also depends on the packages of its environment."""
+    """Return the files that the answer of a node depends on; a Python adapter also depends on the packages of its
+    environment."""
     if language != "python":
         return [Path(command[0])]
     here = manifest.folder / "python"
@@ -227,12 +230,12 @@ def _mark(files: Iterable[Path]) -> list[list[str | int]]:
 
 
 def _user_library(user: Owned | None) -> list[list[str | int]]:
-    """Return where the user's library is, because another place may have another one."""
+    """Return the location of the user's library, because another location may have another version."""
     return [[user.variable, os.environ.get(user.variable, "")]] if user else []
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
-    # Two environments on one machine have libraries of their own, and so has each codec with its own environment.
+    # Two environments on one machine have different libraries, and so has each codec with its own environment.
     place = zlib.crc32(f"{manifest.folder} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 

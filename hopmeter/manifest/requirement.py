@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """Return the requirement without its marker; empty if it is for another processor or another extra.
+    """Return a requirement without its marker; empty if the marker is for another processor or another extra.
 
     Raises ValueError if the marker is malformed.
     """
@@ -20,5 +20,5 @@ def here(requirement: str, extra: str = "") -> str:
 
 
 def name(requirement: str) -> str:
-    """Return the package's name."""
+    """Return the name of the package in a requirement."""
     return Requirement(requirement).name

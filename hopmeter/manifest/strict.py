@@ -1,4 +1,4 @@
-"""The base of all tables of a manifest."""
+"""The base class of all tables of a manifest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Strict(BaseModel):
-    """A model that rejects unknown keys and is immutable."""
+    """A pydantic model that rejects unknown keys and is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -1,4 +1,4 @@
-"""Libraries that no registry has: the user installs them, and an environment variable says where."""
+"""Libraries that no registry has: the user installs them, and an environment variable names their location."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Owned(Strict):
     """`[languages.X.user]` of a manifest."""
 
     variable: str
-    """The environment variable that an installation sets: `LIBXR_ROOT`, `ROS_DISTRO`."""
+    """The environment variable that the user's installation sets: `LIBXR_ROOT`, `ROS_DISTRO`."""
     remedy: str
-    """How to install it."""
+    """How to install the library."""
 
     @property
     def is_here(self) -> bool:
-        """Return whether the user has installed it."""
+        """Return whether the user has installed the library."""
         return bool(os.environ.get(self.variable))

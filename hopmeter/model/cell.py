@@ -1,5 +1,5 @@
-"""A cell: one fully determined configuration, as planned. `cells.parquet` has a row with the measured values of each
-cell."""
+"""A cell: one fully determined configuration, as planned. `cells.parquet` has one row for each cell, with the measured
+values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
 
 CALL_S = 10.0
-"""How long a client waits at least for a missing reply."""
+"""The minimum time for which a client waits for a missing reply."""
 HEADER_BYTES = 64
 
 
 @dataclass(frozen=True)
 class Axes:
     """The parameters for which a scenario may give several values. `language` is source>relay>sink, or one word if all
-    are the same."""
+    roles have the same language."""
 
     transport: str
     language: str
@@ -32,8 +32,8 @@ class Axes:
     device: str = "cpu"
     """Where the object of a codec is stored."""
     share: str = "none"
-    """How an object on a GPU reaches another process: through the host, or with `cuda-ipc` by a handle of its
-    memory."""
+    """How an object on a GPU reaches another process: through the host, or with `cuda-ipc` as a handle of its memory.
+    """
     pace: PaceName = "open"
     rate_hz: float | None = None
     relays: int = 0
@@ -48,12 +48,12 @@ class Axes:
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """Return how the receivers wait: one word for all, or one for each sink."""
+        """Return how the receivers wait: one word for all receivers, or one word for each sink."""
         return waits_of(self.wait)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Return where the object of a codec is stored, and how it is shared: `("gpu", "cuda-ipc")`."""
+        """Return the device of a codec's object, and how the object is shared: `("gpu", "cuda-ipc")`."""
         return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
@@ -63,8 +63,8 @@ class Axes:
 
     @property
     def is_ring(self) -> bool:
-        """Return whether messages come back to their source over the same links, so that it is the last receiver
-        too."""
+        """Return whether messages come back to their source over the same links, so that the source is also the last
+        receiver."""
         return self.pattern == "pubsub" and self.pacing.awaits_return
 
     @property
@@ -74,18 +74,18 @@ class Axes:
 
     @property
     def hops(self) -> int:
-        """Return the number of hops from the source to the last receiver; a ring of n relays has n + 1 too."""
+        """Return the number of hops from the source to the last receiver; a ring of n relays also has n + 1 hops."""
         return self.relays + 1
 
     @property
     def ideal_s(self) -> float | None:
         """Return the time that a message's requested work takes, or None if no time was requested.
 
-        Servers that are called at once work in parallel, so the slowest counts.
+        Servers that are called at once work in parallel, so the longest work is the result.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
-            return None  # the work of sinks comes after the arrival
+            return None  # sinks work after the arrival
         works_ns = units.works_ns(self.work, many)
         if not works_ns:
             return None
@@ -108,18 +108,18 @@ class Carriage:
     settings: dict[str, Any] = field(default_factory=dict)
     """Every setting, resolved."""
     rpc: str = "duplex"
-    """How rpc is carried: the transport's own calls (`native`), or two pubsub links."""
+    """How calls are carried: as the transport's own calls (`native`), or over two pubsub links (`duplex`)."""
     forward: str = "copy"
     send: str = "nonblocking"
     system_copies: int | None = None
-    """Copies of a payload that the operating system makes on each hop, as the manifest says."""
+    """The number of copies of a payload that the operating system makes on each hop, from the manifest."""
     own_encoders: bool = False
-    """Whether the transport encodes the cell's objects by itself: within the hop, so that encoding has no time of its
-    own."""
+    """Whether the transport itself encodes the objects of the cell; encoding is then part of the hop and has no
+    separate time."""
 
     @property
     def frame_bytes(self) -> int:
-        """Return the size of a frame, header and payload."""
+        """Return the size of a frame: header and payload together."""
         return HEADER_BYTES + self.payload_bytes
 
 
@@ -131,24 +131,24 @@ class Schedule:
     warmup: int = 0
     trials: int = 5
     timed: bool = False
-    """Whether a trial ends by its time: it has a duration, and no rate that would give the number of messages."""
+    """Whether a trial ends after a time: it has a duration, but no rate that would determine the number of messages."""
     limit_s: float = 60.0
     retry_s: float = 1.0
-    """How long a refused message is offered again."""
+    """How long the instrument offers a refused message again."""
     drain_s: float = 0.2
-    """How long receivers continue to listen after the schedule."""
+    """How long receivers continue to listen after the last due time."""
     timeout_s: float = 20.0
     """How long a node may take for each step of its start and its end."""
 
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """How the nodes run. Endpoint i runs on the core at i modulo the length of `core_list`; an empty list means
-    unpinned."""
+    """How the nodes run. Endpoint number i runs on the core at index i modulo the length of `core_list`; with an empty
+    list, endpoints are not pinned."""
 
     core_list: tuple[int, ...] = ()
     spin_us: float | None = None
-    """None: each process that sleeps learns it."""
+    """None: each process that sleeps measures how long it must spin."""
     fifo: int = 0
     mlock: bool = False
     no_idle_states: bool = False
@@ -158,27 +158,28 @@ class NodeSettings:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells that this cell's row is compared with."""
+    """The cells with which this cell is compared."""
 
     floor: str | None = None
-    """The id of the cell that is this one's floor, measured in the same run."""
+    """The id of the cell that is the floor of this cell, measured in the same run."""
     floor_reason: str = ""
-    """Why there is no floor."""
+    """The reason why this cell has no floor."""
     ranked: bool = True
-    """False for floors that the planner added and for transports that are no candidates (`synthetic`)."""
+    """False for floors that the planner added, and for transports that you would not choose (`synthetic`)."""
     installable: bool = True
     """False for a reference: a transport that is no library, such as a floor or a bare socket."""
     search: str = ""
-    """The id of the first cell of the search for the highest rate that this one is a step of; empty without one."""
+    """If this cell is a step of a search for the highest rate, the id of the first cell of that search; otherwise
+    empty."""
     side: str = ""
-    """`old` or `new` in a run that measures two sides; empty for a cell that belongs to neither."""
+    """`old` or `new` in a run that measures two sides; empty for a cell without a side."""
     counterpart: str = ""
     """The id of the same cell on the other side."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One fully determined configuration, as `run.json` holds it and `cells.parquet` repeats it."""
+    """One fully determined configuration, as `run.json` stores it and `cells.parquet` repeats it."""
 
     id: str
     axes: Axes
@@ -187,7 +188,7 @@ class Cell:
     nodes: NodeSettings = NodeSettings()
     comparison: Comparison = Comparison()
     dropped: str = ""
-    """Why this cell is not measured; empty if it is."""
+    """The reason why this cell is not measured; empty if it is measured."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a value by its column name: `cell["pattern"]`."""
@@ -198,7 +199,7 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Return the id of the table that this cell is ranked in; the same in every run."""
+        """Return the id of the table in which this cell is ranked; it is the same in every run."""
         return blake2b(repr(table_key(self)).encode(), digest_size=4).hexdigest()
 
     def get(self, name: str) -> Any:
@@ -240,7 +241,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Cell:
-        """Make a cell from what `run.json` stores; the reverse of `as_json`."""
+        """Make a cell from the JSON object in `run.json`; the reverse of `as_json`."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
         made = cls(**{**row, **parts})
         return made.with_values(core_list=tuple(made.nodes.core_list))
@@ -254,31 +255,32 @@ GROUPS: dict[str, type[Any]] = {
     "comparison": Comparison,
 }
 AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport", "language"))
-"""The fields for which a scenario may give several values, apart from transport, language and settings."""
+"""The fields of a cell for which a scenario may give several values, apart from transport, language and settings."""
 DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING}
-"""The default values of a cell."""
+"""The default values of the fields of a cell."""
 CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
-"""Two cells are compared only if they agree in all of these: the axes of a scenario, and what follows from them."""
+"""Two cells are compared only if they agree in all of these fields: the axes of a scenario, and the fields that follow
+from the axes."""
 
 
 class Columns(Protocol):
-    """Anything with the columns of a cell: a cell, or its row with results."""
+    """An object with the columns of a cell: a cell, or its row of results."""
 
     def __getitem__(self, name: str, /) -> Any:
         """Return a value by its column name."""
 
 
 def table_key(cell: Columns) -> tuple[Any, ...]:
-    """Return what the cells of one table have in common, in the order of `CONDITIONS`.
+    """Return the values that the cells of one table have in common, in the order of `CONDITIONS`.
 
-    The size of an encoded object is left out: another version of its library may need a few bytes less.
+    The size of an encoded object is left out: another version of the codec's library may need a few bytes fewer.
     """
     fixed_size = cell["codec"] == "none"
     return tuple(None if name == "payload_bytes" and not fixed_size else cell[name] for name in CONDITIONS)
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of one group from all values and return them."""
+    """Remove the values of one group from the values of a cell, and return the removed ones."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 

@@ -11,14 +11,14 @@ STATISTICS = ("mean", "std", "min", "p50", "p90", "p99", "p999", "max")
 BOUNDED = ("p50", "p99", "p999")
 """The percentiles that have a 95 % interval."""
 UNITS = {"_mb_s": "MB/s", "_us": "µs", "_hz": "Hz", "_mb": "MB", "_ns": "ns", "_s": "s"}
-"""The unit of a column is the suffix of its name."""
+"""The suffix of a column's name is its unit."""
 SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resources", "why")
 """The parts of `cells.parquet`, in the order of its columns."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several that share a meaning; `names` separates them by spaces.
+    """One column, or several that share a meaning; `names` has their names, separated by spaces.
 
     `type` is text, int, float or bool; `[float]` is a list. `meaning` and `null_when` are phrases for docs/metrics.md.
     """
@@ -28,7 +28,7 @@ class Columns:
     meaning: str
     null_when: str = ""
     planned: bool = False
-    """Whether the values are the cell's own, with the same names."""
+    """Whether the values are fields of the cell with the same names."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names.split())
@@ -36,8 +36,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """The time between two points of a message's way. It has a column for each statistic and each bound, and one for
-    its count."""
+    """A latency: the time between two points on the path of a message. A latency has a column for each statistic and
+    each bound, and a column for its count."""
 
     name: str
     between: str
@@ -46,7 +46,7 @@ class Latency:
 
     @property
     def types(self) -> dict[str, str]:
-        """Return its columns and their types."""
+        """Return the columns of the latency and their types."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
         return {**statistics, f"{self.name}_count": "int"}
@@ -66,11 +66,11 @@ def _types(section: str) -> dict[str, str]:
 
 
 CELLS = {name: kind for section in SECTIONS for name, kind in _types(section).items()}
-"""The columns of `cells.parquet` and their types, in order; TRIALS and PROCESSES are alike."""
+"""The columns of `cells.parquet` and their types, in order; TRIALS and PROCESSES have the same form."""
 TRIALS = _types("trials")
 PROCESSES = _types("processes")
 PLANNED = tuple(name for section in TABLE.values() for each in section if each.planned for name in each)
-"""The columns that repeat the cell."""
+"""The columns that repeat the fields of the cell."""
 
 
 def unit(column: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md` writes them.
+"""Writes the tables of columns in docs/metrics.md: `python -m hopmeter.model.columns_page docs/metrics.md` writes them.
 
 Each table is between `<!-- columns: SECTION -->` and `<!-- end -->`; the text around them is written by hand.
 """
@@ -17,7 +17,7 @@ MARKED = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill_in_tables(page: str) -> str:
-    """Return the page with its tables as `columns.toml` defines them."""
+    """Return the page, with its tables replaced by those that `columns.toml` defines."""
     return MARKED.sub(lambda found: found[1] + section(found[2]) + found[3], page)
 
 
@@ -33,7 +33,7 @@ def latencies() -> str:
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Format every column of a section; the null column is left out if no column is ever null."""
+    """Format every column of a section; omit the table column about nulls if no value of the section can be null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

@@ -6,21 +6,21 @@ import warnings
 from typing import Any
 
 KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
-"""Keys of a scenario."""
+"""Renamed keys of a scenario."""
 VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch"}}
-"""Values, by key or column."""
+"""Renamed values, by key or column."""
 MANIFEST_KEYS = {"tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
-"""Keys of a manifest, its languages and its daemon."""
+"""Renamed keys of a manifest, of its languages and of its daemon."""
 Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return a scenario's table, cases included, with today's names. Warns about each old name in `source`."""
+    """Return the table of a scenario, its cases included, with today's names. Warns about each old name in `source`."""
     return _convert(table, source)
 
 
 def convert_stored(table: Table) -> Table:
-    """Do the same for a stored run, without warnings, since you cannot change it."""
+    """Return the table of a stored run with today's names, without warnings, because you cannot change the run."""
     return _convert(table, "")
 
 
@@ -64,4 +64,4 @@ def _value(key: str, value: Any, source: str) -> Any:
 
 def _warn(text: str, source: str) -> None:
     if source:
-        warnings.warn(f"{source}: {text}; the next release no longer reads the old name", FutureWarning, stacklevel=2)
+        warnings.warn(f"{source}: {text}; the next release will not accept the old name", FutureWarning, stacklevel=2)

@@ -1,6 +1,6 @@
-"""The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same.
+"""The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same paces.
 
-To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec.rs) and its arm in
+To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec.rs) and a match arm in
 instrument/src/pacer.rs.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 PaceName = Literal["open", "poisson", "burst", "closed", "max"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
-"""The most messages of a trial with a duration and no rate."""
+"""The maximum number of messages of a trial that has a duration and no rate."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,16 @@ class Pace:
 
     meaning: str
     is_scheduled: bool = True
-    """Whether it has a rate, which gives every message a due time; without one it sends as soon as it can."""
+    """Whether the pace has a rate, which gives every message a due time; without a rate, the source sends as soon as it
+    can."""
     has_bursts: bool = False
     """Whether several messages fall due at once."""
     awaits_return: bool = False
-    """Whether each message waits until the one before has returned; in pubsub that needs a ring with relays."""
+    """Whether each message waits until the previous message has returned; in pubsub that needs a ring with relays."""
     latency: str = "response"
-    """The latency that its cells are ranked by."""
+    """The latency by which cells with this pace are ranked."""
     phrase: str = "at {rate} ({name})"
-    """The name in the report."""
+    """The name of the pace in the report."""
 
     def describe(self, name: str, rate: str) -> str:
         """Describe the pace at one rate, as a phrase."""
@@ -36,16 +37,16 @@ class Pace:
 
 
 PACES: dict[PaceName, Pace] = {
-    "open": Pace("a message each period", phrase="at {rate}"),
-    "poisson": Pace("gaps at random, with the rate as their mean"),
-    "burst": Pace("several messages at once, at the rate on average", has_bursts=True),
+    "open": Pace("one message per period", phrase="at {rate}"),
+    "poisson": Pace("random gaps that average to the rate"),
+    "burst": Pace("several messages at once, on average at the rate", has_bursts=True),
     "closed": Pace(
-        "the next message when the one before has come back",
+        "the next message when the previous message has come back",
         is_scheduled=False,
         awaits_return=True,
         latency="roundtrip",
         phrase="one at a time",
     ),
-    "max": Pace("the next message at once", is_scheduled=False, latency="service", phrase="at the highest rate"),
+    "max": Pace("the next message immediately", is_scheduled=False, latency="service", phrase="at the highest rate"),
 }
 NAMES: tuple[PaceName, ...] = get_args(PaceName)

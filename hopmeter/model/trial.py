@@ -1,4 +1,4 @@
-"""The result of one trial, as the launcher hands it to the store and the analysis."""
+"""The result of one trial, as the launcher passes it to the store and the analysis."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """One execution of a cell. A failed trial is stored, with its reason.
+    """One execution of a cell. A failed trial is also stored, with the reason.
 
     `nodes` are the nodes' `done` messages in node order (see docs/internals.md), each with `version`, `language` and
-    `clock` from its `bound` added. `start_ns` is `go` on CLOCK_MONOTONIC.
+    `clock` added from the node's `bound` message. `start_ns` is `go` on CLOCK_MONOTONIC.
     """
 
     cell: str
@@ -20,20 +20,20 @@ class TrialResult:
     reason: str = ""
     remedy: str = ""
     order: int = 0
-    """Position in the shuffled order of the run."""
+    """The position of the trial in the shuffled order of the run."""
     start_ns: int = 0
     wall_s: float = 0.0
     steal_us: float = 0.0
-    """CPU time that the hypervisor gave to others during the trial, all cores together."""
+    """CPU time of all cores that the hypervisor gave to other guests during the trial."""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     samples: str = ""
     """The Parquet file, relative to the run folder; empty if nothing was recorded."""
     round: int | None = None
-    """The round of its table: one trial of each of the table's cells, without a break. None in runs before there were
-    rounds."""
+    """The number of the round to which this trial belongs; a round is one trial of each cell of a table, without a
+    break. None in runs of versions without rounds."""
     steal_share: float | None = None
-    """Like `steal_us`, but from `go` until all nodes were done and only on their cores, as a share of these cores'
-    time."""
+    """Like `steal_us`, but only from `go` until all nodes were done and only on their cores, as a share of the time of
+    these cores."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a line of `trials.jsonl`."""

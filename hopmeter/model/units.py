@@ -14,14 +14,14 @@ from hopmeter.messages import split_code
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
-"""How a receiver copies; the first is the default. instrument/src/copying.rs defines each."""
+"""The methods by which a receiver copies; the first is the default. instrument/src/copying.rs defines them."""
 DESTINATIONS = ("warm", "cold", "fresh")
 """The destination of a copy; the first is the default."""
 MOST_S = 1e9
-"""A longer time is a typing error, and exceeds the nodes' nanoseconds."""
+"""A longer time is a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
 MOST_FILE_BYTES = 1 << 30
-"""Each node has the whole file in memory; no transport carries more."""
+"""Limits the size of a payload file: each node has the whole file in memory, and no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 
 
@@ -46,7 +46,7 @@ def nanoseconds(text: str) -> int:
 def span_ns(text: str) -> int:
     """Parse a duration that must be longer than 0. Raises ValueError with the syntax."""
     if not (value_ns := nanoseconds(text)):
-        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write more than 0, such as 30s')
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write a time longer than 0, such as 30s')
     return value_ns
 
 
@@ -62,7 +62,7 @@ def payload_bytes(text: str) -> int:
         return int(found[1])
     if found := re.fullmatch(r"image:(\d+)x(\d+)", text):
         if not (pixels := int(found[1]) * int(found[2])):
-            raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixel; an image is at least 1x1')
+            raise RefusedValueError("E-VALUE-RANGE", f'"{text}" has no pixels; an image is at least 1x1')
         return pixels * 3
     if found := re.fullmatch(r"array:(\d+(?:x\d+)*)", text):
         return math.prod(map(int, found[1].split("x"))) * 8
@@ -84,7 +84,7 @@ def frame_size(text: str) -> tuple[int, int] | None:
     source = parse_source(text)
     if source is None:
         return None
-    from hopmeter.images import decoded  # only here: few scenarios need it
+    from hopmeter.images import decoded  # imported here, because few scenarios need it
 
     try:
         return decoded.size_of(source)
@@ -93,7 +93,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the source of a codec's object: an image of a file's size, or the frames of a video."""
+    """Return the source of a codec's object: an image with the size of an image file, or frames with the size of a
+    video."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -124,7 +125,7 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Describe the work per message as the spec file does: one item for all, or one for each server or sink."""
+    """Describe the work per message as the spec file does: one item for all, or one item for each server or sink."""
     kind, _, each = text.partition(":")
     amounts = each.split("/")
     return [_work("none" if amount == "none" and len(amounts) > 1 else text, kind, amount) for amount in amounts]
@@ -151,8 +152,8 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """Parse BYTES or `frame` (the received payload), then the method and the destination. Defaults are left out,
-    since nodes know them."""
+    """Parse BYTES or `frame` (the received payload), then the method and the destination. Omits defaults, because nodes
+    know them."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise RefusedValueError(
@@ -170,7 +171,7 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks should work on a message, or None if no time was requested."""
+    """Return how long each of `many` servers or sinks works on a message, or None if no time was requested."""
     each = works(text)
     asked = [int(one["ns"]) for one in each if "ns" in one]
     return asked * (many if len(each) == 1 else 1) or None

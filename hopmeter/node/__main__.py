@@ -10,10 +10,10 @@ import sys
 from hopmeter.node.node_main import run
 
 if __name__ == "__main__":
-    # Ctrl-C reaches every process of the terminal, but only the launcher decides how a trial ends.
+    # Ctrl-C interrupts every process of the terminal, but only the launcher decides how a trial ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     code = run(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # All ends are closed by now; shutting the interpreter down could only disturb library threads that still run.
+    # All link ends are closed now; shutting down the interpreter would only disturb library threads that still run.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Common parts of adapters. The contract requires none of them."""
+"""Common parts of adapters. The contract does not require these parts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Opened = TypeVar("Opened")
 
 
 class BaseTransport:
-    """A transport whose ends share the setup and nothing that has to be closed."""
+    """A transport whose link ends share only the setup, so that it has no resources to close."""
 
     path: str
-    """The path that the bytes really take, for the fact of this name."""
+    """The path that the bytes really take, which the transport reports as the fact `path`."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -25,12 +25,12 @@ class BaseTransport:
         return {"path": self.path}
 
     def close(self) -> None:
-        """Do nothing: each end has already closed its own resources."""
+        """Do nothing: each link end has already closed its own resources."""
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a method of a transport that opens an end, an instance of a class that takes the transport and a link:
-    `publisher = opens(Publisher)`."""
+    """Return a method of a transport that opens a link end: it calls the class of the end with the transport and a
+    link: `publisher = opens(Publisher)`."""
 
     def open_end(transport: Any, link: Link) -> Opened:
         return end(transport, link)
@@ -39,10 +39,12 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """Return the `version` of a library from its package's metadata, after `title` if there is one."""
+    """Return the `version` of a library from the metadata of its package, with `title` in front if it is given."""
 
     def version() -> str:
-        from importlib import metadata  # only here: a node whose library reports its version starts without it
+        from importlib import (
+            metadata,
+        )  # imported here, because a node whose library reports its version does not need it
 
         return f"{title} {metadata.version(distribution)}".strip()
 

@@ -1,4 +1,5 @@
-"""Memory for the frames that an end sends, for libraries that copy a frame or no longer need it when they return."""
+"""Memory for the frames that a link end sends, for libraries that copy a frame or do not need it after their call has
+returned."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ POOL_BYTES = 256 << 20
 def page_aligned(size: int) -> memoryview:
     """Return `size` bytes of zeros that begin on a page, and therefore on a cache line.
 
-    The kernel copies a megabyte from there into a TCP socket up to three times as fast as from a bytearray.
+    The kernel copies a megabyte from page-aligned memory into a TCP socket up to three times as fast as from a
+    bytearray.
     """
     return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
@@ -28,7 +30,7 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Have a frame written and return it; it is valid until the next call."""
+        """Let `fill` write a frame and return the frame; it is valid until the next call."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -36,21 +38,23 @@ class FrameBuffer:
 
 
 class BufferPool:
-    """One buffer for small frames, which the library copies, and page-aligned ones for large frames, which it reads in
-    place after `send` has returned. The tracker of each large buffer reports when the library is done."""
+    """One buffer for small frames, which the library copies, and page-aligned buffers for large frames, which the
+    library reads in place after `send` has returned. The tracker of each large buffer reports when the library no
+    longer needs the buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
-        """Frames of at least `large_from` bytes are not copied by the library."""
+        """`large_from` is the size from which the library does not copy frames."""
         self._large_from = large_from
         self._small = memoryview(bytearray(min(frame_bytes, large_from)))
         self.small = self._small
         """The buffer for small frames."""
         self._capacity = max(4, POOL_BYTES // frame_bytes)
         self.used: deque[tuple[memoryview, Any]] = deque()
-        """For each large buffer append its tracker, which has `done`, or None for a buffer that was not sent."""
+        """For each large buffer, append its tracker, an object with `done`; append None for a buffer that was not sent.
+        """
 
     def take(self, length: int) -> memoryview | None:
-        """Return a buffer to fill, or None while the library uses all of them."""
+        """Return a buffer to fill, or None while the library uses all buffers."""
         if length < self._large_from:
             if len(self.small) != length:
                 self.small = self._small[:length]
@@ -62,14 +66,14 @@ class BufferPool:
 
 
 class PartsBuffer:
-    """One writable header and one writable payload for all frames of typed carriage."""
+    """One writable header and one writable payload for all frames with typed carriage."""
 
     def __init__(self) -> None:
         self._header = bytearray(HEADER_BYTES)
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Have a header and a payload written and return them; both are valid until the next call."""
+        """Let `fill` write a header and a payload and return both; they are valid until the next call."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -83,8 +87,8 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 
 
 class BytesBuffer:
-    """One `bytes` object for all frames, for a library that accepts nothing else. Each frame overwrites it, so only the
-    adapter and a library that copies may see it."""
+    """One `bytes` object for all frames, for a library that accepts only `bytes`. Each frame overwrites this object, so
+    only the adapter and a library that copies may hold it."""
 
     def __init__(self) -> None:
         self._frame = b""

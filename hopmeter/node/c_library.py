@@ -1,4 +1,5 @@
-"""The C library of a transport's Rust crate for other languages; `hopmeter build` copies it to the node folder."""
+"""Loads the C library that a transport's Rust crate has for other languages; `hopmeter build` copies the library to the
+node folder."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ SLOT_MASK = (1 << SLOT_BITS) - 1
 MOST_VIEWS = 8192
 
 Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
-"""By a function's name without the prefix: the types of its result and of its arguments."""
+"""The types of the result and the arguments of each function, by its name without the prefix."""
 
 _view_of = ctypes.pythonapi.PyMemoryView_FromMemory
 _view_of.restype, _view_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 
 
 class CFunctions:
-    """The functions of a library, by their names without the prefix."""
+    """The functions of a C library, by their names without the prefix."""
 
     def __init__(self, library: ctypes.CDLL, prefix: str, signatures: Signatures) -> None:
         for name, (result, arguments) in signatures.items():
@@ -35,8 +36,8 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """Return the functions of `libhopmeter_NAME.so` twice: those that keep the interpreter lock, which cost less, then
-    those that release it while they wait."""
+    """Return the functions of `libhopmeter_NAME.so` in two forms: the first holds the interpreter lock, which costs
+    less; the second releases it while the function waits."""
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
     if found is None:
@@ -47,17 +48,18 @@ def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CF
 
 
 class SlotViews:
-    """Buffers over frames in slots of one size, made once for each slot and length."""
+    """Buffers over frames in slots of the same size, created once for each slot and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """`frame` returns the address of a slot's frame; `flags` is READ or WRITE."""
+        """`frame` returns the address of the frame in a slot; `flags` is READ or WRITE."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Decode a word into a frame: the low bits hold the slot, the high bits the payload's length."""
+        """Return the frame that a word stands for: its low bits contain the slot, its high bits the length of the
+        payload."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

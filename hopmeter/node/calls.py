@@ -1,4 +1,4 @@
-"""Calls over libraries that make and answer them on their own threads."""
+"""Calls over libraries that make and answer calls on their own threads."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, Self
 from hopmeter.node.contract import AdapterError, Fill, Handle, Take
 
 Parts = tuple[Any, ...]
-"""A frame in the form that `take` and `handle` accept: one buffer, or header and payload."""
+"""A frame as `take` and `handle` accept it: one buffer, or a header and a payload."""
 INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing: these calls end by themselves."""
+    """Do nothing: calls of this library end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
-    """Replies that threads of the library `put`, until the endpoint polls."""
+    """A queue of replies that threads of the library `put` and that the endpoint polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Hand over one reply, as `poll` of a client."""
+        """Pass one reply to the instrument, as `poll` of a client does."""
         try:
             parts = self.get(timeout=timeout_s)
         except queue.Empty:
@@ -32,17 +32,17 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
 
 
 class BlockingCalls(ReplyQueue):
-    """Calls of a library that only has blocking ones: a thread makes them, one at a time."""
+    """Calls of a library that has only blocking calls: a thread makes them, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """`write` makes a request, and `call` returns the parts of its reply, or None if there is none."""
+        """`write` makes a request, and `call` returns the parts of its reply, or None if there is no reply."""
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call, as `start` of a client: busy while another call is under way."""
+        """Start a call, as `start` of a client does; return False (busy) while another call is under way."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -58,7 +58,8 @@ class BlockingCalls(ReplyQueue):
                 self.put(parts)
 
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
-        """End the thread. `interrupt` ends the current call; it is repeated, because that call may not have begun."""
+        """End the thread. `interrupt` ends the current call; it is repeated, because the current call may not have
+        begun yet."""
         self._requests.put(None)
         while self._thread.is_alive():
             interrupt()
@@ -68,7 +69,7 @@ class BlockingCalls(ReplyQueue):
 class CalledServer:
     """A server for a library that calls its server with a request and sends the returned reply.
 
-    Requests are handled one at a time, from `serve` on and until it is closed.
+    Requests are handled one at a time, from `serve` until the server is closed.
     """
 
     address = ""
@@ -80,7 +81,7 @@ class CalledServer:
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """Raise an error: the library has nothing to poll."""
+        """Raise an error, because the library calls its servers and cannot be polled."""
         raise AdapterError(
             "the library calls its servers itself, so hopmeter cannot poll them", 'use wait = "callback"'
         )
@@ -104,6 +105,6 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait for the current request; no other one is handled."""
+        """Wait for the current request; the server handles no later request."""
         with self._turn:
             self._handle = None

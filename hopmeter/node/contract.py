@@ -1,18 +1,19 @@
-"""The adapter contract for Python, as types: what `transports/NAME/python/adapter.py` has to offer.
+"""The adapter contract for Python, as types: it defines the class that `transports/NAME/python/adapter.py` must
+contain.
 
-An adapter is a class `Transport` with the methods of `Transport` below that its manifest promises; it leaves out the
-others. It moves frames: it knows no role, no clock and no statistic. A frame is a header of 64 bytes and a payload.
-Raw carriage keeps both in one buffer, header first; typed carriage hands over two.
+An adapter is a class `Transport` with those methods of `Transport` below that its manifest promises, and without the
+others. An adapter moves frames: it contains no code for roles, clocks or statistics. A frame is a header of 64 bytes
+and a payload. Raw carriage keeps both in one buffer, header first; typed carriage passes two buffers.
 
 Buffers are anything with the buffer protocol (bytearray, memoryview, a NumPy array of bytes, a message of the
-library) whose bytes are contiguous. The instrument reads and writes them in place and copies nothing.
+library) whose bytes are contiguous. The instrument reads and writes buffers in place and makes no copy.
 
-Threads: the endpoints of a node are threads of one interpreter. Each end is used by one thread at a time. A call
-that waits must release the interpreter lock (GIL) meanwhile, as the socket module and every library made for threads
-do; otherwise the other endpoints of the node stop.
+Threads: the endpoints of a node are threads of one interpreter. Only one thread at a time uses a link end. A function
+that waits must release the interpreter lock (GIL) while it waits, as the socket module and every library made for
+threads do; otherwise the other endpoints of the node stop.
 
-Errors: any exception of an adapter fails the trial, with the traceback as its cause; `AdapterError` fails it with a
-message and a remedy instead.
+Errors: any exception of an adapter fails the trial, and its traceback is the reason; `AdapterError` has a message and a
+remedy instead.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class AdapterError(Exception):
-    """A failure that the adapter foresaw: what failed, and what to do about it. Raise it `from` its cause."""
+    """A failure that the adapter foresaw, with a message and a remedy. Raise this error `from` its cause."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -34,124 +35,135 @@ class AdapterError(Exception):
 
 
 class Setup(Protocol):
-    """What an adapter is opened with; `hopmeter._instrument.Setup` is the implementation."""
+    """The object with which an adapter is opened; `hopmeter._instrument.Setup` is the implementation."""
 
     run: str
-    """The trial's name on this machine (16 hexadecimal digits). Whatever an adapter creates outside `directory` has it
-    in its name."""
+    """The trial's name on this machine (16 hexadecimal digits). Everything that an adapter creates outside `directory`
+    has this name in its own name."""
     directory: str
     """A private folder of this trial with a short path, for socket files; the launcher removes it."""
     wait: str
-    """How this process's receivers wait: `spin`, `block` or `callback`; if only some are polled, how those wait."""
+    """How the receivers of this process wait: `spin`, `block` or `callback`; if only some receivers are polled, how
+    those wait."""
     daemon: str
-    """The address of the transport's broker or daemon, in the manifest's format; empty if it has none."""
+    """The address of the transport's broker or daemon, in the manifest's format; empty if it has no broker."""
     payload: str
-    """What the payloads are: `timing`, `bytes` or `image`. Typed carriage chooses its message by it."""
+    """The kind of the payloads: `timing`, `bytes` or `image`. With typed carriage, the adapter chooses its message type
+    by this kind."""
     width: int
     height: int
     """The size of an image in pixels; 0 for other payloads."""
     settings: dict[str, Any]
-    """Every setting of the manifest, with its default if none was given."""
+    """Every setting of the manifest, with its default if the user gave no value."""
     frame_bytes: int
-    """The largest frame, header included, that will be sent over any link."""
+    """The size of the largest frame, including the header, that will be sent over any link."""
 
 
 @runtime_checkable
 class NetworkSetup(Protocol):
-    """A setup whose links may lead to another machine. `hopmeter.connect` makes these; a node's setup is none."""
+    """A setup whose links may connect to another machine. Only `hopmeter.connect` makes such setups; the setup of a
+    node is of another class."""
 
     host: str
-    """The address of this machine that ends bind at."""
+    """The address of this machine to which link ends bind."""
 
 
 def host(setup: Setup) -> str:
-    """Return the address that ends bind at, which is chosen here alone."""
+    """Return the address to which link ends bind; no other function chooses this address."""
     return setup.host if isinstance(setup, NetworkSetup) else LOOPBACK
 
 
 class Link(Protocol):
-    """One hop: exactly one end binds it (a publisher or a server), the others connect to the address it gave."""
+    """One hop: exactly one end binds the link (a publisher or a server); the other ends connect to the address of that
+    end."""
 
     name: str
     """Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name."""
     address: str
-    """The address of the binding end, in the transport's own format; empty for that end itself."""
+    """The address of the binding end, in the transport's own format; empty in the link that the binding end gets."""
     receivers: int
     """How many receivers connect before the first message."""
 
 
 class Fill(Protocol):
-    """Lets the instrument write one frame. Call it once, as late as possible: its last act stamps the sent time."""
+    """A function with which the instrument writes one frame. Call it once, as late as possible: at its end it reads the
+    clock for the sent time."""
 
     def __call__(self, frame: Any, payload: Any = None, /) -> None:
-        """Write to one buffer of HEADER_BYTES + payload_bytes, `fill(frame)`, or to two, `fill(header, payload)`.
+        """Write to one buffer of HEADER_BYTES + payload_bytes, `fill(frame)`, or to two buffers, `fill(header,
+        payload)`.
 
-        Belongs to the call it was given to: same thread, not afterwards. Raises TypeError or BufferError for an
-        object without writable bytes, ValueError for a wrong length, RuntimeError out of place.
+        Valid only within the call that received this function, and on the same thread. Raises TypeError or BufferError
+        for an object without writable bytes, ValueError for a wrong length, RuntimeError for a call at another time or
+        on another thread.
         """
 
 
 class Take(Protocol):
-    """Hands one received frame to the instrument, which borrows it until the call returns."""
+    """A function that passes one received frame to the instrument, which uses the frame until the call returns."""
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Hand over one buffer of any length, `take(frame)`, or two, `take(header, payload)`.
+        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`.
 
         `native` is the library's own message, for a publisher whose `forward` passes it on without a copy.
         """
 
 
 class Reply(Protocol):
-    """Answers one request; made by the adapter, called by the instrument."""
+    """A function that answers one request; the adapter creates it, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
-        """Send the reply; the same rules as `Publisher.send`."""
+        """Send the reply; the rules of `Publisher.send` apply."""
 
 
 class Handle(Protocol):
-    """Hands one request to the instrument, which answers through `reply` before this returns, or not at all."""
+    """A function that passes one request to the instrument, which answers with `reply` before this function returns, or
+    never."""
 
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Hand over `(frame, reply)` or `(header, payload, reply)`. It may take long: servers call other servers."""
+        """Hand over `(frame, reply)` or `(header, payload, reply)`. The call may take long, because servers call other
+        servers."""
 
 
 class Closable(Protocol):
     """An object of the adapter that has to be closed."""
 
     def close(self) -> None:
-        """Release sockets, files, threads and memory. It is called once, on any thread, and may wait briefly."""
+        """Release sockets, files, threads and memory. `close` is called once, on any thread, and may wait briefly."""
 
 
 class Publisher(Closable, Protocol):
     """The sending end of a pubsub link; see also `ForwardingPublisher`."""
 
     address: str
-    """Where receivers find this end; empty if the link's name is enough."""
+    """The address at which receivers find this end; empty if the name of the link is enough."""
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send one frame of HEADER_BYTES + payload_bytes that `fill` writes into memory the adapter gives it.
+        """Send one frame of HEADER_BYTES + payload_bytes that `fill` writes into memory of the adapter.
 
-        True: accepted. False: busy, the transport could not take it without waiting; the frame is gone and will be
-        offered again. Does not wait unless the manifest says `send = "blocking"`.
+        True: accepted. False means busy: the transport could not take the frame without waiting; the frame is dropped,
+        and the instrument will offer it again. Does not wait unless the manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that passes on the library's own messages. Optional: without it a relay copies the frame."""
+    """A publisher that passes on the library's own messages. This method is optional: without it, a relay copies the
+    frame."""
 
     def forward(self, native: Any, /) -> bool:
-        """Send the message that a subscriber of this adapter gave as `native`, unaltered and without a copy."""
+        """Send the message that a subscriber of this adapter passed as `native`, unaltered and without a copy."""
 
 
 class Subscriber(Closable, Protocol):
     """A receiving end that is polled (`spin`, `block`)."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Hand over what has arrived, at least one frame if there is any, and return how many.
+        """Pass the frames that have arrived to the instrument, at least one frame if there is any, and return their
+        number.
 
-        With `spin` it looks once and returns. With `block` it sleeps in the transport until something arrives or
-        about `timeout_s` has passed (early is fine, up to 0.1 s late too).
+        With `spin`, it checks once and returns. With `block` it sleeps in the transport until a frame arrives or about
+        `timeout_s` has passed (it may return early, or up to 0.1 s late).
         """
 
 
@@ -159,47 +171,48 @@ class Client(Closable, Protocol):
     """The client's end of an rpc link."""
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call; the same rules as `Publisher.send`."""
+        """Start a call; the rules of `Publisher.send` apply."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Hand over the replies that have arrived; the same rules as `Subscriber.poll`."""
+        """Pass on the replies that have arrived; the rules of `Subscriber.poll` apply."""
 
 
 class Server(Closable, Protocol):
     """The server's end of an rpc link; see also `CallableServer`."""
 
     address: str
-    """Where clients find this end; empty if the link's name is enough."""
+    """The address at which clients find this end; empty if the name of the link is enough."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        """Hand over the requests that have arrived, each with a `Reply`; the same rules as `Subscriber.poll`."""
+        """Pass on the requests that have arrived, each with a `Reply`; the rules of `Subscriber.poll` apply."""
 
 
 @runtime_checkable
 class CallableServer(Protocol):
-    """A server that the transport can call instead of it being polled: for the wait `callback`."""
+    """A server that the transport can call, for the wait `callback`."""
 
     def serve(self, on_request: Handle, /) -> Closable:
         """Call `on_request` from the transport's thread for each request, until the returned object is closed."""
 
 
 class Objects(Protocol):
-    """The object of a cell, for a transport that encodes objects by itself.
+    """The object of a cell, for a transport that encodes objects itself.
 
-    `send` has `fill` write a header and a payload as always, and publishes the header and `leaving`. A receiver hands
-    what came to `arrive`, and calls `take` with the header and any buffer as long as the payload on the same thread.
+    `send` lets `fill` write a header and a payload as always, but publishes the header and `leaving`. A receiver passes
+    the received object to `arrive`; then, on the same thread, it calls `take` with the header and any buffer of the
+    payload's length.
     """
 
     leaving: Any
     """The object to publish."""
 
     def arrive(self, obj: Any, /) -> None:
-        """Accept a received object, which the instrument will compare."""
+        """Accept a received object; the instrument will compare it with the object that was sent."""
 
 
 class Transport(Closable, Protocol):
-    """One transport in one process, shared by all endpoints of the node; each calls it from its own thread, on its
-    own core, so that threads which the library starts inherit it. Opening an end may wait."""
+    """One transport in one process, shared by all endpoints of the node. Each endpoint calls it from its own thread,
+    pinned to its own core, so that threads which the library starts inherit that core. Opening an end may wait."""
 
     def __init__(self, setup: Setup) -> None: ...
 
@@ -214,7 +227,7 @@ class Transport(Closable, Protocol):
         """Connect a receiving end that is polled."""
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end that is called: `on_frame` from the transport's thread, with `take`'s arguments."""
+        """Connect a receiving end that is called: the transport's thread calls `on_frame` as it would `take`."""
 
     def server(self, link: Link) -> Server:
         """Bind the server's end of an rpc link."""
@@ -225,16 +238,17 @@ class Transport(Closable, Protocol):
 
 @runtime_checkable
 class ObjectTransport(Protocol):
-    """A transport that encodes objects by itself: the ones that its manifest lists as `objects`."""
+    """A transport that itself encodes the objects that its manifest lists as `objects`."""
 
     def carry(self, objects: Objects, /) -> None:
-        """Send the object as each message, instead of the payload. It is called once in a cell with a codec, before any
-        end is opened."""
+        """Send the object in each message, instead of the payload. This is called once in a cell with a codec, before
+        any link end is opened."""
 
 
 @runtime_checkable
 class ReportingTransport(Protocol):
-    """A transport that reports facts after the last message. Optional, but conformance demands the fact `path`."""
+    """A transport that reports facts after the last message. This method is optional, but the conformance suite
+    requires the fact `path`."""
 
     def facts(self) -> Mapping[str, str]:
         """Return facts for the result, such as the path that the bytes really took."""

@@ -1,5 +1,6 @@
-"""A hop without a transport: a frame is filled, and the receiver is called with it. Its time is the instrument's own
-part of a hop whose receiver runs on the sender's thread; the instrument measures it along with such cells."""
+"""A hop without a transport: `fill` writes a frame, and the receiver is called with the frame. The time of this hop is
+the instrument's own part of a hop whose receiver runs on the sender's thread; the instrument measures it together with
+such cells."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class _Registered:
 
 
 class Transport:
-    """The contract's `Transport`, with the ends that the instrument's `empty_hop.rs` opens."""
+    """A `Transport` of the contract, with the link ends that the instrument's `empty_hop.rs` opens."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
@@ -48,7 +49,7 @@ class Transport:
         return _Caller(self._called)
 
     def subscribe(self, _link: Link, on_frame: Take) -> _Registered:
-        """Register `on_frame` until the end is closed."""
+        """Register `on_frame` until the link end is closed."""
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:

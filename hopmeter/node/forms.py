@@ -1,5 +1,5 @@
-"""The objects of cells with a codec: their codec, array and device. Each codec defines as `FORM` how its framework
-makes them."""
+"""The properties of the objects of cells with a codec: codec, array and device. The `FORM` of a codec defines how its
+framework makes the objects."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def devices(codec: str) -> tuple[str, ...]:
 
 
 def lenders() -> list[str]:
-    """Return every codec that can pass its objects' GPU memory to another process as a handle."""
+    """Return every codec that can pass the GPU memory of its objects to another process as a handle."""
     return [name for name, codec in codecs().items() if name in forms() and hasattr(codec, "from_device")]
 
 
 def form_of(codec: str) -> Form:
-    """Return the form of a codec's objects; comparison codecs carry those of NumPy."""
+    """Return the form of a codec's objects; comparison codecs carry objects of NumPy."""
     return forms().get(codec) or forms()["numpy"]
 
 
 def is_moving(text: str) -> bool:
-    """Return whether there is one object for each of several frames."""
+    """Return whether the cell has several objects, one for each frame."""
     return text.startswith("frames:")
 
 
@@ -58,7 +58,7 @@ def arrays_of(text: str, form: Form) -> list[Array]:
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
     if (pixels := PIXELS.fullmatch(text)) is None:
-        raise CodecError("E-NO-OBJECT", f"{text} is not an object", "write array:200x200 or image:1440x1080")
+        raise CodecError("E-NO-OBJECT", f"{text} does not describe an object", "write array:200x200 or image:1440x1080")
     width, height, many, file = pixels.groups()
     shape = (int(height), int(width), 3)
     if file:
@@ -67,9 +67,9 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return a device (`cpu`, `gpu`) in the words of the codec's framework, empty for the CPU.
+    """Return the name that the codec's framework has for a device (`cpu`, `gpu`); empty for the CPU.
 
-    Raise CodecError if there is no such device, or if its memory cannot be shared as requested (`cuda-ipc`).
+    Raise CodecError if there is no such device, or if its memory cannot be shared in the requested way (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
         raise CodecError("E-FRAMEWORK-MISSING", absent)
@@ -100,12 +100,12 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
 
 
 def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
-    """Encode an object as handles; raise CodecError, with the reason, for one that could only be copied."""
+    """Encode an object as handles; raise CodecError with the reason if the object could only be copied."""
     frames = encode(obj, lender)
     if lender.copied:
         raise CodecError(
             "E-GPU-NOT-LENDABLE",
             f"its memory cannot be shared: {'; '.join(lender.copied)}",
-            "measure it without share",
+            "measure the codec without `share`",
         )
     return frames

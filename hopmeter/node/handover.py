@@ -1,12 +1,12 @@
-"""`block` for a library that only calls: the library's thread hands messages to the endpoint's, which sleeps until
-something has arrived. A program that has such a library and wants to wait does the same, at the same
-cost: a queue, and a change of threads.
+"""The wait `block` for a library that delivers only by callback: the library's thread passes messages to the endpoint's
+thread, which sleeps until a message has arrived. A program that uses such a library and wants to wait must do the same,
+at the same cost: a queue and a change of threads.
 
-Nothing is copied. A frame must outlive the call that brought it, so an adapter must give `on_frame` a frame of its
-own, which the library does not overwrite; a request is borrowed, because its caller waits until it was handled.
-Nothing is dropped either: the queue has room for `ROOM` calls, and while it is full the library's thread waits, as it
-would in a slow callback. Messages that the library then loses count as lost. If the sender itself would wait until
-the receiver polls, an adapter has frames dropped instead, and reports how many.
+Nothing is copied. A frame must outlive the call that delivered it, so an adapter must pass to `on_frame` a frame that
+the library does not overwrite; a request need not outlive its call, because the caller waits until it has been handled.
+No frame is dropped: the queue has room for `ROOM` calls, and while it is full the library's thread waits, as it would
+in a slow callback. If the library loses messages meanwhile, they count as lost. If the sender itself would wait until
+the receiver polls, an adapter drops frames instead and reports their number.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
 
 ROOM = 64
-"""The most frames and requests in transit; as many as the queues of `memory` hold."""
+"""The maximum number of frames and requests in transit; the same number as in the queues of `memory`."""
 
 Call = Callable[[Any], object]
-"""The call that is handed over; it gets the `take` or `handle` of the end that polls."""
+"""A queued call; it gets the `take` or `handle` of the link end that polls."""
 Done = Callable[[], None]
 
 
 def path_fact(path: str, setup: Setup) -> str:
-    """Return the fact `path` of such an adapter, with the queue if there is one."""
+    """Return the fact `path` of an adapter that uses this queue, with the queue if the wait is `block`."""
     return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
 
 
 class HandOver:
-    """A bounded queue between the threads on which a library calls and the one that polls.
+    """A bounded queue between the threads on which a library calls and the thread that polls.
 
-    It consists of two queues in C: the arrived calls, and the free places.
+    It consists of two queues in C: one of arrived calls, and one of free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
-        """While it is full, a frame waits for its place, or with `drops` is dropped."""
+        """While the queue is full, a frame waits for a place; with `drops`, it is dropped."""
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -48,14 +48,15 @@ class HandOver:
             self._free.put(None)
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Hand over a frame: the `on_frame` for the library's threads."""
+        """Put a frame into the queue; this is the `on_frame` that the library's threads call."""
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
             self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Hand over a request, as the `on_request` of the library's threads, and return when it is finished."""
+        """Put a request into the queue and return when it is handled; this is the `on_request` that the library's
+        threads call."""
         parts = (frame, reply) if third is None else (frame, reply, third)
         handled = threading.Lock()
         handled.acquire()
@@ -63,7 +64,7 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Return whether a call was accepted; after `close` none is."""
+        """Return whether the queue accepted a call; after `close` it accepts none."""
         self._free.get()
         with self._closing:
             if not self._closed:
@@ -73,7 +74,7 @@ class HandOver:
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:
-        """Sleep until something has arrived or `timeout_s` has passed, as `poll` of a subscriber and of a server."""
+        """Sleep until a call arrives or `timeout_s` has passed; used as `poll` of a subscriber and of a server."""
         try:
             call, done = self._arrived.get(timeout=timeout_s)
         except queue.Empty:
@@ -86,7 +87,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Release every thread that waits here. Call it when nothing polls any more."""
+        """Release every thread that waits here. Call this when no thread polls any more."""
         with self._closing:
             self._closed = True
         while not self._arrived.empty():
@@ -95,11 +96,11 @@ class HandOver:
 
 
 def _keep_frame() -> None:
-    """Do nothing: no thread waits until a frame was handled."""
+    """Do nothing: no thread waits until a frame has been handled."""
 
 
 class Subscriber:
-    """A receiving end that blocks, made from one that is called."""
+    """A receiving end that blocks, made from a receiving end that the library calls."""
 
     def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
         self._hands = HandOver(room, drops)
@@ -108,17 +109,17 @@ class Subscriber:
 
     @property
     def drop_count(self) -> int:
-        """Frames that found the queue full."""
+        """The number of frames that were dropped because the queue was full."""
         return self._hands.dropped
 
     def close(self) -> None:
-        """Release the library's threads, which the library may wait for."""
+        """Release the threads of the library, because the library may wait for them."""
         self._hands.close()
         self._called.close()
 
 
 class CalledServer(Closable, Protocol):
-    """A server that can only be called."""
+    """A server that the library can only call."""
 
     address: str
 
@@ -127,7 +128,7 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A server that blocks, made from one that is called. It serves from the start."""
+    """A server that blocks, made from a server that the library calls. The server serves from the start."""
 
     def __init__(self, server: CalledServer) -> None:
         self._hands, self._server = HandOver(), server
@@ -142,19 +143,19 @@ class Server:
 
 
 class CallbackTransport(BaseTransport):
-    """A transport of a library that only calls: it has `subscribe` and `called_server`, and builds the ends that block
-    from those."""
+    """A transport over a library that delivers only by callback: it has `subscribe` and `called_server`, and builds the
+    link ends that block from these."""
 
     def facts(self) -> dict[str, str]:
         """Return the path, with the queue if there is one."""
         return {"path": path_fact(self.path, self.setup)}
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end that is called."""
+        """Connect a receiving end that the library calls."""
         raise NotImplementedError
 
     def called_server(self, link: Link) -> CalledServer:
-        """Bind a server that is called once it serves."""
+        """Bind a server that the library calls after `serve`."""
         raise NotImplementedError
 
     def subscriber(self, link: Link) -> Subscriber:
@@ -162,6 +163,6 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server, which is called or blocks as the setup says."""
+        """Bind a server, which blocks or is called, as the setup requires."""
         server = self.called_server(link)
         return Server(server) if self.setup.wait == "block" else server

@@ -1,8 +1,8 @@
 """Loads an adapter from its folder.
 
 All folders of transports form one package, so `transports/NAME/python/adapter.py` imports its own files as `.ends`, and
-those of a folder that several transports share as `..._streams.python.sending`. Python's search path stays as it is:
-the files of an adapter can neither hide a library nor those of another adapter in the same process.
+the files of a folder that several transports share as `..._streams.python.sending`. Python's search path stays
+unchanged, so the files of an adapter can neither hide a library nor those of another adapter in the same process.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def transport_class(folder: Path) -> type[Any]:
 
 
 def transport_name(folder: Path) -> str:
-    """Return the transport's name: the folder above `python`."""
+    """Return the name of the transport, which is the folder above `python`."""
     return folder.resolve().parent.name
 
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """Let the imports in the block find modules in these folders too: before all others, or after them."""
+    """Let imports within the block also find modules in these folders, before or after all other folders."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]
@@ -60,7 +60,7 @@ def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
 
 @functools.cache
 def _package(root: Path) -> str:
-    """Return the name of the package whose parts are the folders of transports in `root`."""
+    """Return the name of the package that consists of the folders of transports in `root`."""
     name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(root)]
@@ -70,5 +70,5 @@ def _package(root: Path) -> str:
 
 def _import_remedy(folder: Path, cause: ImportError) -> str:
     if cause.name and (folder / f"{cause.name}.py").is_file():
-        return f"{cause.name}.py is a file of the adapter itself: import it as `.{cause.name}`"
-    return f"run `hopmeter build {transport_name(folder)}`, which installs what the adapter imports"
+        return f"{cause.name}.py is a file of the adapter: import it as `.{cause.name}`"
+    return f"run `hopmeter build {transport_name(folder)}`, which installs the packages that the adapter imports"

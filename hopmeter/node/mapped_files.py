@@ -1,5 +1,5 @@
-"""The files of shared memory that this process has mapped, by which an adapter finds what its library may leave
-behind."""
+"""Lists the files of shared memory that this process has mapped; an adapter uses the list to find files that its
+library may leave behind."""
 
 from __future__ import annotations
 

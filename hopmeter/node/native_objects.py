@@ -1,4 +1,4 @@
-"""Objects for transports that encode objects by themselves, so that no payload contains them."""
+"""Objects for transports that encode objects themselves, so that the payload does not contain the objects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hopmeter.node.objects import Frames, Objects
 class NativeObjects:
     """The object of a cell, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
 
-    A payload has the same length as on every other transport, so that rows compare, and is neither written nor read:
-    the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls `take`.
+    A payload has the same length as on every other transport, so that rows can be compared, but it is neither written
+    nor read: the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls
+    `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:
@@ -23,7 +24,7 @@ class NativeObjects:
         self.is_right = objects.is_any if isinstance(objects, Frames) else objects.is_right
 
     def encode(self) -> tuple[()]:
-        """Return no frames, because the transport encodes; of a video, choose the next frame."""
+        """Return no frames, because the transport encodes the object; for a video, choose the next frame."""
         self.leaving = self._objects.obj
         return ()
 
@@ -36,8 +37,8 @@ class NativeObjects:
         return self._payload_bytes
 
     def write(self, _frames: tuple[()], _payload: memoryview) -> None:
-        """Leave the payload as it is."""
+        """Write nothing: the transport carries the object instead."""
 
     def decode(self, _payload: memoryview) -> Any:
-        """Return the object that this thread received."""
+        """Return the object that this thread received last."""
         return self._came.__dict__.pop("obj", None)

@@ -16,8 +16,8 @@ from hopmeter.node.loading import transport_class, transport_name
 
 
 def run(arguments: list[str]) -> int:
-    """Run the node that `--spec FILE --control-fd N`, `--describe --adapter DIR` or
-    `--weigh CODEC DEVICE SHARE OBJECT…` request; return its exit code."""
+    """Run the node that the arguments request (`--spec FILE --control-fd N`, `--describe --adapter DIR` or `--weigh
+    CODEC DEVICE SHARE OBJECT…`) and return its exit code."""
     spec = _read_spec(_value(arguments, "--spec"))
     folder = Path(spec.get("adapter") or _value(arguments, "--adapter") or ".")
     collects = spec.get("settings", {}).get("gc", "on") != "off"
@@ -60,8 +60,8 @@ def _can_load(folder: Path) -> bool:
 
 
 def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callable[[], Any]]:
-    """Return a function that makes the object of a cell with a codec and puts it into `made`. It imports the framework,
-    which takes seconds, only when it is called."""
+    """Return a function that makes the object of a cell with a codec and puts it into `made`. The function imports the
+    framework, which takes seconds, only when it is called."""
     if not spec.get("codec"):
         return []
 
@@ -77,7 +77,7 @@ def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callab
 
 
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
-    """Return one line of JSON for `--weigh`: the size of each payload, or why there is none here."""
+    """Return one line of JSON for `--weigh`: the size of each payload, or the reason why it is unknown here."""
     try:
         from hopmeter.node.objects import payload_sizes
     except ImportError as cause:

@@ -176,4 +176,4 @@ def test_the_last_sentence_says_what_to_trust() -> None:
     assert trust(findings(QUIET)).startswith("Trust medians and tails")
     assert "do not trust p99" in trust(measured.judge_noise(noise(5000.0, 6000.0)))
     busy = trust(findings(QUIET | {"busy_percent": 90.0, "idle_exit_us": 890}))
-    assert "remove what distorts medians too: load" in busy and "--no-idle-states" in busy
+    assert "remove the causes that also distort medians: load" in busy and "--no-idle-states" in busy
