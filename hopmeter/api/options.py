@@ -18,6 +18,9 @@ ONLY_IN_FILES = {
     *("spin_us", "timeout"),
 }
 """Keys of a scenario that are no options."""
+OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
+"""Options of the command `run` that a program gives to `hopmeter.compare`."""
+HELP = "`hopmeter run --help` explains the options"
 
 
 def option_names() -> list[str]:
@@ -32,7 +35,7 @@ def check_names(options: Mapping[str, Any]) -> None:
     known = option_names()
     for name in options:
         if name not in known and name not in KEYS:
-            remedy = "`hopmeter run --help` explains the options"
+            remedy = f"give it to `hopmeter.compare(run, {name}=…)`" if name in OF_COMPARISONS else HELP
             raise UsageError("E-UNKNOWN-OPTION", f"option {one_of(name, known)}", remedy)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hopmeter.analysis import run_results
 from hopmeter.api import tables
@@ -103,7 +104,7 @@ class Run:
         found = messages(self.path).to_arrow()
         if cell is None:
             return found
-        return found.filter(pa.compute.equal(found["cell"], find_cell(self.results, cell).id))
+        return found.filter(pc.equal(found["cell"], find_cell(self.results, cell).id))
 
     def report(self, out: Place = "report.html", figures: Place | None = None, others: Sequence[Run] = ()) -> Path:
         """Write the HTML report of the run, together with `others`, and return its path.

@@ -30,7 +30,8 @@ def run(
     `progress` is set: then notes and progress are on stderr.
 
     Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C: its
-    message names the folder with the finished trials, and its attribute `folder` is this folder.
+    message names the folder with the finished trials, and its attribute `folder` is this folder. Only in the main
+    thread does Ctrl-C end a run.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     if resume is not None:

@@ -144,7 +144,30 @@ def test_a_run_can_be_opened_reported_compared_and_resumed(measured: hopmeter.Ru
 
 
 @needs_shm
-def test_settings_and_a_second_side_are_those_of_the_command(tmp_path: Path) -> None:
+def test_a_thread_measures_within_a_budget(tmp_path: Path) -> None:
+    found: list[hopmeter.Run] = []
+    given = {**SHORT, "messages": 20, "require": ["p99 < 1s", "lost = 0"]}
+    measure = threading.Thread(
+        target=lambda: found.append(hopmeter.run(transport="shm", budget="5s", out=tmp_path / "run", **given))
+    )
+    measure.start()
+    measure.join()
+    assert found[0].trials.num_rows >= 3
+    assert found[0].about["command"][-4:] == ["--require", "p99 < 1s", "--require", "lost = 0"]
+
+
+@needs_shm
+def test_two_sides_are_compared(tmp_path: Path) -> None:
+    if paths.node("zenoh", "rust") is None:
+        pytest.skip("zenoh is not built in rust")
+    both = hopmeter.run(transport="zenoh", against="set:shared_memory=auto", trials=2, out=tmp_path / "run", **SHORT)
+    changes = hopmeter.compare(both).changes.to_pylist()
+    assert [each["transport"] for each in changes if not each["control"]] == ["zenoh"]
+    assert hopmeter.compare(both, fail_if="undecided").answer
+
+
+@needs_shm
+def test_a_wrong_setting_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(HopmeterError) as refused:
         hopmeter.run(transport="shm", set={"hvm": [1, 2]}, out=tmp_path / "run", **SHORT)
     assert lacking(str(refused.value), "E-UNKNOWN-SETTING hvm") == []
@@ -186,6 +209,7 @@ def write_damaged(folder: Path) -> Path:
 ERRORS: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: hopmeter.run("qiuck"), "E-UNKNOWN-SCENARIO qiuck quick"),
     (lambda _: hopmeter.run(transprot="shm"), "E-UNKNOWN-OPTION transprot transport"),
+    (lambda _: hopmeter.run(fail_if="slower:5%"), "E-UNKNOWN-OPTION hopmeter.compare(run,"),
     (lambda _: hopmeter.run(retry="1s"), "E-UNKNOWN-OPTION retry"),
     (lambda _: hopmeter.run(transport=["shn"]), "E-UNKNOWN-TRANSPORT shn shm"),
     (lambda _: hopmeter.run(relays=1.5), "E-OPTION-VALUE --relays 1.5"),
