@@ -10,10 +10,10 @@ constexpr std::uint32_t large_buffer_bytes = 4 << 20;
 
 inline bool is_large(const hopmeter::Setup& setup) { return setup.setting<std::string>("profile") == "large"; }
 
-/// Returns the size that the kernel granted, or, without the profile, why messages may be lost. The Python adapters
-/// report the same.
+/// Returns the size that the kernel granted or, without the profile, the reason why messages may be lost. The Python
+/// adapters report the same text.
 inline hopmeter::Facts buffer_facts(const hopmeter::Setup& setup) {
-  constexpr std::size_t datagram_bytes = 14720;  // the bytes that Cyclone DDS puts into a datagram by default
+  constexpr std::size_t datagram_bytes = 14720;  // how many bytes Cyclone DDS puts into a datagram by default
   if (is_large(setup)) return udp::buffer_facts(large_buffer_bytes);
   if (setup.frame_bytes() <= datagram_bytes) return {};
   return {{"loss",

@@ -15,7 +15,7 @@ namespace cyclone {
 
 inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
 
-/// Sets the fields that are the same in all images: three bytes a pixel.
+/// Sets the fields that are the same in all images: three bytes per pixel.
 void set_shape(auto& picture, const hopmeter::Setup& setup) {
   static char rgb8[] = "rgb8";
   picture.encoding = rgb8;
@@ -24,7 +24,7 @@ void set_shape(auto& picture, const hopmeter::Setup& setup) {
   picture.step = 3 * setup.width();
 }
 
-/// Writes samples. Reuses one sample for all.
+/// Writes samples. Uses one sample for all messages.
 template <class Message>
 class Writer {
  public:
@@ -38,7 +38,7 @@ class Writer {
   }
   Writer(const Writer&) = delete;
 
-  /// Has `fill` write a frame into the sample.
+  /// Calls `fill` to write a frame into the sample.
   Sample& fill_sample(std::size_t payload_bytes, hopmeter::Fill fill) {
     if constexpr (hopmeter::HasPayload<Message, Sample>) {
       if (payload_.size() < payload_bytes) payload_.resize(payload_bytes);
@@ -52,7 +52,7 @@ class Writer {
     return sample_;
   }
 
-  /// Writes a sample, or returns `busy` if this would wait.
+  /// Writes a sample, or returns `busy` if writing would wait.
   hopmeter::Sent write(const Sample& sample) {
     const auto code = dds_write(*writer_, &sample);
     if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
@@ -74,7 +74,7 @@ class Writer {
   std::vector<std::byte> payload_;
 };
 
-/// Hands a sample over as a frame.
+/// Passes a sample on as a frame.
 template <class Message>
 void hand_over(const typename Message::Sample& sample, const auto& take) {
   std::span<const std::byte> payload;
@@ -85,8 +85,8 @@ void hand_over(const typename Message::Sample& sample, const auto& take) {
   hopmeter::hand_over<Message>(sample, payload, take, &sample);
 }
 
-/// Takes the samples of a reader, each into the same memory. A loan of the library would be freed with its octets when
-/// it is returned, and allocated again for the next sample.
+/// Takes the samples of a reader, each into the same memory. A loan of the library would be freed together with its
+/// octets when it is returned, and allocated again for the next sample.
 template <class Message>
 class Inbox {
  public:
@@ -94,7 +94,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Hands over the next sample, if there is one; returns whether there was one.
+  /// Passes on the next sample, if there is one; returns whether there was one.
   bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;
@@ -111,11 +111,11 @@ class Inbox {
  private:
   Participant& participant_;
   typename Message::Sample sample_{};
-  /// The writer of the last sample.
+  /// The writer of the sample that was taken last.
   dds_instance_handle_t writer_ = 0;
 };
 
-/// A reader and the memory that its samples are taken into.
+/// A reader, and the memory for the samples that are taken from it.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
@@ -143,7 +143,7 @@ class PolledReader {
     demand(dds_waitset_attach(*waitset_, *reader_, 0), "watch for samples");
   }
 
-  /// Calls `look(source)`. If it finds nothing and this end blocks, calls it again after something has arrived.
+  /// Calls `look(source)`. If `look` finds nothing and this end blocks, calls `look` again after something has arrived.
   std::size_t poll(hopmeter::Timeout timeout, const auto& look) {
     const Source<Message> source{*reader_, inbox_};
     if (look(source)) return 1;
@@ -158,8 +158,8 @@ class PolledReader {
   Entity topic_, reader_, waitset_;
 };
 
-/// A reader that calls `look(source)` once for each sample, never on two threads at once. The calling thread is the one
-/// that receives or, within the process, the one that writes.
+/// A reader that calls `look(source)` once for each sample, never on two threads at once. The call runs on the thread
+/// that receives the sample or, within a process, on the thread that writes it.
 template <class Message, class Look>
 class CalledReader final : public hopmeter::Subscription {
  public:

@@ -1,4 +1,5 @@
-/// The objects that all link ends of a node share: one domain, on the loopback device only, and one participant in it.
+/// The objects that all link ends of a node share: one domain, which uses the loopback device only, and one participant
+/// in it.
 #pragma once
 
 #include <dds/dds.h>
@@ -20,7 +21,8 @@ inline dds_return_t demand(dds_return_t code, const std::string& what, const std
   throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
 }
 
-/// An entity of Cyclone DDS. The destructor deletes it; for a reader, it first waits until no listener is running.
+/// An entity of Cyclone DDS. The destructor deletes it; for a reader, the destructor first waits until no listener is
+/// running.
 class Entity {
  public:
   explicit Entity(dds_entity_t handle) noexcept : handle_(handle) {}
@@ -36,20 +38,20 @@ class Entity {
 
 /// The options in which the transports over Cyclone DDS differ.
 struct Options {
-  /// Separates processes of other trials in the same domain. Also separates processes with other DDS libraries, which
-  /// do not support tags.
+  /// Separates the processes of this trial from those of other trials in the same domain. Also separates them from
+  /// processes with other DDS libraries, which do not support tags.
   bool is_tagged;
 };
 
-/// The domain of a trial. Peers in other languages compute the same one.
+/// The domain of a trial. Peers in other languages compute the same domain.
 inline dds_domainid_t domain_of(const std::string& run) {
   // The ports of lower domains are below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// The configuration of the domain, in the form that `CYCLONEDDS_URI` takes. Peers are found without multicast, at the
-/// ports of a hundred processes; the ports of 120 would reach into the next domain.
+/// The configuration of the domain, in the format of `CYCLONEDDS_URI`. Peers are found without multicast, at the ports
+/// of a hundred processes; the ports of 120 processes would overlap with the next domain.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup);
   return std::string(
@@ -86,7 +88,7 @@ class Participant {
   void record_path(dds_entity_t reader, dds_instance_handle_t writer) {
     const hopmeter::Resource<dds_builtintopic_endpoint_t, dds_builtintopic_free_endpoint> endpoint(
         dds_get_matched_publication_data(reader, writer));
-    if (!endpoint) return;  // the writer has left in the meantime
+    if (!endpoint) return;  // the writer has gone in the meantime
     dds_instance_handle_t own = 0;
     demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
     const std::lock_guard lock(mutex_);

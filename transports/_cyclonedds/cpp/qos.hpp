@@ -12,8 +12,8 @@ namespace cyclone {
 
 using Qos = hopmeter::Resource<dds_qos_t, dds_delete_qos>;
 
-/// Sends the samples of a writer through a queue, to a thread that only calls listeners. Cyclone DDS delivers samples
-/// of at least priority 0 on the thread that receives, and others from a queue.
+/// Sends the samples of a writer through a queue, to a thread that does nothing but call listeners. Cyclone DDS
+/// delivers samples of priority 0 or higher on the thread that receives them, and other samples from a queue.
 inline void set_queued(const Qos& qos) { dds_qset_transport_priority(qos.get(), -1); }
 
 inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_volatile) {
@@ -22,7 +22,7 @@ inline Qos make_qos(const hopmeter::Setup& setup, bool is_reliable, bool is_vola
   const auto history = keeps_last ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
   constexpr auto unlimited = DDS_LENGTH_UNLIMITED;
   const auto depth = keeps_last ? setup.setting<std::int32_t>("depth") : unlimited;
-  // A writer that must not wait returns that it is busy.
+  // A writer that must not wait returns `busy` instead.
   dds_qset_reliability(qos.get(), is_reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, 0);
   dds_qset_durability(qos.get(), is_volatile ? DDS_DURABILITY_VOLATILE : DDS_DURABILITY_TRANSIENT_LOCAL);
   dds_qset_history(qos.get(), history, depth);
@@ -35,8 +35,8 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
                   setup.setting<std::string>("durability") == "volatile");
 }
 
-/// For the writer of a topic. Calls over two topics are queued if servers are called: such a server waits for the next
-/// server's reply, which the receiving thread has to deliver.
+/// For the writer of a topic. If servers are called, calls over two topics go through the queue: such a server waits
+/// for the reply of the next server, which the receiving thread must deliver.
 inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   auto qos = reader_qos(setup);
   const bool is_call = setup.wait() == hopmeter::Wait::callback && link.ends_with("_request");
@@ -48,7 +48,7 @@ inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
 /// For the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
-/// For a client's writer. If servers are called, its requests are queued.
+/// For a client's writer. If servers are called, the client's requests go through the queue.
 inline Qos request_qos(const hopmeter::Setup& setup) {
   auto qos = service_qos(setup);
   if (setup.wait() == hopmeter::Wait::callback) set_queued(qos);

@@ -1,5 +1,5 @@
-/// The receive buffer that the system grants to a library over UDP. The system reduces a larger request without an
-/// error.
+/// The receive buffer that the system grants to a library over UDP. The system may grant a smaller buffer than
+/// requested, without an error.
 #pragma once
 
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
   return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double
 }
 
-/// Describes the granted size, with the remedy if it is less than requested.
+/// Describes the granted size, and adds the remedy if it is smaller than requested.
 inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
   const auto requested = std::to_string(requested_bytes), granted = std::to_string(granted_bytes(requested_bytes));
   hopmeter::Facts facts{{"receive_buffer", granted + " bytes"}};

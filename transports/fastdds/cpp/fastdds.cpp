@@ -40,7 +40,7 @@ std::unique_ptr<Transport> open(const Setup& setup) {
   return std::make_unique<fastdds::DdsTransport<Message>>(setup, options(setup));
 }
 
-/// Selects the message by the payload.
+/// Selects the message type by the payload.
 class FastDds final : public Choice {
  public:
   explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}

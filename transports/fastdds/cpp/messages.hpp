@@ -1,4 +1,4 @@
-/// The messages of ../idl, and where they store a frame; ../README.md has the table.
+/// The messages of ../idl, and the fields in which they store a frame; ../README.md has the table.
 #pragma once
 
 #include "ends.hpp"
@@ -8,7 +8,7 @@
 template <class Generated>
 struct Message {
   using Support = Generated;
-  /// The run in a link's name separates trials.
+  /// The name of a link contains the run, which separates trials.
   static std::string topic(const std::string& link) { return link; }
 };
 
@@ -29,7 +29,7 @@ struct Picture : Message<Generated> {
   static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
-/// For plain types, in which the octets are an array.
+/// For plain types, whose octets are an array.
 struct Counted {
   static std::uint32_t length(const auto& sample) { return sample.length(); }
   static void length(auto& sample, std::uint32_t bytes) { sample.length(bytes); }

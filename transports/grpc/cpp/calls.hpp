@@ -1,4 +1,5 @@
-/// Unary calls: a client with a completion queue, and servers with one (polled) or on gRPC's own threads (called).
+/// Unary calls: a client with a completion queue, and servers that are polled with a completion queue or called on
+/// gRPC's own threads.
 #pragma once
 
 #include <map>
@@ -51,7 +52,7 @@ class CallClient final : public hopmeter::Client {
   std::map<void*, std::unique_ptr<Call>> calls_;
 };
 
-/// Has `handle` answer a request; returns the status of the call.
+/// Calls `handle` to answer a request; returns the status of the call.
 template <class Message>
 grpc::Status answer(const hopmeter::Setup& setup, const Message& request, Message& reply, const auto& handle) {
   hopmeter::MessageReplier<Layout<Message>, Message> replier(setup, request, reply);
@@ -60,7 +61,7 @@ grpc::Status answer(const hopmeter::Setup& setup, const Message& request, Messag
   return grpc::Status(grpc::StatusCode::UNAVAILABLE, "not answered");
 }
 
-/// A polled server: gRPC's asynchronous server, with one call that waits for its request.
+/// A polled server: gRPC's asynchronous server with one call that waits for its request.
 template <class Message>
 class PolledServer final : public hopmeter::Server {
  public:
@@ -115,7 +116,7 @@ class PolledServer final : public hopmeter::Server {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
 };
 
-/// A server that gRPC calls on the threads of its synchronous server; one request at a time.
+/// A server that gRPC calls on the threads of its synchronous server, one request at a time.
 class CalledServer final : public hopmeter::Server, private Service {
  public:
   CalledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), host_(setup, link) {

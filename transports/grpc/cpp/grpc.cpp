@@ -17,8 +17,8 @@ using GrpcTransport = TransportOf<Setup, StreamPublisher<Message>, StreamSubscri
 template <class Message>
 class Grpc final : public GrpcTransport<Message> {
  public:
-  /// Retains the library until the process ends. Otherwise it would shut down with the last link end. After large
-  /// messages it would then wait for a poller of its own, which sleeps for 10 s.
+  /// Keeps the library initialised until the process ends. Otherwise the library would shut down with the last link
+  /// end. After large messages, it would then wait for one of its own pollers, which sleeps for 10 s.
   explicit Grpc(const Setup& setup) : GrpcTransport<Message>(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }

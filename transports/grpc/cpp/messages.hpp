@@ -1,4 +1,4 @@
-/// The messages of ../idl: where they store a frame, and the methods of the service that carry them.
+/// The messages of ../idl: the fields in which they store a frame, and the methods of the service that carry them.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -46,7 +46,7 @@ struct Layout<Image> {
   static std::int64_t sent_ns(const Image& message) { return message.nanosec(); }
 };
 
-/// Has `fill` write a frame into a message.
+/// Calls `fill` to write a frame into a message.
 template <class Message>
 void write(Message& message, const hopmeter::Setup& setup, std::size_t payload_bytes, hopmeter::Fill fill) {
   Layout<Message>::shape(message, setup);

@@ -1,4 +1,4 @@
-/// Common parts of both patterns: a server at an address of its own, a channel to it, and completion queues.
+/// Common parts of both patterns: a server with its own address, a channel to it, and completion queues.
 #pragma once
 
 #include <chrono>
@@ -7,14 +7,14 @@
 
 #include "messages.hpp"
 
-/// No limit on the message size except the manifest's.
+/// Only the manifest limits the message size.
 inline constexpr int unlimited = -1;
 
 inline std::chrono::system_clock::time_point deadline_after(hopmeter::Timeout timeout) {
   return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout);
 }
 
-/// Whether channels omit the filters that plain calls do not need, such as those for deadlines and idleness.
+/// Whether channels omit filters that plain calls do not need, such as those for deadlines and idleness.
 inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>("minimal_stack"); }
 
 /// Offers a service at an address, which is known after the server has started.
@@ -35,7 +35,7 @@ class ServiceHost {
     if (address_ == "127.0.0.1:0") address_ = "127.0.0.1:" + std::to_string(port_);
   }
 
-  /// Ends all calls; no code of the server runs after this returns.
+  /// Ends all calls; after it returns, no code of the server runs.
   void stop() {
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
@@ -51,7 +51,7 @@ class ServiceHost {
   std::unique_ptr<grpc::Server> server_;
 };
 
-/// Connects to a server. Each link end has a connection of its own, as if it were a separate program.
+/// Connects to a server. Each link end has its own connection, as if it were a separate program.
 inline std::unique_ptr<Stub> connect(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(unlimited);

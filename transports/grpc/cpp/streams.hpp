@@ -1,4 +1,4 @@
-/// Publish and subscribe: the publisher is a server, and every receiver opens a stream of its own.
+/// Publish and subscribe: the publisher is a server, and every receiver opens its own stream.
 #pragma once
 
 #include <condition_variable>
@@ -8,8 +8,8 @@
 #include "hopmeter/completion.hpp"
 #include "server.hpp"
 
-/// All streams of a publisher. A message is written once and sent to all; the next message is `busy` until all streams
-/// have taken it.
+/// All streams of a publisher. Each message is written once and sent to all streams; the next message is `busy` until
+/// all streams have taken this one.
 template <class Message>
 class Streams {
  public:
@@ -36,7 +36,7 @@ class Streams {
     for (auto& stream : streams_) stream.send(message);
   }
 
-  /// Ends all streams, and those that open later.
+  /// Ends all streams, and every stream that opens later.
   void end() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -117,7 +117,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
     return open<Image>();
   }
 
-  /// Null for streams of the other message, which gRPC answers as not implemented.
+  /// Null for streams of the other message type, to which gRPC answers "not implemented".
   template <class Requested>
   grpc::ServerWriteReactor<Requested>* open() {
     if constexpr (std::same_as<Requested, Message>)
@@ -144,7 +144,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     drain(queue_);
   }
 
-  /// The first event reports that the stream is open; a stream that has ended delivers nothing more.
+  /// The first event reports that the stream is open; a stream that has ended delivers no more messages.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto deadline = deadline_after(timeout);
     void* tag = nullptr;
@@ -167,7 +167,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
   bool is_open_ = false;
 };
 
-/// A stream whose messages gRPC's own threads hand over, one at a time.
+/// A stream whose messages arrive on gRPC's own threads, one at a time.
 template <class Message>
 class StreamSubscription final : public hopmeter::Subscription, private grpc::ClientReadReactor<Message> {
  public:

@@ -16,14 +16,15 @@ using namespace hopmeter;
 
 namespace {
 
-/// The header of a frame begins on a cache line.
+/// The header of a frame begins at a cache line.
 constexpr std::uint32_t alignment = 64;
 
 iox::capro::ServiceDescription service(const Link& link) {
   return {"hopmeter", iox::capro::IdString_t(iox::cxx::TruncateToCapacity, link.name.c_str()), "frames"};
 }
 
-/// Hands over all waiting frames, each in its chunk, and then releases the chunk; returns how many.
+/// Passes on all waiting frames, each in its chunk, and releases each chunk after its frame; returns the number of
+/// frames.
 std::size_t drain(iox::popo::UntypedSubscriber& subscriber, const auto& take) {
   const auto give_back = [&](const void* payload) { subscriber.release(payload); };
   std::size_t frames = 0;
@@ -47,7 +48,8 @@ class Pub final : public Publisher {
  public:
   Pub(const Setup&, const Link& link) : publisher_(service(link)) {}
 
-  /// Writes a frame into the chunk that is sent. If no chunk is left, it is busy until a receiver releases one.
+  /// Writes a frame into the chunk that is then sent. If no chunk is left, the publisher is busy until a receiver
+  /// releases one.
   Sent send(std::size_t payload_bytes, Fill fill) override {
     void* chunk = nullptr;
     const auto bytes = header_bytes + payload_bytes;
@@ -88,7 +90,7 @@ class Sub final : public Subscriber {
   bool spins_;
 };
 
-/// Called on the thread of a listener of its own.
+/// Runs on the thread of a separate listener.
 class Called final : public Subscription {
  public:
   Called(const Setup& setup, const Link& link, OnFrame on_frame)

@@ -49,7 +49,8 @@ class Listener final : public Subscriber {
  public:
   Listener(const Setup& setup, const Link& link, Instance lcm)
       : lcm_(std::move(lcm)), spins_(setup.wait() == Wait::spin) {
-    // LCM now opens its receiving socket and sends itself a message; a subscribe call would not report a failure.
+    // LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a
+    // failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);
     subscription_ = lcm_->subscribe(link.name, &Listener::receive, this);
     subscription_->setQueueCapacity(setup.setting<int>("queue"));
@@ -105,7 +106,7 @@ class Lcm final : public Transport {
   Facts facts() override { return in_memory_ ? Facts{{"path", "memory of the process"}} : network_facts(setup_); }
 
  private:
-  /// An in-memory queue is one instance that both ends of a link share.
+  /// Both ends of a link share one instance of LCM if its queue is in memory.
   Instance make_queue(const Link& link) {
     if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
     auto queue = make_instance("memq://");

@@ -12,7 +12,8 @@
 inline const std::string multicast_remedy =
     "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or see `hopmeter doctor`";
 
-/// A multicast group of the local scope (239.255/16) and a port below the ephemeral ones; always the same for a name.
+/// A multicast group of the local scope (239.255/16) and a port below the ephemeral ports; a name always gives the same
+/// group and port.
 struct Group {
   explicit Group(const std::string& name) {
     for (const unsigned char letter : name) hash_ = (hash_ ^ letter) * 16777619U;  // FNV-1a
@@ -27,7 +28,7 @@ struct Group {
   std::uint32_t hash_ = 2166136261U;
 };
 
-/// The source address of messages to a group; empty if there is no route.
+/// The source address of messages to a group; empty if there is no route to the group.
 inline std::string source_to(const Group& group) {
   const hopmeter::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "opening a UDP socket");
   sockaddr_in address{};
@@ -44,7 +45,7 @@ inline std::string source_to(const Group& group) {
 /// The path that messages took, and any difference from the settings.
 inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   const auto source = source_to(Group(setup.run()));
-  // The scope of a loopback address may be too narrow for a group; then there is no address.
+  // The scope of a loopback address may be too narrow for a group; then there is no source address.
   const bool is_loopback = source.starts_with("127.") || source == "0.0.0.0";
   const auto requested = setup.setting<std::uint32_t>("recv_buf_size");
   const auto granted = requested == 0 ? 0 : udp::granted_bytes(requested);

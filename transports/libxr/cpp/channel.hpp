@@ -9,8 +9,8 @@
 
 #include "topic.hpp"
 
-/// A subscription that can end. A LibXR subscription cannot: its callback stays registered with the topic. So the
-/// callback is this gate, which lives as long as the process has topics.
+/// A subscription that can be ended. A subscription of LibXR cannot be ended: its callback stays registered with the
+/// topic. So the registered callback is this gate, which exists as long as the process has topics.
 class Gate {
  public:
   using Give = std::function<void(const hopmeter::Received&)>;
@@ -39,7 +39,7 @@ class Inbox {
  public:
   virtual ~Inbox() = default;
   virtual bool has_room() const = 0;
-  /// Announces that a frame is about to be published.
+  /// Notes that a frame is about to be published.
   virtual void expect() {}
 };
 
@@ -58,7 +58,7 @@ class Channel {
     return gate;
   }
 
-  /// Memory that LibXR may write to as long as the topic exists.
+  /// Memory to which LibXR may write as long as the topic exists.
   Frame& place() {
     const std::lock_guard lock(mutex_);
     return *places_.emplace_back(std::make_unique<Frame>());
@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Whether all inboxes have room; if so, they expect a frame.
+  /// Whether all inboxes have room; if they have, each of them expects a frame.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;

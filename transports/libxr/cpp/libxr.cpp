@@ -37,7 +37,7 @@ class Pub final : public Publisher {
   std::unique_ptr<Frame> frame_;
 };
 
-/// A SyncSubscriber: LibXR copies a frame to its memory and wakes the waiting thread.
+/// A SyncSubscriber: LibXR copies a frame into the subscriber's memory and wakes the waiting thread.
 class Sync final : public Subscriber, private Inbox {
   using Native = LibXR::Topic::SyncSubscriber<Frame>;
 
@@ -72,8 +72,8 @@ class Sync final : public Subscriber, private Inbox {
   std::atomic<bool> is_free_ = true;
 };
 
-/// A callback that copies each frame into a queue, and LibXR's semaphore to wait for it: a SyncSubscriber for more than
-/// one frame.
+/// A callback that copies each frame into a queue, and a semaphore of LibXR with which a receiver waits for frames: a
+/// SyncSubscriber for more than one frame.
 class Queued final : public Subscriber, private Inbox {
  public:
   Queued(Channel& channel, std::size_t queue) : channel_(channel), gate_(channel.gate()), ring_(queue) {
@@ -96,7 +96,7 @@ class Queued final : public Subscriber, private Inbox {
  private:
   bool has_room() const override { return length_.load(std::memory_order_acquire) < ring_.size(); }
 
-  /// There is room, because the link's only publisher has checked.
+  /// The queue has room, because the link's only publisher has checked.
   void push(const Frame& frame) {
     auto& place = ring_[next_];
     if (!place) place = std::make_unique<Frame>();
@@ -108,7 +108,7 @@ class Queued final : public Subscriber, private Inbox {
 
   Channel& channel_;
   Gate& gate_;
-  /// Frames are allocated at their first use.
+  /// Frames are allocated when they are first used.
   std::vector<std::unique_ptr<Frame>> ring_;
   std::size_t first_ = 0, next_ = 0;
   std::atomic<std::size_t> length_ = 0;
@@ -154,7 +154,7 @@ class LibXr final : public Transport {
   }
 
  private:
-  /// Either link end may come first.
+  /// Either link end may be opened first.
   Channel& channel(const Link& link) {
     const std::lock_guard lock(mutex_);
     return channels_.try_emplace(link.name, link.name).first->second;
@@ -162,7 +162,7 @@ class LibXr final : public Transport {
 
   Setup setup_;
   bool is_sync_;
-  /// Whether there are called receivers, and whether there are polled ones, which copy.
+  /// Whether the process has called receivers, and whether it has polled receivers, which copy.
   std::atomic<bool> calls_ = false, copies_ = false;
   std::mutex mutex_;
   std::unordered_map<std::string, Channel> channels_;

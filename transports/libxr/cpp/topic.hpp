@@ -1,4 +1,4 @@
-/// The differences between the generations of LibXR's topics, and the type that they carry.
+/// The differences between the generations of LibXR's topics, and the type of message that topics carry.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 #include "hopmeter/hopmeter.hpp"
 
-/// The one type of all topics, because LibXR requires a type of fixed size. Only the used part is ever written or
-/// copied, so a small frame costs no more than a small type would.
+/// The one message type of all topics, because LibXR requires a type of fixed size. Only the used part is ever written
+/// or copied, so a small frame costs no more than a small type would cost.
 struct Frame {
   static constexpr std::size_t room = hopmeter::header_bytes + (16 << 20);
 
-  Frame() {}  // leaves the memory untouched
+  Frame() {}  // leaves the memory uninitialised
   Frame(const Frame& from) { *this = from; }
   Frame& operator=(const Frame& from) {
     std::memcpy(static_cast<void*>(this), &from, from.used());
@@ -32,7 +32,7 @@ struct Frame {
   alignas(64) std::array<std::byte, room> data;
 };
 
-/// Topics until spring 2026 may cache, and accept any part of their type.
+/// In versions until spring 2026, topics may cache, and accept any part of their type.
 template <class Topic>
 concept SizedTopic = requires(Topic topic, Frame& frame) {
   Topic::template CreateTopic<Frame>("", nullptr, false, false, false);
@@ -52,11 +52,11 @@ void publish(Topic& topic, Frame& frame) {
     topic.Publish(frame);
 }
 
-/// The generations also define the codes in different enums.
+/// The generations also define the error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber records that it waits. If it does, a frame that comes at another time is dropped.
-/// If not, a frame overwrites the previous one.
+/// Whether a synchronous subscriber notes that it waits. If it does, a frame that arrives while nobody waits is
+/// dropped. If it does not, a frame overwrites the previous frame.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

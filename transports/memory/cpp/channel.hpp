@@ -11,16 +11,18 @@
 
 namespace memory {
 
-/// A reference to one frame: header and payload in one buffer, which is free again after the last reference is gone.
+/// A reference to one frame: header and payload in one buffer. The buffer is free again after the last reference is
+/// gone.
 using Frame = std::shared_ptr<std::vector<std::byte>>;
 using Queue = hopmeter::Mailbox<Frame>;
 
-/// At most `limit` frames, allocated at their first use, so a short queue of large images takes little memory.
+/// At most `limit` frames. Each is allocated when it is first used, so a short queue of large images takes little
+/// memory.
 class Pool {
  public:
   explicit Pool(std::size_t limit) : limit_(limit) { frames_.reserve(limit); }
 
-  /// A frame without other references, with room for the payload; null while all are in use.
+  /// A frame to which nobody else has a reference, with room for the payload; null while all frames are in use.
   Frame* take(std::size_t payload_bytes) {
     Frame* frame = find_unused();
     if (frame) (*frame)->resize(hopmeter::header_bytes + payload_bytes);
@@ -29,7 +31,7 @@ class Pool {
 
  private:
   Frame* find_unused() {
-    // The frame used last is warm in the cache, and with a direct call it is always free again.
+    // The frame that was used last is still in the caches, and after a direct call it is always free again.
     for (std::size_t step = 0; step < frames_.size(); ++step, last_ = (last_ + 1) % frames_.size()) {
       if (is_unused(frames_[last_])) return &frames_[last_];
     }
@@ -40,7 +42,7 @@ class Pool {
 
   static bool is_unused(const Frame& frame) noexcept {
     if (frame.use_count() != 1) return false;
-    // Receivers finish their reads before they release the frame; those reads happen before the next write.
+    // Receivers finish reading before they release the frame, so these reads happen before the next write.
     std::atomic_thread_fence(std::memory_order_acquire);
     return true;
   }
@@ -58,18 +60,18 @@ class Channel {
     all<Receiver>().push_back(&receiver);
   }
 
-  /// Takes the senders' lock, so no callback is running when this returns.
+  /// Takes the senders' lock, so no callback is running when this function returns.
   template <class Receiver>
   void remove(Receiver& receiver) {
     const std::lock_guard lock(mutex_);
     std::erase(all<Receiver>(), &receiver);
   }
 
-  /// Sends one frame if every queue has room: calls the callbacks on this thread, and gives a reference to every queue.
-  /// `make` returns the frame and its form for receivers, or null.
+  /// Sends one frame if every queue has room: calls the callbacks on this thread, and puts a reference into every
+  /// queue. `make` returns the frame and the form in which receivers see it, or null.
   hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    // Only the link's one publisher adds to its queues, so there is room until it does.
+    // Only the link's single publisher adds to its queues, so they have room until it adds a frame.
     if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
     const auto [frame, received] = make();
     if (!frame) return hopmeter::Sent::busy;
@@ -88,7 +90,7 @@ class Channel {
   std::tuple<std::vector<Queue*>, std::vector<hopmeter::OnFrame*>> receivers_;
 };
 
-/// A receiver in its channel, until this is destroyed.
+/// A receiver that belongs to its channel until this object is destroyed.
 template <class Receiver>
 class Membership {
  public:

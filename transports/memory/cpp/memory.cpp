@@ -1,4 +1,5 @@
-/// Frames within one process: a direct call, or a bounded queue. The same as ../rust, which has the explanation.
+/// Carries frames within one process: by a direct call, or through a bounded queue. This adapter works like the one in
+/// ../rust, which explains it.
 #include <unordered_map>
 
 #include "channel.hpp"
@@ -8,7 +9,7 @@ using namespace hopmeter;
 namespace memory {
 namespace {
 
-/// A second reference to a frame, which retains its bytes.
+/// A second reference to a frame, which keeps the frame's bytes valid.
 class ReferenceHolder final : public FrameHolder {
  public:
   explicit ReferenceHolder(Frame frame) : frame_(std::move(frame)) {}
@@ -21,7 +22,7 @@ class ReferenceHolder final : public FrameHolder {
   Frame frame_;
 };
 
-/// A frame in the form that receivers see, with the attached reference that `forward` and `keep` need.
+/// A frame in the form that receivers see, together with the reference that `forward` and `keep` need.
 Received borrow(const Frame& frame) {
   return Received::split(*frame).with_native(&frame).with_keep<ReferenceHolder::keep>();
 }

@@ -16,7 +16,7 @@ namespace {
 using Message = Resource<natsMsg, natsMsg_Destroy>;
 using NatsSubscription = Resource<natsSubscription, natsSubscription_Destroy>;
 
-/// Throws the library's error if it refuses.
+/// Throws an error with the library's text if `status` is not NATS_OK.
 void demand(natsStatus status, const std::string& doing, const std::string& remedy = {}) {
   if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
 }
@@ -29,7 +29,7 @@ class Connection {
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
     demand(natsOptions_SetURL(raw, ("nats://" + setup.daemon()).c_str()), "naming nats-server");
-    // Published messages leave immediately, not with the next batch.
+    // Published messages are sent immediately, not with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw), "connecting to nats-server at " + setup.daemon());
@@ -65,7 +65,7 @@ class Connection {
   Resource<natsConnection, natsConnection_Destroy> connection_;
 };
 
-/// A message in the instrument's form.
+/// A message in the form that the instrument takes.
 Received to_received(const Message& message) {
   const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
   return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
@@ -85,8 +85,8 @@ class Inbox final : public Subscriber {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
   }
 
-  /// Hands over the next message if one comes in time; returns how many. The broker's own "no responders" message does
-  /// not count.
+  /// Passes on the next message if one arrives in time; returns the number of messages. The broker's own "no
+  /// responders" message does not count.
   std::size_t receive(Timeout timeout, const auto& hand_over) {
     const auto wait_ms = spins_ ? 0 : std::max<std::int64_t>(1, timeout.count() / 1'000'000);
     natsMsg* raw = nullptr;
@@ -104,7 +104,7 @@ class Inbox final : public Subscriber {
   NatsSubscription subscription_;
 };
 
-/// A subscription that the library calls on a thread of its own. Its destructor waits for the last call.
+/// A subscription that the library calls on a separate thread. The destructor waits for the last call.
 template <class Call>
 class Called final : public Subscription {
  public:
@@ -131,7 +131,7 @@ class Called final : public Subscription {
   NatsSubscription subscription_;
 };
 
-/// Publishes to a link, and names an inbox for replies if there is one.
+/// Publishes to a link, and names an inbox for replies if the link end has one.
 class Pub final : public Publisher {
  public:
   Pub(const Connection& connection, const Link& link, std::string reply_to = {})
@@ -182,7 +182,7 @@ class Responder final : public Server, public Replier {
     return std::make_unique<Called<decltype(call)>>(connection_, subject_, std::move(call));
   }
 
-  /// A request that wants no reply gets none.
+  /// A request without an inbox gets no reply.
   Sent reply(std::size_t payload_bytes, Fill fill) override {
     if (!reply_to_) return Sent::accepted;
     return connection_.publish(reply_to_, nullptr, draft_.write(payload_bytes, fill));

@@ -10,26 +10,26 @@
 #include "hopmeter/loop_thread.hpp"
 #include "socket.hpp"
 
-// These require nng/nng.h before them.
+// These headers require that nng/nng.h is included before them.
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
-/// How long a reply may wait until the previous one is sent. REP forgets the client when it refuses a reply, so a reply
-/// cannot be offered again.
+/// How long a reply may wait until the previous reply is sent. If REP refuses a reply, it also forgets the client, so
+/// the reply cannot be offered again.
 inline constexpr int reply_ms = 100;
-/// How long a call without a reply prevents a new one.
+/// How long a call without a reply prevents a new call.
 inline constexpr std::chrono::seconds longest_call{1};
 /// How often the thread of a called server checks whether it must end.
 inline constexpr std::chrono::milliseconds nap{50};
 
-/// A receive that stays pending from poll to poll. REQ ends the whole call when a receive's time limit passes. So the
-/// receive has no limit, and each poll waits for it with a limit of its own.
+/// A receive operation that stays pending from poll to poll. If the timeout of a receive passes, REQ ends the whole
+/// call. So the receive has no timeout; each poll waits for it with its own timeout.
 class PendingReply {
  public:
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
   ~PendingReply() { cancel(); }
 
-  /// The reply, or null if it does not come within `timeout`.
+  /// The reply, or null if the reply does not arrive within `timeout`.
   Message receive(hopmeter::Timeout timeout) {
     if (!std::exchange(is_pending_, true)) nng_recv_aio(socket_, aio_.get());
     std::unique_lock lock(mutex_);
@@ -39,7 +39,7 @@ class PendingReply {
     return Message(nng_aio_get_msg(aio_.get()));
   }
 
-  /// Ends a pending receive, and drops its message if one came after all.
+  /// Cancels a pending receive; if a message arrived anyway, drops it.
   void cancel() noexcept {
     if (!is_pending_) return;
     nng_aio_cancel(aio_.get());
@@ -48,7 +48,7 @@ class PendingReply {
     is_pending_ = is_finished_ = false;
   }
 
-  /// Called by nng, on a thread of its own.
+  /// nng calls this function on one of its own threads.
   void finish() {
     {
       const std::lock_guard lock(mutex_);
@@ -66,8 +66,8 @@ class PendingReply {
   bool is_finished_ = false;
 };
 
-/// REQ has one call at a time. For a new call, nng would drop the current one, and with it a reply that is only late.
-/// So a new call is busy until the reply has come or will not come any more.
+/// REQ has only one call at a time. For a new call, nng would drop the current call, and with it a reply that is only
+/// late. So a new call is busy until the reply has arrived or has taken too long.
 class Requester final : public hopmeter::Client {
  public:
   Requester(const hopmeter::Setup& setup, const hopmeter::Link& link)
@@ -95,7 +95,7 @@ class Requester final : public hopmeter::Client {
       is_calling_ = reply == nullptr;
       return hand_over(reply, take);
     }
-    // nng reports an error for receiving without a call.
+    // nng reports an error if you receive without a call.
     if (!spins_) std::this_thread::sleep_for(timeout);
     return 0;
   }
@@ -132,7 +132,7 @@ class Responder final : public hopmeter::Server, public hopmeter::Replier {
   std::string address() const override { return socket_.address(); }
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override { return answer(timeout, handle); }
 
-  /// nng's callbacks must not wait, but a handler may. So a thread of this link calls it.
+  /// Callbacks of nng must not wait, but a handler may wait. So a separate thread for this link calls the handler.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::LoopThread>(
         [this, on_request = std::move(on_request)] { answer(nap, on_request); });

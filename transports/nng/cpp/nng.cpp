@@ -12,14 +12,14 @@ using namespace hopmeter;
 
 namespace {
 
-/// Called by nng's threads: each callback requests the next message after its own.
+/// nng's threads call a callback for each message; each callback requests the next message after its own.
 class Called final : public Subscription {
  public:
   Called(std::unique_ptr<Socket> socket, OnFrame on_frame)
       : socket_(std::move(socket)), on_frame_(std::move(on_frame)), aio_(make_aio(this)) {
     nng_recv_aio(**socket_, aio_.get());
   }
-  /// Waits for a running callback, and lets none begin.
+  /// Waits for a running callback, and prevents further callbacks.
   ~Called() override { nng_aio_stop(aio_.get()); }
 
   void finish() {
@@ -62,7 +62,7 @@ class Nng final : public Transport {
   }
 
  private:
-  /// A SUB or PULL socket, connected.
+  /// A connected SUB or PULL socket.
   std::unique_ptr<Socket> receiver(const Link& link) {
     auto socket = std::make_unique<Socket>(pushes_ ? nng_pull0_open : nng_sub0_open);
     if (!pushes_) {

@@ -9,7 +9,7 @@
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
 
-/// Turns nng's error codes into exceptions that name the operation.
+/// Throws nng's error codes as exceptions that name the operation.
 inline void demand(int code, const std::string& doing, const std::string& remedy = {}) {
   if (code != 0) throw hopmeter::Error(doing + ": " + nng_strerror(code), remedy);
 }
@@ -17,7 +17,7 @@ inline void demand(int code, const std::string& doing, const std::string& remedy
 using Message = hopmeter::Resource<nng_msg, nng_msg_free>;
 using Aio = hopmeter::Resource<nng_aio, nng_aio_free>;
 
-/// An asynchronous operation of nng; when it is done, it calls `finish` of an object.
+/// An asynchronous operation of nng; when it is complete, it calls `finish` of an object.
 template <class Object>
 Aio make_aio(Object* object) {
   nng_aio* aio = nullptr;
@@ -30,7 +30,7 @@ inline std::span<std::byte> bytes(const Message& message) {
   return {static_cast<std::byte*>(nng_msg_body(message.get())), nng_msg_len(message.get())};
 }
 
-/// Hands over a message in the instrument's form, if there is one; returns how many.
+/// Passes on a message in the form that the instrument takes, if there is one; returns the number of messages.
 inline std::size_t hand_over(const Message& message, const auto& take, auto&... more) {
   if (message) take(hopmeter::Received::split(bytes(message)), more...);
   return message ? 1 : 0;
@@ -41,7 +41,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
   explicit Socket(int (*open)(nng_socket*)) {
     demand(open(&socket_), "opening a socket of nng");
-    // nng closes connections that send more than this; the default is 1 MiB, 0 is without limit.
+    // nng closes connections that send a larger message than this; the default is 1 MiB, and 0 means no limit.
     demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, 0), "setting recv-size-max");
   }
   Socket(const Socket&) = delete;
@@ -77,7 +77,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return send(payload_bytes, fill, NNG_FLAG_NONBLOCK);
   }
 
-  /// Sends a frame in nng's memory. `busy` if nng would have to wait, or has waited too long.
+  /// Sends a frame in a message that nng allocates. Returns `busy` if nng would have to wait, or has waited too long.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill, int flags) {
     nng_msg* allocated = nullptr;
     demand(nng_msg_alloc(&allocated, hopmeter::header_bytes + payload_bytes), "allocating a message of nng");
@@ -86,7 +86,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     const int code = nng_sendmsg(socket_, message.get(), flags);
     if (code == NNG_EAGAIN || code == NNG_ETIMEDOUT) return hopmeter::Sent::busy;
     demand(code, "sending with nng");
-    (void)message.release();  // nng owns it from here on
+    (void)message.release();  // nng owns the message from here on
     return hopmeter::Sent::accepted;
   }
 
@@ -94,7 +94,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     return hand_over(receive(timeout), take);
   }
 
-  /// The next message, or null if none comes within `timeout`, which nng counts in whole milliseconds.
+  /// The next message, or null if none arrives within `timeout`, which nng counts in whole milliseconds.
   Message receive(hopmeter::Timeout timeout) {
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout);
     if (limit.count() > 0 && limit != receive_limit_) set_receive_limit(limit);
@@ -107,7 +107,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  private:
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
-  /// Called only when the limit changes, which is rare.
+  /// Called only when the timeout changes, which is rare.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
     demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");

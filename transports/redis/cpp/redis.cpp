@@ -17,7 +17,7 @@ namespace {
 
 using Reply = Resource<redisReply, freeReplyObject>;
 
-/// A publisher or a subscriber, with a connection to the broker of its own.
+/// A publisher or a subscriber, with its own connection to the broker.
 class End final : public Publisher, public Subscriber {
  public:
   End(const Setup& setup, const Link& link) : channel_(link.name), spins_(setup.wait() == Wait::spin) {
@@ -40,9 +40,9 @@ class End final : public Publisher, public Subscriber {
     return publish(received.require_native<std::span<const std::byte>>("Redis"));
   }
 
-  /// After this, no more requests are sent. A read may then time out. hiredis treats that as a failure only on a
-  /// blocking connection, so this marks the connection as non-blocking. The socket itself blocks, unless this end
-  /// spins.
+  /// After this, no more requests are sent. A read may then time out. hiredis treats a timeout as a failure only on a
+  /// blocking connection, so this function marks the connection as non-blocking. The socket itself blocks, unless this
+  /// end spins.
   void subscribe() {
     const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
     demand(reply != nullptr, "subscribing at redis-server");
@@ -50,7 +50,7 @@ class End final : public Publisher, public Subscriber {
     if (spins_) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
   }
 
-  /// A message is an array: the word `message`, the channel, the frame.
+  /// A message is an array of three parts: the word `message`, the channel, and the frame.
   std::size_t poll(Timeout timeout, Take take) override {
     if (!spins_) set_timeout(timeout);
     const auto reply = receive();
@@ -71,7 +71,7 @@ class End final : public Publisher, public Subscriber {
     return Sent::accepted;
   }
 
-  /// Sets how long a read waits; a timeout of zero would never end.
+  /// Sets how long a read waits; a timeout of zero would wait forever.
   void set_timeout(Timeout timeout) {
     if (timeout == timeout_) return;
     timeout_ = timeout;
@@ -80,7 +80,7 @@ class End final : public Publisher, public Subscriber {
     demand(setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
   }
 
-  /// The next reply, or null if none came in time.
+  /// The next reply, or null if none arrived in time.
   Reply receive() {
     auto reply = parse();
     errno = 0;
@@ -95,7 +95,7 @@ class End final : public Publisher, public Subscriber {
     if (!good) throw Error(doing + ": " + context_->errstr);
   }
 
-  /// The next reply among those already read; null if none is complete.
+  /// The next reply among the bytes that were already read; null if no reply is complete.
   Reply parse() {
     void* reply = nullptr;
     demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");

@@ -1,4 +1,4 @@
-/// Frames in messages; ../README.md describes the fields.
+/// Frames in ROS messages; ../README.md describes the fields.
 #pragma once
 
 #include <sensor_msgs/Image.h>
@@ -14,8 +14,8 @@ namespace ros1 {
 template <class Message>
 using Pointer = boost::shared_ptr<const Message>;
 
-/// The layout of a message, and the service with this message as request and response. A service of `T it --- T it` has
-/// T's own bytes on the wire, so no code must be generated for it. genmsg computes `sum` from that text.
+/// The layout of a message, and the service with this message as its request and response. A service of `T it --- T it`
+/// has the same bytes on the wire as T, so no code must be generated for it. genmsg computes `sum` from that text.
 struct Timing {
   using Message = std_msgs::Header_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryTiming";
@@ -53,7 +53,7 @@ void write(typename Layout::Message& message, const hopmeter::Setup& setup, std:
   hopmeter::write_message<Layout>(message, bytes, fill);
 }
 
-/// Hands over the frame that a message carries, with the pointer that `forward` sends on.
+/// Passes on the frame that a message carries, with the pointer to the message that `forward` sends on.
 template <class Layout>
 void read(const Pointer<typename Layout::Message>& message, const auto& take) {
   hopmeter::hand_over<Layout>(*message, take, &message);

@@ -1,5 +1,5 @@
-/// roscpp's messages and vectors use `rebind` of std::allocator, which C++20 has removed. With the two definitions
-/// below they are the same as in C++17, the usual standard for roscpp.
+/// The messages and vectors of roscpp use `rebind` of std::allocator, which C++20 has removed. With the two definitions
+/// below, they are the same as in C++17, with which roscpp is usually built.
 #pragma once
 
 #include <ros/serialization.h>
@@ -23,7 +23,7 @@ struct Allocator {
 
 namespace ros::serialization {
 
-/// Serialises bytes: their number, then all of them at once.
+/// Serialises bytes: first their number, then all bytes at once.
 template <>
 struct VectorSerializer<std::uint8_t, std::allocator<std::uint8_t>, void> {
   using Bytes = std::vector<std::uint8_t>;

@@ -46,7 +46,8 @@ class Ros1 final : public Transport {
   }
 
  private:
-  /// The first link end starts the node, so that its threads get the core of a participant.
+  /// The first link end starts the ROS node, so that the node's threads inherit the core of an
+  /// endpoint.
   ros1::Session& session() {
     std::call_once(started_, [this] {
       if (!ros::master::check())

@@ -1,4 +1,4 @@
-/// Services: a server on a callback queue of its own, and a client with a thread, because roscpp's calls always block.
+/// Services: a server with its own callback queue, and a client with a thread, because calls of roscpp always block.
 #pragma once
 
 #include <ros/connection.h>
@@ -15,7 +15,7 @@
 
 namespace ros1 {
 
-/// As ros::ServiceSpec, but its callback receives the request's pointer, which a relay can send on.
+/// Like ros::ServiceSpec, but its callback receives a pointer to the request, which a relay can send on.
 template <class Message>
 struct Spec {
   using RequestType = Message;
@@ -78,17 +78,18 @@ class Server final : public hopmeter::Server {
   ros::ServiceServer server_;
 };
 
-/// Makes calls as ros::ServiceClient does, but another thread can close the connection, unlike that of a ServiceClient.
+/// Makes calls like ros::ServiceClient, but another thread can close its connection.
 ///
-/// It requests a persistent connection even if each call has its own, and closes the connection itself. If the server
-/// closed it, the calling thread might not yet be ready to read. roscpp would then treat the hang-up as a failure and
-/// lose the response that came before it.
+/// It requests a persistent connection even if each call uses its own connection, and closes the connection itself. If
+/// the server closed the connection, the calling thread might not yet be ready to read. roscpp would then treat the
+/// closed connection as a failure and lose the response that arrived before.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
       : service_(std::move(service)), sum_(sum), is_persistent_(is_persistent) {}
 
-  /// Waits for the response. Returns false if there is none, because the server has gone, refuses or never existed.
+  /// Waits for the response. Returns false if there is no response, because the server has gone, refuses the call or
+  /// never existed.
   bool call(const ros::SerializedMessage& request, ros::SerializedMessage& response) {
     const auto link = connect();
     const bool is_answered = link && link->call(request, response);
@@ -96,7 +97,7 @@ class Connection {
     return is_answered;
   }
 
-  /// Ends the current call and all later ones.
+  /// Ends the current call and all later calls.
   void end() {
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
@@ -120,7 +121,7 @@ class Connection {
   bool is_persistent_;
   std::mutex mutex_;
   bool has_ended_ = false;
-  /// Only the calling thread writes it.
+  /// Only the calling thread writes this.
   ros::ServiceServerLinkPtr link_;
 };
 
@@ -174,14 +175,14 @@ class Client final : public hopmeter::Client {
     return reply;
   }
 
-  /// Wakes the client's thread to end it.
+  /// Wakes the client's thread so that it ends.
   void interrupt() {
     requests_.push(nullptr);
     connection_.end();
   }
 
   hopmeter::Setup setup_;
-  /// Written while no call is running.
+  /// Written only while no call is running.
   boost::shared_ptr<Message> message_ = boost::make_shared<Message>();
   Connection connection_;
   std::atomic<bool> is_calling_ = false;

@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: its one node, and how they wait.
+/// The state that all link ends of a process share: one ROS node, and how the link ends wait.
 #pragma once
 
 #include <ros/callback_queue.h>
@@ -13,14 +13,15 @@ namespace ros1 {
 struct Session {
   hopmeter::Setup setup;
   ros::NodeHandle node;
-  /// The publishers that this process has received messages from.
+  /// The publishers from which this process has received messages.
   std::atomic<bool> receives_from_here = false, receives_from_elsewhere = false;
 };
 
 /// A ROS name begins with a letter; the name of a link may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The callback queue of one polled link end: `spin` looks once, `block` sleeps in it.
+/// The callback queue of one polled link end: with `spin` a poll looks once, with `block` it sleeps
+/// in the queue.
 class PolledQueue {
  public:
   explicit PolledQueue(const Session& session) : spins_(session.setup.wait() == hopmeter::Wait::spin) {}
@@ -36,7 +37,7 @@ class PolledQueue {
   ros::CallbackQueue queue_;
 };
 
-/// A spinner with one thread for one queue; it runs until this is destroyed.
+/// A spinner with one thread for one queue; it runs until this object is destroyed.
 class SpinnerThread final : public hopmeter::Subscription {
  public:
   explicit SpinnerThread(ros::CallbackQueue* queue) : spinner_(1, queue) { spinner_.start(); }

@@ -19,13 +19,13 @@ class Publisher final : public hopmeter::Publisher {
         by_pointer_(setup_.setting<std::string>("publish") == "pointer"),
         publisher_(session.node.advertise<Message>(name_of(link), setup_.setting<std::uint32_t>("queue"))) {}
 
-  /// roscpp accepts every message, and drops messages that exceed its queues.
+  /// roscpp accepts every message, and drops messages that do not fit into its queues.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!by_pointer_) {
       write<Layout>(message_, setup_, payload_bytes, fill);
       publisher_.publish(message_);
     } else {
-      // Subscribers may hold it for any time, so it is never written again.
+      // Subscribers may hold a message for any time, so a message is never written again.
       const auto message = boost::make_shared<Message>();
       write<Layout>(*message, setup_, payload_bytes, fill);
       publisher_.publish(message);
@@ -46,7 +46,7 @@ class Publisher final : public hopmeter::Publisher {
   Message message_;
 };
 
-/// A subscriber with a callback queue of its own.
+/// A subscriber with its own callback queue.
 template <class Layout>
 class Topic {
  public:
@@ -62,7 +62,7 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// Set before any call, by the calling thread or by the thread that starts it.
+  /// Set before any call, either by the thread that is called or by the thread that starts it.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

@@ -34,7 +34,7 @@ struct Image {
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.header.stamp); }
 };
 
-/// A message within a request or a reply.
+/// A message inside a request or a reply.
 template <class Message, class Envelope, const dds_topic_descriptor_t& descriptor>
 struct Enveloped {
   using Sample = Envelope;
@@ -59,7 +59,7 @@ using ImageRequest =
 using ImageReply =
     Enveloped<Image, hopmeter_ros2_srv_dds__CarryImage_Response_, hopmeter_ros2_srv_dds__CarryImage_Response__desc>;
 
-/// Cyclone DDS in the form that services need.
+/// Cyclone DDS, with the interface that services.hpp needs.
 struct Dds {
   template <class Message>
   using Sample = typename Message::Sample;
@@ -101,11 +101,11 @@ struct Dds {
   cyclone::Participant& participant;
 };
 
-/// The adapter for one message.
+/// The adapter for one message type.
 template <class Message, class Request, class Reply>
 class CycloneTransport final : public cyclone::DdsTransport<Message> {
  public:
-  /// ROS 2 does not support tags.
+  /// ROS 2 does not support domain tags.
   explicit CycloneTransport(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = false}) {}
 
   Owned<hopmeter::Server> server(const Link& link) override {

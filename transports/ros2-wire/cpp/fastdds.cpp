@@ -55,7 +55,7 @@ using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Resp
 using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
 using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
 
-/// Fast DDS in the form that services need.
+/// Fast DDS, with the interface that services.hpp needs.
 struct Dds {
   template <class Message>
   using Sample = fastdds::Sample<Message>;
@@ -83,7 +83,8 @@ struct Dds {
     return fastdds::for_service(fastdds::reader_qos(session.setup, session.options));
   }
 
-  /// Folds the 16 octets of a writer's identity into 8, the size of the header's field.
+  /// Folds the 16 octets of a writer's identity into 8 octets, which is the size of the header's
+  /// field.
   static std::uint64_t id_of(const auto& writer) {
     const rtps::GUID_t guid = writer.guid();
     std::uint64_t halves[2];
@@ -92,7 +93,8 @@ struct Dds {
                 sizeof guid.entityId.value);
     return halves[0] ^ halves[1];
   }
-  /// A forwarded sample is in an inbox of this process, whose call has already been read.
+  /// A forwarded sample is in an inbox of this process, and the header of its call has already been
+  /// read.
   static Sent send(auto& writer, const auto& sample, Call call) {
     auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
     own.client(call.client);
@@ -112,7 +114,7 @@ struct Dds {
 
 fastdds::Options options(const Setup& setup) {
   return {
-      // Other DDS libraries read it too.
+      // Other DDS libraries read this field too.
       .transport = "udp",
       .receive_buffer_bytes = cyclone::is_large(setup) ? cyclone::large_buffer_bytes : 0,
       .patience_ms = 0,
@@ -120,7 +122,7 @@ fastdds::Options options(const Setup& setup) {
   };
 }
 
-/// Adds any difference from the settings to the fact for it.
+/// Adds any difference from the settings to the corresponding fact.
 void add_fallback(Facts& facts, const std::string& what) {
   for (auto& [name, value] : facts)
     if (name == "fallback") return void(value += "; " + what);

@@ -1,5 +1,5 @@
-/// Services as rmw_cyclonedds (not rmw_fastrtps) sends them: a topic for the requests, and one for the replies that all
-/// clients of a service receive. `Dds` is the underlying library.
+/// Services in the form of rmw_cyclonedds (not of rmw_fastrtps): one topic for the requests, and one topic for the
+/// replies, which all clients of a service receive. `Dds` is the interface to the DDS library.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace wire {
 
-/// The topics of messages, and of the requests and replies of services, with the names that ROS 2 gives them.
+/// The topics for messages, and for the requests and replies of services, named as in ROS 2.
 inline std::string message_topic(const std::string& link) { return "rt/hopmeter_" + link; }
 inline std::string request_topic(const std::string& link) { return "rq/hopmeter_" + link + "Request"; }
 inline std::string reply_topic(const std::string& link) { return "rr/hopmeter_" + link + "Reply"; }
@@ -20,7 +20,7 @@ std::unique_ptr<hopmeter::Transport> open_cyclonedds(const hopmeter::Setup& setu
 std::string fastdds_version();
 std::unique_ptr<hopmeter::Transport> open_fastdds(const hopmeter::Setup& setup);
 
-/// The header before each request and reply: the client's identity, and the number of its call.
+/// The header of each request and reply: the client's identity, and the number of its call.
 struct Call {
   std::uint64_t client = 0;
   std::int64_t number = 0;
@@ -78,7 +78,7 @@ class Client final : public hopmeter::Client {
   Call call_;
 };
 
-/// Polls for requests or is called with them, and answers the current one.
+/// Polls for requests or is called with them, and answers the current request.
 template <class Dds, class Request, class Reply>
 class Server final : public hopmeter::Server, public hopmeter::Replier {
  public:

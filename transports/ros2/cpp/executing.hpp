@@ -1,4 +1,4 @@
-/// Executors: one for each called link end, or one for all those of a process, each on a thread of its own.
+/// Executors: either one for each called link end, or one for all link ends of a process. Each has its own thread.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 namespace ros2 {
 
-/// The static executor is deprecated, but some users still have it.
+/// The static executor is deprecated, but some users still use it.
 inline std::unique_ptr<rclcpp::Executor> static_executor(const rclcpp::ExecutorOptions& options) {
 #ifdef HOPMETER_ROS2_HAS_STATIC
 #pragma GCC diagnostic push
@@ -45,10 +45,10 @@ inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
   return std::make_unique<rclcpp::executors::MultiThreadedExecutor>(options, threads);
 }
 
-/// An executor that spins on a thread of its own until this is destroyed.
+/// An executor that spins on its own thread until this object is destroyed.
 class Spinning {
  public:
-  /// Its threads run on the cores of the thread that constructs it.
+  /// The executor's threads run on the cores of the thread that constructs it.
   explicit Spinning(House& house) : executor_(executor_of(house)) {
     ++house.seen.executors;
     pthread_getaffinity_np(pthread_self(), sizeof cores_, &cores_);
@@ -56,8 +56,8 @@ class Spinning {
 
   ~Spinning() { pause(); }
 
-  /// A spinning executor counts the guard conditions of its groups. It fails if there is one more when it waits for
-  /// them, so it pauses first.
+  /// A spinning executor counts the guard conditions of its callback groups. It fails if their number has grown when it
+  /// waits for them, so it is paused before a group is added.
   void add(const Room& room) {
     const std::lock_guard lock(mutex_);
     if (ends_[room.group]++ != 0) return;
@@ -85,7 +85,7 @@ class Spinning {
 
   void pause() {
     if (!thread_.joinable()) return;
-    // The executor ignores a cancel that comes before its spin has begun.
+    // The executor ignores a cancel that arrives before the executor has begun to spin.
     const auto ended = ended_.get_future();
     do executor_->cancel();
     while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
@@ -101,7 +101,7 @@ class Spinning {
   std::map<std::shared_ptr<rclcpp::CallbackGroup>, int> ends_;
 };
 
-/// The executor that calls a link end from now on: its own, or the one of the process.
+/// The executor that calls a link end from now on: the link end's own, or the one of the process.
 inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   const bool shares = house.is("executor_of", "process");
   const std::lock_guard lock(house.sharing);
@@ -112,8 +112,8 @@ inline std::shared_ptr<Spinning> spinning_of(House& house, const Room& room) {
   return spinning;
 }
 
-/// A called server that waits for the next server occupies a thread of the executor. This counts such servers if the
-/// executor is shared.
+/// A called server that waits for the next server occupies a thread of the executor. If the executor is shared, this
+/// object counts such servers.
 class Nested {
  public:
   explicit Nested(House& house) : house_(house) {
@@ -138,7 +138,7 @@ class Nested {
   bool counts_ = false;
 };
 
-/// A link end that an executor calls until this is destroyed.
+/// A link end that an executor calls until this object is destroyed.
 class Executing final : public hopmeter::Subscription {
  public:
   Executing(House& house, const Room& room, std::shared_ptr<Gate> gate)

@@ -19,15 +19,16 @@ namespace ros2 {
 
 class Spinning;
 
-/// What the link ends have recorded about the path of their messages, and about the threads that called them.
+/// Notes about the path of the messages, and about the threads that called the link ends.
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
-  /// The message whose unique_ptr was given away last. While a received message lives, no other has its address.
+  /// The address of the message whose unique_ptr was last passed to rclcpp. While a received message exists, no other
+  /// message has its address.
   std::atomic<const void*> given = nullptr;
   std::atomic<int> executors = 0, ends = 0, callers = 0;
 
-  /// Counts the calling thread, once per thread. Called by every thread that calls a link end.
+  /// Counts the calling thread, but each thread only once. Every thread that calls a link end must call this function.
   void called_here() {
     thread_local const Seen* told = nullptr;
     if (std::exchange(told, this) != this) ++callers;
@@ -37,7 +38,7 @@ struct Seen {
 /// A ROS name begins with a letter; the name of a link may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The domain of a trial. Peers in Python, and those of the transport ros2-wire, compute the same one.
+/// The domain of a trial. Peers in Python and peers of the transport ros2-wire compute the same domain.
 inline std::size_t domain_of(const std::string& run) {
   // The ports of lower domains are below the ephemeral ports of the system.
   constexpr std::size_t domains = 99;
@@ -57,7 +58,7 @@ class House {
   explicit House(const hopmeter::Setup& given) : setup(given), qos(qos_of(given)) {
     rclcpp::InitOptions options;
     options.set_domain_id(domain_of(setup.run()));
-    options.auto_initialize_logging(false);  // it would write files into the user's home
+    options.auto_initialize_logging(false);  // logging would write files into the user's home folder
     context->init(0, nullptr, options);
   }
 
@@ -100,15 +101,16 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
-  /// Locked while entities of a node are created or destroyed: a node counts the types of its entities without a lock.
+  /// Locked while entities of a node are created or destroyed, because a node counts the types of its entities without
+  /// a lock.
   std::mutex making;
-  /// Guards the next two members.
+  /// Protects the next two members.
   std::mutex sharing;
-  /// The executor that link ends share, while one of them has it.
+  /// The executor that link ends share; it exists while at least one of them uses it.
   std::weak_ptr<Spinning> spinning;
-  /// The participants (threads) that call servers.
+  /// The endpoints (threads) that call servers.
   std::set<std::thread::id> clients;
-  /// The number of servers in the shared executor that wait for other servers in it.
+  /// The number of servers in the shared executor that wait for another server in the same executor.
   std::atomic<int> nested = 0;
 
  private:
@@ -128,7 +130,7 @@ class House {
   std::weak_ptr<rclcpp::CallbackGroup> group_;
 };
 
-/// A node and a callback group in it. The groups of polled link ends have no executor.
+/// A node and one of its callback groups. The groups of polled link ends have no executor.
 struct Room {
   Room(House& house, bool is_called) : node(house.node()), group(house.group(*node, is_called)) {}
 
@@ -141,7 +143,7 @@ inline auto handle_of(rclcpp::SubscriptionBase& subscription) { return subscript
 inline auto handle_of(rclcpp::ServiceBase& service) { return service.get_service_handle(); }
 inline auto handle_of(rclcpp::ClientBase& client) { return client.get_client_handle(); }
 
-/// A publisher, subscription, service or client. It is created and destroyed under the lock of this process.
+/// A publisher, subscription, service or client. The entity is created and destroyed under the lock of this process.
 template <class Entity>
 class Made {
  public:
@@ -153,7 +155,8 @@ class Made {
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  /// An executor may hold the entity for a moment longer, and would destroy it when it releases it. So this waits.
+  /// An executor may keep a reference to the entity for a moment, and would then destroy the entity without the lock.
+  /// So this waits.
   ~Made() {
     entity_.reset();
     for (int tries = 0; handle_.use_count() > 1 && tries < 1000; ++tries)
@@ -171,7 +174,7 @@ class Made {
   decltype(handle_of(std::declval<Entity&>())) handle_;
 };
 
-/// Lets one call at a time through to a link end. After it is shut, no call runs and none follows.
+/// Lets one call at a time through to a link end. After the gate is shut, no call runs and none follows.
 class Gate {
  public:
   explicit Gate(bool is_open) : is_open_(is_open) {}

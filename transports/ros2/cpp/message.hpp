@@ -50,7 +50,7 @@ struct Image {
   static std::span<const std::byte> payload(const Message& message) { return std::as_bytes(std::span(message.data)); }
 };
 
-/// One of our messages of fixed size, which an rmw can loan.
+/// A message of this adapter that has a fixed size, so that an rmw can loan it.
 template <class Shape>
 struct Plain {
   using Message = Shape;
@@ -61,13 +61,15 @@ struct Plain {
     message.length = static_cast<std::uint32_t>(bytes);
     return std::as_writable_bytes(std::span(message.data)).first(bytes);
   }
-  /// A length beyond the field means damage. The header's own length reveals it.
+  /// A length that is larger than the field means that the message is damaged. The length in the
+  /// frame's header reveals the damage.
   static std::span<const std::byte> payload(const Message& message) {
     return std::as_bytes(std::span(message.data)).first(std::min<std::size_t>(message.length, room));
   }
 };
 
-/// Returns the result of `make` for the smallest plain message with room for a payload.
+/// Calls `make` with the smallest plain message type that has room for the payload, and returns its
+/// result.
 auto of_plain(std::size_t payload_bytes, const auto& make) {
   namespace msg = hopmeter_ros2::msg;
   if (payload_bytes <= Plain<msg::Plain1K>::room) return make(Plain<msg::Plain1K>());
@@ -94,7 +96,7 @@ void write(typename Carrier::Message& message, const hopmeter::Setup& setup, std
   std::ranges::copy(label, text.begin());
 }
 
-/// Hands over the frame that a message carries, with the native message that a relay can send on.
+/// Passes on the frame that a message carries, with the native message that a relay can send on.
 template <class Carrier>
 void read(const typename Carrier::Message& message, const auto& native, const auto& hand_over) {
   const auto payload = Carrier::payload(message);

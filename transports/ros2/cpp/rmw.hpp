@@ -15,7 +15,7 @@
 
 namespace ros2 {
 
-/// Returns an environment variable; `getenv` finds none this early.
+/// Returns an environment variable; so early in the process, `getenv` does not find it.
 inline const char* variable(char** environment, const char* name) {
   const auto length = strlen(name);
   for (; *environment; ++environment)
@@ -23,8 +23,9 @@ inline const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
-/// Ends a process that requests an rmw that is not installed. rcl would also end it, while it is loaded and before
-/// `main`, but names no remedy. So this runs before rcl, when the C++ runtime is not yet initialised.
+/// Ends a process that requests an rmw that is not installed. rcl would also end the process, when rcl is loaded and
+/// before `main`, but its message names no remedy. So this function runs before rcl, when the C++ runtime is not yet
+/// initialised.
 inline void demand_rmw(int, char**, char** environment) {
   const char* asked = variable(environment, "RMW_IMPLEMENTATION");
   const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");
@@ -45,7 +46,7 @@ inline void demand_rmw(int, char**, char** environment) {
 
 __attribute__((section(".preinit_array"), used)) static void (*before_libraries)(int, char**, char**) = demand_rmw;
 
-/// Reads the version from its package.xml, because no rmw reports it.
+/// Reads the version from the rmw's package.xml, because no rmw reports its version.
 inline std::string rmw_version() {
   const std::string name = rmw_get_implementation_identifier();
   try {

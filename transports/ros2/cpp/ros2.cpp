@@ -20,7 +20,7 @@ class Ros2 final : public Transport {
     fastdds::name_shared_memory_after(setup.run());
     // No other thread reads the environment yet.
     setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
-    // Without this, subscriptions copy loaned messages; a value that the user has set takes precedence.
+    // Without this variable, subscriptions copy loaned messages; a value that the user has set takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 
@@ -63,7 +63,7 @@ class Ros2 final : public Transport {
            counted(seen.executors, "executor");
   }
 
-  /// The first link end opens the context, so that its threads get the core of a participant.
+  /// The first link end opens the context, so that the context's threads inherit the core of an endpoint.
   ros2::House& house() {
     std::call_once(started_, [this] { house_.emplace(setup_); });
     return *house_;
@@ -76,7 +76,7 @@ class Ros2 final : public Transport {
     return std::make_unique<Of<ros2::Image>>(house(), link, std::forward<decltype(more)>(more)...);
   }
 
-  /// A publisher or subscription of a topic, whose messages may be plain ones.
+  /// A publisher or subscription of a topic, whose messages may be plain.
   template <class End, template <class> class Of>
   std::unique_ptr<End> topic(const Link& link, auto&&... more) {
     if (setup_.setting<std::string>("message") == "standard")

@@ -8,7 +8,7 @@
 
 namespace ros2 {
 
-/// Writes the response of a service, which is sent after the handler has returned.
+/// Writes the response of a service; the response is sent after the handler has returned.
 template <class Carrier>
 class Replier final : public hopmeter::Replier {
  public:
@@ -55,7 +55,8 @@ class Server final : public hopmeter::Server {
 
  private:
   std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
-    // The callback form that sends responses itself, so that a request can remain without one.
+    // The form of callback that sends responses itself, so that a request can stay without a
+    // response.
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };
@@ -82,11 +83,12 @@ class Server final : public hopmeter::Server {
 
   House& house_;
   Room room_;
-  /// Shut until it serves, because an executor may already have its callback group.
+  /// The gate is shut until the server serves, because an executor may already have its callback
+  /// group.
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(false);
   std::unique_ptr<hopmeter::OnRequest> on_request_;
   Made<rclcpp::Service<Service>> service_;
-  /// The memory that a poll takes requests into.
+  /// The memory into which a poll takes requests.
   Request request_ = std::make_shared<typename Service::Request>();
   bool waits_ = false;
   rclcpp::WaitSet set_;
@@ -143,7 +145,7 @@ class Client final : public hopmeter::Client {
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;
-  /// Rewritten for each call: the previous one was serialised when its call began.
+  /// Each call writes this request again: the previous request was serialised when its call began.
   Request request_ = std::make_shared<typename Service::Request>();
   typename Service::Response response_;
 };

@@ -22,7 +22,7 @@ class Publisher final : public hopmeter::Publisher {
     if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
   }
 
-  /// Waits while the rmw does: rclcpp has no function that reports `busy`.
+  /// Waits as long as the rmw waits, because no function of rclcpp reports `busy`.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
@@ -55,7 +55,7 @@ class Publisher final : public hopmeter::Publisher {
   Message message_;
 };
 
-/// A subscription with a node and callback group.
+/// A subscription with its node and its callback group.
 template <class Carrier>
 class Topic {
  public:
@@ -76,19 +76,19 @@ class Topic {
     call(message);
   }
 
-  /// Each poll sets it anew, if the subscription is polled.
+  /// If the subscription is polled, each poll sets this again.
   Call call;
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
   Made<rclcpp::Subscription<Message>> subscription;
-  /// Whether messages are read in the rmw's memory, without a copy.
+  /// Whether messages are read from the rmw's memory, without a copy.
   const bool is_lent;
 
  private:
   std::shared_ptr<rclcpp::Subscription<Message>> subscribed(const std::string& name, const rclcpp::QoS& qos) {
     rclcpp::SubscriptionOptions options;
     options.callback_group = room.group;
-    // By reference: a pointer to a loaned message could outlive the loan.
+    // The callback takes a reference, because a pointer to a loaned message could outlive the loan.
     const auto called = [this, gate = gate](const Message& message, const rclcpp::MessageInfo& info) {
       gate->pass([&] { arrived(message, info); });
     };
@@ -136,7 +136,7 @@ class Polled final : public hopmeter::Subscriber {
     return true;
   }
 
-  /// Takes a loaned message, and returns the loan.
+  /// Takes a loaned message, and then returns the loan.
   bool take_lent(rclcpp::MessageInfo& info) {
     const auto subscription = topic_.subscription->get_subscription_handle();
     void* lent = nullptr;
@@ -152,7 +152,7 @@ class Polled final : public hopmeter::Subscriber {
   bool spins_;
   std::size_t taken_ = 0;
   Topic<Carrier> topic_;
-  /// Receives messages from rclcpp's intra-process path; none without that path.
+  /// Receives messages from rclcpp's intra-process path; null if that path is off.
   std::shared_ptr<rclcpp::Waitable> pointers_;
   rclcpp::WaitSet set_;
   Message message_;

@@ -66,8 +66,8 @@ int64_t hopmeter_shm_consumer_claim(hopmeter_shm_consumer* consumer);
 /* Releases the claimed slot; do not read its frame after this call. */
 void hopmeter_shm_consumer_release(hopmeter_shm_consumer* consumer);
 
-/* Sleeps until a message is available, the timeout has passed or another thread interrupts the sleep; may return early.
- */
+/* Sleeps until a message is available, the timeout has passed or another thread calls the interrupt function. May
+ * return early. */
 void hopmeter_shm_consumer_sleep(const hopmeter_shm_consumer* consumer, uint64_t timeout_ns);
 
 /* hopmeter_shm_consumer_sleep() and then hopmeter_shm_consumer_claim(), for languages in which calls are expensive. */

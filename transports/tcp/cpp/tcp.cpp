@@ -1,4 +1,4 @@
-/// TCP on the loopback device, without Nagle's delay.
+/// TCP on the loopback device, with Nagle's algorithm switched off.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,7 +23,7 @@ class Tcp final : public streams::Family {
 
   Endpoint listen(const hopmeter::Link&) const override {
     auto listener = open_socket();
-    // A fixed port can be bound again while connections of an earlier trial linger.
+    // A fixed port can be bound again while connections of an earlier trial still exist.
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
     sockaddr_in place = loopback(port_);
     auto* address = reinterpret_cast<sockaddr*>(&place);
@@ -46,8 +46,8 @@ class Tcp final : public streams::Family {
   }
 
  private:
-  /// Set buffers before the connection exists, because TCP then fixes its window scale. Accepted connections inherit
-  /// all options from the listening socket.
+  /// Set the buffer sizes before the connection exists, because TCP then fixes its window scale. Accepted connections
+  /// inherit all options from the listening socket.
   Socket open_socket() const {
     auto socket = Socket::create(AF_INET);
     socket.set(IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");

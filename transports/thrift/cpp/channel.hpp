@@ -1,4 +1,4 @@
-/// Connections: a socket, with Thrift's transport and protocol over it as the settings choose.
+/// Connections: a socket with Thrift's transport and protocol, which the settings choose.
 #pragma once
 
 #include <thrift/TConfiguration.h>
@@ -25,7 +25,7 @@ using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 using apache::thrift::transport::TTransportFactory;
 
-/// Creates transports with limits; Thrift's own factories leave them at their defaults.
+/// Creates transports with hopmeter's limits; Thrift's own factories use the default limits.
 class LimitedTransports final : public TTransportFactory {
  public:
   explicit LimitedTransports(const hopmeter::Setup& setup)
@@ -44,7 +44,7 @@ class LimitedTransports final : public TTransportFactory {
 
  private:
   using Buffered = apache::thrift::transport::TBufferedTransport;
-  /// The most bytes that a message adds to its frame: the name of the call and the fields' tags, with a margin.
+  /// The most bytes that a message adds to its frame: the name of the call and the tags of the fields, with a margin.
   static constexpr std::size_t margin_bytes = 4096;
 
   /// Thrift's own limits, raised for larger frames.
@@ -59,7 +59,7 @@ class LimitedTransports final : public TTransportFactory {
   std::shared_ptr<TConfiguration> limits_;
 };
 
-/// The common state of all connections of the process.
+/// The state that all connections of the process share.
 struct Stack {
   explicit Stack(const hopmeter::Setup& setup)
       : setup(setup),
@@ -77,8 +77,8 @@ struct Stack {
   std::shared_ptr<TProtocolFactory> protocols;
 };
 
-/// A socket whose receive timeout applies only until a message begins. After its first bytes, a timeout would lose
-/// them, so the socket waits for the rest.
+/// A socket whose receive timeout applies only until a message begins. Once the first bytes of a message have arrived,
+/// a timeout would lose them, so the socket waits for the rest.
 class Socket final : public TSocket {
  public:
   using TSocket::TSocket;
@@ -96,8 +96,8 @@ class Socket final : public TSocket {
     }
   }
 
-  /// Prepares for a new message, which may have begun already. Sets its timeout only when it changes, because that is a
-  /// system call.
+  /// Prepares for a new message, of which some bytes may already have arrived. Sets its timeout only when the timeout
+  /// changes, because that takes a system call.
   void expect_message(hopmeter::Timeout timeout, bool has_begun) {
     has_begun_ = has_begun;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
@@ -131,13 +131,13 @@ class Channel {
   Socket& socket() const noexcept { return *socket_; }
   const std::shared_ptr<TProtocol>& protocol() const noexcept { return protocol_; }
 
-  /// Whether bytes of another message were read with the last one.
+  /// Whether bytes of the next message were read together with the last message.
   bool has_buffered() const {
     std::uint32_t one = 1;
     return transport_->borrow(nullptr, &one) != nullptr;
   }
 
-  /// Whether the error means that the peer has left, which is no failure of this end.
+  /// Whether the error means that the peer has gone, which is no failure of this end.
   bool is_farewell(const TTransportException& error) const noexcept {
     return socket_->is_closed() || error.getType() == TTransportException::NOT_OPEN;
   }
@@ -154,11 +154,11 @@ class Channel {
   std::shared_ptr<TProtocol> protocol_;
 };
 
-/// A listening socket that the constructor binds, so that its address is known before one of Thrift's servers calls
+/// A listening socket that its constructor binds, so that its address is known before one of Thrift's servers calls
 /// `listen`.
 class Listener final : public apache::thrift::transport::TServerSocket {
  public:
-  /// `is_interruptable`: every read checks whether the server is to stop, as Thrift's own servers require.
+  /// With `is_interruptable`, every read checks whether the server must stop, as Thrift's own servers require.
   static std::shared_ptr<Listener> bind(const Stack& stack, const hopmeter::Link& link, bool is_interruptable) {
     const auto& limits = stack.transports->limits();
     std::shared_ptr<Listener> listener(stack.uses_unix

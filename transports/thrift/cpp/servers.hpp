@@ -1,4 +1,4 @@
-/// Servers: polled on the caller's thread, or one of Thrift's own servers on threads of its own.
+/// Servers: polled on the caller's thread, or one of Thrift's servers on its own threads.
 #pragma once
 
 #include <Exchange.h>
@@ -81,7 +81,8 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Setu
 }
 
 /// Runs Thrift's loop for one connection over all connections of the server, on the caller's thread and with a timeout.
-/// It waits until a connection is readable, and lets the generated processor read, handle and reply.
+/// The loop waits until a connection is readable; the generated processor then reads the request, handles it and
+/// replies.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)
@@ -111,7 +112,7 @@ class PolledServer final : public hopmeter::Server {
   }
 
  private:
-  /// Answers a client's requests. A client that has left is removed.
+  /// Answers the requests of a client. A client that has gone is removed.
   void answer(std::size_t client) {
     auto& channel = clients_[client];
     try {
@@ -137,7 +138,7 @@ class PolledServer final : public hopmeter::Server {
   std::optional<hopmeter::Handle> handle_;
   std::size_t requests_ = 0;
   std::vector<Channel> clients_;
-  /// The descriptors to wait for: the listener, then each client.
+  /// The descriptors to wait for: first the listener, then each client.
   std::vector<pollfd> events_;
 };
 
@@ -157,7 +158,7 @@ inline std::unique_ptr<TServer> make_server(const Stack& stack, const std::share
   return make(std::type_identity<server::TThreadPoolServer>(), threads);
 }
 
-/// One of Thrift's servers, which runs on a thread of its own until this is destroyed.
+/// One of Thrift's servers, which runs on its own thread until this object is destroyed.
 class ServerThread final : public hopmeter::Subscription {
  public:
   explicit ServerThread(std::unique_ptr<TServer> server)
@@ -185,7 +186,7 @@ class CalledServer final : public hopmeter::Server {
     throw hopmeter::Error("this server calls, it is not polled", "use wait = \"block\" for one that is polled");
   }
 
-  /// Requests of several connections come on several threads; the instrument takes them one at a time.
+  /// Requests of several connections arrive on several threads; the instrument takes them one at a time.
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     auto handle = [on_request = std::move(on_request), turn = std::make_unique<std::mutex>()](
                       const hopmeter::Received& received, auto& replier) {

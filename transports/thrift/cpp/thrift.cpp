@@ -13,7 +13,7 @@ void send(ExchangeClient& client, const Image& request) { client.send_image(requ
 void receive(ExchangeClient& client, Timing& reply) { client.recv_timing(reply); }
 void receive(ExchangeClient& client, Image& reply) { client.recv_image(reply); }
 
-/// The generated client, whose calls consist of a sending and a receiving half.
+/// The generated client; each of its calls consists of a sending half and a receiving half.
 template <class Message>
 class Caller final : public Client {
  public:
@@ -30,7 +30,7 @@ class Caller final : public Client {
   std::size_t poll(Timeout timeout, Take take) override {
     channel_.socket().expect_message(timeout, channel_.has_buffered());
     const bool has_reply = !is_gone_ && attempt([this] { receive(client_, reply_); });
-    // The server does not return; without this pause the role would poll in a busy loop.
+    // The server does not come back; without this pause the role would poll in a busy loop.
     if (is_gone_) std::this_thread::sleep_for(timeout);
     if (has_reply) hand_over<Layout<Message>>(reply_, take);
     return has_reply ? 1 : 0;

@@ -1,4 +1,4 @@
-/// A timeout for waits that have none: YARP's `read` sleeps until a message comes, or until it is interrupted.
+/// A timeout for waits that have no timeout: YARP's `read` sleeps until a message arrives or until it is interrupted.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@ namespace yarps {
 /// Checks periodically whether a wait has lasted too long. A wait that ends in time costs almost nothing.
 class Alarm {
  public:
-  /// `interrupt` ends a wait; called on the alarm's thread.
+  /// `interrupt` ends a wait; it is called on the alarm's thread.
   explicit Alarm(std::function<void()> interrupt)
       : interrupt_(std::move(interrupt)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  /// Begins a wait of about this maximum length.
+  /// Begins a wait that lasts at most about this long.
   void begin(std::chrono::nanoseconds timeout) { end_ = (Clock::now() + timeout).time_since_epoch().count(); }
   /// Ends the wait.
   void end() { end_ = never; }
@@ -26,7 +26,7 @@ class Alarm {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::rep never = std::numeric_limits<Clock::rep>::max();
-  /// How late a wait may end.
+  /// How much later than requested a wait may end.
   static constexpr std::chrono::milliseconds nap{25};
 
   void run(const std::stop_token& stop) {

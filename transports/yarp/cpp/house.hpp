@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: YARP's network, their names, and how they connect.
+/// The state that all link ends of a process share: YARP's network, the names of the ports, and how the ports connect.
 #pragma once
 
 #include <unistd.h>
@@ -16,10 +16,10 @@
 
 namespace yarps {
 
-/// Longer than a busy machine takes to answer, but short enough for a user.
+/// Longer than a busy machine takes to answer, but short enough for a user to wait.
 inline constexpr double patience_s = 10;
 
-/// The network of this process, for as long as it lives.
+/// The YARP network of this process; it is open as long as this object exists.
 class House {
  public:
   explicit House(const hopmeter::Setup& setup)
@@ -30,8 +30,8 @@ class House {
       throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
   }
 
-  /// Opens a port of any kind for a link end, and returns its unique name. A name server assigns port numbers without
-  /// knowing which ones other programs use, so this tries several.
+  /// Opens a port of any kind for a link end, and returns the port's unique name. A name server assigns port numbers
+  /// without knowing which numbers other programs use, so this function tries several.
   std::string open(auto& port, const hopmeter::Link& link) {
     const std::lock_guard turn(asking_);
     for (int tries = 0; tries < 20; ++tries) {
@@ -41,8 +41,8 @@ class House {
     throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
   }
 
-  /// Closes a port. That also contacts the name server, and all link ends of a process close at once. It uses another
-  /// lock than `asking_`: closing waits for pending messages, and those may have to reconnect.
+  /// Closes a port. Closing a port also contacts the name server, and all link ends of a process close at once. Closing
+  /// uses another lock than `asking_`, because closing waits for pending messages, and those may have to reconnect.
   void shut(auto& port) const {
     const std::lock_guard turn(shutting_);
     port.close();
@@ -88,7 +88,7 @@ class House {
     return reply.find("carrier").asString();
   }
 
-  /// Carriers that are plugins are installed next to the library, where the library does not search by itself.
+  /// Carriers that are plugins are installed next to the library, where the library does not search for them.
   static void find_plugins() {
     const auto* root = std::getenv("YARP_ROOT");
     if (root) setenv("YARP_DATA_DIRS", (std::string(root) + "/share/yarp").c_str(), 0);
@@ -96,7 +96,8 @@ class House {
 
   yarp::os::Network network_;
   std::string carrier_;
-  /// The name server lets two connections wait. One more is tried again after 1 s, then 2, 4, 8 and 16.
+  /// The name server lets two connections wait. The next connection is tried again after 1 s, then after 2, 4, 8 and 16
+  /// s.
   mutable std::mutex asking_, shutting_;
   mutable std::set<std::string> carriers_;
   std::atomic<std::uint64_t> next_ = 0;

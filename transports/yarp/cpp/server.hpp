@@ -30,8 +30,9 @@ class Replier final : public hopmeter::Replier {
   bool given_ = false;
 };
 
-/// The thread that reads a connection answers its requests. If the server is polled, that thread waits for the poll.
-/// YARP's own `read` and `reply` also wait there, but have no timeout and cannot look without waiting.
+/// The thread that reads a connection also answers the connection's requests. If the server is polled, that thread
+/// waits for the poll. YARP's own `read` and `reply` also wait there, but have no timeout and cannot look without
+/// waiting.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : house_(house), spins_(house.setup.wait() == hopmeter::Wait::spin) {
@@ -66,7 +67,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   class Serving;
 
   bool read(yarp::os::ConnectionReader& connection) override {
-    // One per connection: YARP sends the reply from this memory after this function has returned.
+    // Each connection has its own reply: YARP sends the reply from this memory after this function has returned.
     thread_local Image request, reply;
     if (!connection.isValid() || !request.read(connection)) return false;
     if (!answered(request, reply)) return false;
@@ -74,7 +75,8 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
     return !writer || reply.write(*writer);
   }
 
-  /// Whether the request has an answer. Without an answer YARP sends nothing to its client, and the call fails.
+  /// Whether the request has an answer. Without an answer, YARP sends nothing to the client, and the client's call
+  /// fails.
   bool answered(const Image& request, Image& reply) {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
@@ -105,7 +107,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   std::mutex turn_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// A request waits for a poll.
+  /// Whether a request waits for a poll.
   std::atomic<bool> waits_ = false;
   const Image* request_ = nullptr;
   Image* reply_ = nullptr;
@@ -114,7 +116,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   yarp::os::RpcServer port_;
 };
 
-/// While this lives, requests are handled on the threads that read them.
+/// While this object exists, requests are handled on the threads that read them.
 class Server::Serving final : public hopmeter::Subscription {
  public:
   Serving(Server& server, hopmeter::OnRequest on_request) : server_(server) {

@@ -1,4 +1,4 @@
-/// Streaming ports: one that writes, and those that are polled or called.
+/// Streaming ports: a port that writes, and ports that are polled or called.
 #pragma once
 
 #include <yarp/os/Port.h>
@@ -37,7 +37,7 @@ class Writing final : public hopmeter::Publisher {
   }
 
  private:
-  /// Fails if a receiver has gone: its frame is lost, and the others have received theirs.
+  /// The write fails if a receiver has gone: its frame is lost, and the other receivers have received theirs.
   hopmeter::Sent send(const Image& image) {
     port_.write(image);
     return hopmeter::Sent::accepted;
@@ -49,7 +49,7 @@ class Writing final : public hopmeter::Publisher {
   yarp::os::Port port_;
 };
 
-/// Hands an image to the thread that YARP has for each receiver, as a BufferedPort does.
+/// Passes an image to the thread that YARP has for each receiver, like a BufferedPort.
 class Buffered final : public hopmeter::Publisher {
  public:
   Buffered(House& house, const hopmeter::Link& link) : house_(house) {
@@ -79,7 +79,7 @@ class Buffered final : public hopmeter::Publisher {
 };
 
 /// A port that reads into a buffer on the thread that YARP has for each connection. It is a BufferedPort whose read can
-/// be interrupted without loss of later messages.
+/// be interrupted without losing later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {
@@ -126,7 +126,7 @@ class Polled final : public hopmeter::Subscriber {
   std::optional<Alarm> alarm_;
 };
 
-/// Called by a thread that takes from the buffer, as a BufferedPort's `onRead` is.
+/// Called by a thread that takes messages from the buffer, like `onRead` of a BufferedPort.
 class CalledBuffered final : public hopmeter::Subscription, private yarp::os::TypedReaderCallback<Image> {
  public:
   CalledBuffered(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -143,7 +143,7 @@ class CalledBuffered final : public hopmeter::Subscription, private yarp::os::Ty
   Inbox inbox_;
 };
 
-/// Called by the thread that reads the connection, as a PortReader of `Port::setReader` is.
+/// Called by the thread that reads the connection, like a PortReader that `Port::setReader` sets.
 class CalledDirectly final : public hopmeter::Subscription, private yarp::os::PortReader {
  public:
   CalledDirectly(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
@@ -164,7 +164,7 @@ class CalledDirectly final : public hopmeter::Subscription, private yarp::os::Po
 
   House& house_;
   hopmeter::OnFrame on_frame_;
-  /// A second connection exists only while the first one ends.
+  /// A second connection exists only while the first connection ends.
   std::mutex turn_;
   Image image_;
   yarp::os::Port port_;

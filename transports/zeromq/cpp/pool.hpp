@@ -1,7 +1,8 @@
-/// Memory for large messages. Without it ZeroMQ would request new pages from the system for each message, and each page
-/// costs a fault. Frames begin half a page in, because the time that the kernel takes to copy them depends on their
-/// offset in the page. From the beginning of a page into a TCP socket it takes 1.16 times as long, and from an offset
-/// of 64 bytes into a Unix socket 1.06 times as long (docs/findings/2026-11-23-page-offset-of-large-messages.md).
+/// Memory for large messages. Without the pool, ZeroMQ would request new pages from the system for each message, and
+/// each page costs a page fault. Frames begin half a page after a page boundary, because the time that the kernel takes
+/// to copy them depends on their offset in the page. A copy from the beginning of a page into a TCP socket takes 1.16
+/// times as long, and a copy from an offset of 64 bytes into a Unix socket takes 1.06 times as long
+/// (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 #include <new>
 #include <vector>
 
-/// Frames that ZeroMQ releases from its I/O threads. Outlives the context, which waits for all of them.
+/// Frames that ZeroMQ releases on its I/O threads. The pool outlives the context, which waits until all frames are
+/// released.
 class Pool {
  public:
   /// Messages of at least this size are written into the pool.
@@ -19,7 +21,8 @@ class Pool {
 
   explicit Pool(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
 
-  /// A frame, or null if ZeroMQ has all of them. If none is free, this allocates one and touches its pages.
+  /// A frame, or null while ZeroMQ holds all frames. If no frame is free, this function allocates one and touches its
+  /// pages.
   std::byte* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty() && frames_.size() < std::max<std::size_t>(4, budget_bytes / frame_bytes_)) add();
@@ -29,7 +32,7 @@ class Pool {
     return frame;
   }
 
-  /// Called by ZeroMQ, on a thread of its own.
+  /// ZeroMQ calls this function on one of its own threads.
   static void give_back(void* frame, void* pool) noexcept {
     auto& ours = *static_cast<Pool*>(pool);
     const std::lock_guard lock(ours.mutex_);
@@ -49,7 +52,7 @@ class Pool {
     frames_.emplace_back(static_cast<std::byte*>(::operator new(lead_bytes + frame_bytes_, page)));
     std::byte* frame = frames_.back().get() + lead_bytes;
     std::fill_n(frame, frame_bytes_, std::byte{});
-    // Returning a frame must not fail, so memory for it is reserved here.
+    // Returning a frame must not fail, so memory for the list of free frames is reserved here.
     free_.reserve(frames_.size());
     free_.push_back(frame);
   }

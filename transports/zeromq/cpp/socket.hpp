@@ -7,7 +7,8 @@
 #include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
-/// The state that all link ends of the process share. The context ends before the pool, to which it returns frames.
+/// The state that all link ends of the process share. The context ends before the pool, to which the context returns
+/// frames.
 struct Process {
   explicit Process(const hopmeter::Setup& setup)
       : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
@@ -19,7 +20,7 @@ struct Process {
   zmq::context_t context;
 };
 
-/// A second reference to a message, which retains its bytes.
+/// A second reference to a message, which keeps its bytes valid.
 class MessageHolder final : public hopmeter::FrameHolder {
  public:
   explicit MessageHolder(const void* native) {
@@ -34,14 +35,14 @@ class MessageHolder final : public hopmeter::FrameHolder {
   zmq::message_t message_;
 };
 
-/// A received message in the instrument's form.
+/// A received message in the form that the instrument takes.
 inline hopmeter::Received to_received(const zmq::message_t& message) {
   const std::span<const std::byte> whole(message.data<std::byte>(), message.size());
   return hopmeter::Received::split(whole).with_native(&message).with_keep<MessageHolder::keep>();
 }
 
-/// Sends and receives frames within the given time. It is also a publisher (PUB), a subscriber (SUB) or a client
-/// (DEALER).
+/// Sends and receives frames within the given time. The socket is also a publisher (PUB), a subscriber (SUB) or a
+/// client (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
   Socket(Process& process, zmq::socket_type type)
@@ -79,8 +80,8 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override { return send(payload_bytes, fill); }
   hopmeter::Sent forward(const hopmeter::Received& received) override { return forward_after(nullptr, received); }
 
-  /// Hands over one message. Its memory is released immediately, so that the next message uses memory that is still in
-  /// the caches.
+  /// Passes on one message. The memory of the message is released immediately, so that the next message uses memory
+  /// that is still in the caches.
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     zmq::message_t message;
     if (!receive(message, timeout)) return 0;
@@ -96,15 +97,15 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Sends a received message, after a route if there is one: a reference to it, without a copy.
+  /// Sends a received message, after a route if there is one. It sends a reference to the message, without a copy.
   hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
     zmq::message_t message;
-    // Copies the reference; cppzmq lacks a const here.
+    // Copies only the reference; a `const` is missing in cppzmq here.
     message.copy(const_cast<zmq::message_t&>(received.require_native<zmq::message_t>("ZeroMQ")));
     return dispatch(message, route);
   }
 
-  /// Receives one message. Waits according to the cell's wait and `timeout`; returns whether a message came.
+  /// Receives one message. Waits as the cell's `wait` says, for at most `timeout`; returns whether a message arrived.
   bool receive(zmq::message_t& message, hopmeter::Timeout timeout) {
     if (!spins_) set_timeout(timeout);
     const int size = ::zmq_msg_recv(message.handle(), socket_.handle(), spins_ ? ZMQ_DONTWAIT : 0);
@@ -114,7 +115,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   }
 
  private:
-  /// ZeroMQ's errors name the problem but not the object.
+  /// The errors of ZeroMQ name the problem but not the object.
   void attempt(const std::string& doing, auto&& act) {
     try {
       act();
@@ -136,7 +137,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
 
   hopmeter::Sent dispatch(zmq::message_t& message, zmq::message_t* route) {
     if (route) {
-      // The route is sent as a copy, because a busy reply is offered again.
+      // A copy of the route is sent, because a reply that was busy is offered again.
       zmq::message_t copy;
       copy.copy(*route);
       if (!socket_.send(copy, zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return hopmeter::Sent::busy;

@@ -84,7 +84,7 @@ pub struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // An error does no harm: the launcher removes the trial's folder anyway.
+        let _ = std::fs::remove_file(&self.0); // an error does no harm: the launcher removes the trial's folder anyway
     }
 }
 

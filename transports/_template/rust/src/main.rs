@@ -19,7 +19,7 @@ use rustix::net::{
 /// A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One per process. Put here what all ends share: a session, a context, a broker's connection.
+/// One per process. Put the objects here that all link ends share: a session, a context, a broker's connection.
 struct ParcelTransport {
     setup: Setup,
     backlog: i32,
@@ -70,7 +70,8 @@ impl Publisher for Sender {
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {
             match send(receiver, frame, flags) {
-                // Once one receiver has the frame, send it to all: busy would cause a second send.
+                // Once one receiver has the frame, send it to all receivers: after `Busy`, the role would send it a
+                // second time.
                 Ok(_) => flags = SendFlags::NOSIGNAL,
                 Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
                 Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
@@ -86,7 +87,7 @@ impl Publisher for Sender {
 }
 
 impl Sender {
-    /// Accepts the receivers that have connected since; they may connect at any time.
+    /// Accepts the receivers that have connected since the last call; they may connect at any time.
     fn accept(&mut self) -> Result<()> {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC) {
@@ -102,7 +103,7 @@ impl Sender {
 }
 
 impl Drop for Sender {
-    // Remove everything that this end created; sockets close by themselves.
+    // Remove everything here that this end created; sockets close by themselves.
     fn drop(&mut self) {
         let _ = rustix::fs::unlink(&self.path);
     }
@@ -123,7 +124,7 @@ impl Subscriber for Receiver {
             set_socket_timeout(&self.connection, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
             self.timeout = timeout;
         }
-        // `spin` looks once and returns. `block` sleeps in the transport itself, never in a loop around it.
+        // `spin` looks once and returns. With `block`, sleeps in the transport itself, never in a loop around it.
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {
@@ -152,7 +153,7 @@ fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
         .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
 }
 
-/// Returns the version that the library reports, not the one that Cargo.toml pins.
+/// Returns the version that the library reports, not the version that Cargo.toml pins.
 fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }

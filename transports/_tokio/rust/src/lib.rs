@@ -10,7 +10,7 @@ use hopmeter_instrument::{Context, Result, Subscription};
 use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::task::JoinHandle;
 
-/// The threads of a library, shared by all ends of the node.
+/// The threads of a library, which all link ends of the node share.
 #[derive(Clone)]
 pub struct Runtime(Arc<Tokio>);
 
@@ -20,7 +20,7 @@ impl Runtime {
         Ok(Self(Arc::new(runtime.context(format!("starting the threads of {name}"))?)))
     }
 
-    /// Waits for `future` on this thread; none if it takes longer than `timeout`.
+    /// Waits for `future` on this thread; returns `None` if it takes longer than `timeout`.
     pub fn wait_for<F: Future>(&self, timeout: Duration, future: F) -> Option<F::Output> {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
@@ -33,7 +33,7 @@ impl Runtime {
     /// Aborts a task, and waits until it has ended.
     pub fn end<T>(&self, task: JoinHandle<T>) {
         task.abort();
-        // The result only reports that the task was aborted.
+        // The result only says that the task was aborted.
         let _ = self.0.block_on(task);
     }
 }
@@ -46,7 +46,7 @@ impl Deref for Runtime {
     }
 }
 
-/// A receiver whose frames a task hands over.
+/// A receiver whose frames come from a task.
 pub struct Task {
     runtime: Runtime,
     task: Option<JoinHandle<()>>,

@@ -20,7 +20,7 @@ use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
 type Stub = LinkClient<Channel>;
-/// How long opening waits for the first message of a stream.
+/// How long opening a stream waits for its first message.
 const ASKING: Duration = Duration::from_millis(20);
 
 pub struct TopicPublisher {
@@ -33,18 +33,18 @@ impl Publisher for TopicPublisher {
         self.bound.address.clone()
     }
 
-    /// Writes the frame once and queues it for every stream; busy while a stream's queue is full.
+    /// Writes the frame once and queues it for every stream; returns busy while a stream's queue is full.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut streams = lock(&self.streams);
         streams.retain(|stream| !stream.is_closed());
         if streams.iter().any(|stream| stream.capacity() == 0) {
-            // A callback sends on the runtime's own thread: another thread drives the streams during the send.
+            // A callback sends on a thread of the runtime, so another thread drives the streams during the send.
             tokio::task::block_in_place(std::thread::yield_now);
             return Ok(Sent::Busy);
         }
         let frame = Frame::write(payload_bytes, fill);
         for stream in streams.iter() {
-            // A stream that has closed during the send gets nothing more.
+            // A stream that closed during the send gets no more messages.
             drop(stream.try_send(frame.clone()));
         }
         Ok(Sent::Accepted)
@@ -52,7 +52,7 @@ impl Publisher for TopicPublisher {
 }
 
 impl Drop for TopicPublisher {
-    /// A stream without a sender ends.
+    /// A stream ends when its sender is dropped.
     fn drop(&mut self) {
         lock(&self.streams).clear();
     }
@@ -61,7 +61,7 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// A requested stream. A publisher may answer only with its first message.
+    /// A requested stream. A publisher may answer only when it sends its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -78,7 +78,8 @@ impl Messages {
         })
     }
 
-    /// The next frame; none if the publisher has ended the stream or has gone. Cancelling the wait loses nothing.
+    /// The next frame; `None` if the publisher has ended the stream or has gone. If the wait is cancelled, no frame is
+    /// lost.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -94,19 +95,19 @@ impl Messages {
 pub struct TopicSubscriber {
     runtime: Runtime,
     messages: Messages,
-    /// A message that came while the stream was opened.
+    /// A message that arrived while the stream was being opened.
     early: Option<Frame>,
 }
 
 impl TopicSubscriber {
     pub fn open(runtime: Runtime, stub: Stub, kind: PayloadKind) -> Self {
         let mut messages = Messages::Opening(Box::pin(Messages::open(stub, kind)));
-        // The stream is requested only when it is polled.
+        // Polling `messages` sends the request for the stream.
         let first = runtime.wait_for(ASKING, messages.next());
         Self { runtime, messages, early: first.flatten() }
     }
 
-    /// Hands over every frame on a task of the runtime.
+    /// Passes every frame to `on_frame`, in a task of the runtime.
     pub fn call(self, mut on_frame: OnFrame) -> Task {
         let Self { runtime, mut messages, early } = self;
         runtime.call(async move {
@@ -140,7 +141,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// The client: tonic's task makes the call, and the reply waits for a poll.
+/// The client: a task of tonic makes the call, and its reply waits for a poll.
 pub struct CallClient {
     runtime: Runtime,
     stub: Stub,
@@ -193,10 +194,10 @@ impl Drop for CallClient {
 /// A request and the channel for its reply.
 pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
-/// The server: tonic's task waits for the reply from a poll or a callback.
+/// The server: a task of tonic waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// Dropped before the server, which waits for the running calls when it ends. Their requests then count as
-    /// unanswered.
+    /// This field is dropped before the server, because the server waits for the running calls when it ends. The
+    /// requests of these calls then count as unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -223,7 +224,7 @@ impl Server for CallServer {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {
             while let Some(asked) = requests.recv().await {
-                // The handler may block and wait for another server: the runtime continues with another thread.
+                // The handler may block and wait for another server: the runtime continues on another thread.
                 tokio::task::block_in_place(|| respond(asked, &mut *on_request));
             }
         });
@@ -231,7 +232,7 @@ impl Server for CallServer {
     }
 }
 
-/// The fields are dropped in this order.
+/// Rust drops the fields in this order.
 struct ServingTask {
     _task: Task,
     _bound: RunningServer,
@@ -244,7 +245,7 @@ struct CallReplier(Option<oneshot::Sender<Frame>>);
 impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
-        // A client that has gone gets nothing more.
+        // A client that has gone gets no reply.
         drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)
     }

@@ -6,7 +6,8 @@ use hopmeter_instrument::typed::{header_of, label, sent_of, seq_of};
 
 use crate::wire::{Image, Timing};
 
-/// A frame that goes into or comes out of a message. It refers to the message's own payload.
+/// A frame that is put into a message or taken from a message. The frame refers to the message's
+/// own payload.
 #[derive(Clone)]
 pub struct Frame {
     header: [u8; HEADER_BYTES],
@@ -37,7 +38,7 @@ impl Frame {
         Timing { id, nanosec, source, padding: self.payload }
     }
 
-    /// The image size is the one of the cell.
+    /// The image has the size that the cell specifies.
     pub fn image(self, kind: PayloadKind) -> Image {
         let (width, height) = kind.image_size();
         let (nanosec, frame_id) = (sent_of(&self.header), self.label());

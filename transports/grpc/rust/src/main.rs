@@ -40,7 +40,7 @@ impl Grpc {
         RunningServer::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
     }
 
-    /// A channel for one link end. It connects at its first use.
+    /// A channel for one link end. The channel connects when it is first used.
     fn stub(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {

@@ -1,4 +1,4 @@
-//! The services of a binding end: calls, or streams. One server for each binding end, at an address of its own.
+//! The services of a binding end: calls or streams. One server for each binding end, with its own address.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::frames::Frame;
 use crate::wire::link_server::{Link, LinkServer};
 use crate::wire::{Image, Receiver, Timing};
 
-/// The number of messages that wait for a receiver's stream; one more is `busy`.
+/// The number of messages that can wait for a receiver's stream; one message more is `busy`.
 const UNDER_WAY: usize = 16;
 
 /// The queues of all streams of a publisher.
@@ -32,7 +32,7 @@ type Answer<T> = Result<T, Status>;
 /// The frames of one receiver, as messages.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// Either half is empty if the binding end does not offer it.
+/// A half is empty if the binding end does not offer it.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
@@ -43,7 +43,7 @@ impl Service {
     async fn answer(&self, request: Frame) -> Answer<Frame> {
         let ask = self.ask.as_ref().ok_or_else(|| Status::unimplemented("this end publishes"))?;
         let (answer, answered) = oneshot::channel();
-        // If no task takes requests any more, the sender of the reply is dropped with the request.
+        // If no task takes requests any more, the request is dropped, and with it the sender of its reply.
         drop(ask.send((request, answer)));
         answered.await.map_err(|_| Status::unavailable("not answered"))
     }

@@ -1,5 +1,5 @@
 //! The trial's own domain of iceoryx2. Its files are in the trial's folder, and the names of its shared memory contain
-//! the run. So it never affects other users of iceoryx2, and leftovers of a killed process can be found.
+//! the run. So it never affects other users of iceoryx2, and hopmeter can find the leftover files of a killed process.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,11 @@ use iceoryx2::node::Node;
 use iceoryx2::prelude::{CallbackProgression, FileName, NodeBuilder, Path, SignalHandlingMode, ipc};
 use iceoryx2::testing::remove_global_mgmt_segment;
 
-/// The node of this process in its domain.
+/// The iceoryx2 node of this process, in the trial's domain.
 pub struct Domain {
     config: Config,
-    /// Locked, because iceoryx2's node does not support several threads. None only while the domain is dropped.
+    /// It is locked, because an iceoryx2 node may be used by only one thread at a time. `None` only while the domain is
+    /// dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -41,8 +42,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes it; if
-/// two leave at the same time, both may remove it.
+/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The last node of this domain removes the
+/// segment; if two nodes leave at the same time, both may remove it.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());
@@ -52,8 +53,8 @@ impl Drop for Domain {
             CallbackProgression::Stop
         });
         if listed.is_ok() && alone {
-            // SAFETY: the domain belongs to this trial and no other node is left in it. The cleanup of the run removes
-            // anything that cannot be removed here.
+            // SAFETY: the domain belongs to this trial, and no other node is left in it. Cleaning up the run removes
+            // every file that cannot be removed here.
             let _ = unsafe { remove_global_mgmt_segment::<ipc::Service>(&self.config) };
         }
     }

@@ -14,15 +14,15 @@ use iceoryx2::prelude::{PortFactory, ipc};
 use crate::domain::Domain;
 use crate::services::{FrameService, Services};
 
-/// The contract says that each link end is used from one thread at a time, but not always from the same one.
+/// The contract says that one thread at a time uses a link end, but not always the same thread.
 ///
-/// iceoryx2 keeps the state of an `ipc` port behind an `Rc` that the port shares with its loaned samples, and so
-/// binds it to a thread. Here no sample outlives the call that loans it, so port and `Rc` always move together. The
-/// alternative, `ipc_threadsafe`, takes a lock per call.
+/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, which the port shares with its loaned samples. This binds
+/// the port to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always
+/// move together. The alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
-// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of their content. The
-// domain, which they share with others, supports several threads.
+// SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several
+// threads may use the domain, which the link ends share with others.
 unsafe impl<T> Send for Moving<T> {}
 
 pub struct LoanPublisher(Moving<SenderPorts>);
@@ -30,9 +30,9 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// Counts the receivers, in case no receiver got a frame.
+    /// Counts the receivers, to find out whether a frame had no receiver.
     frames: FrameService,
-    /// Dropped after the ports above.
+    /// This field is dropped after the ports above.
     _domain: Arc<Domain>,
 }
 
@@ -63,7 +63,8 @@ impl Publisher for LoanPublisher {
             Err(cause) => return Err(Error::new("loaning a sample from iceoryx2").because(cause)),
         };
         fill.write(FrameMut::split(as_bytes(sample.payload_mut())));
-        // SAFETY: shared memory is zeroed or contains an earlier frame, so every byte is initialised, filled or not.
+        // SAFETY: shared memory is zeroed or contains an earlier frame, so every byte is initialised, whether or not it
+        // was written.
         let receivers = unsafe { sample.assume_init() }.send().context("sending an iceoryx2 sample")?;
         if receivers == 0 && frames.dynamic_config().number_of_subscribers() > 0 {
             return Ok(Sent::Busy);
@@ -92,7 +93,7 @@ struct ReceiverPorts {
 
 impl LoanSubscriber {
     pub fn open(services: Services, domain: Arc<Domain>) -> Result<Self> {
-        // Create the listener first: a peer that sees the subscriber can wake it.
+        // Creates the listener first: a peer that sees the subscriber can wake the listener.
         let wake = services.wake.map(|wake| wake.listener_builder().create()).transpose();
         let wake = wake.context("creating a listener")?;
         let subscriber = services.frames.subscriber_builder().create().context("creating a subscriber")?;

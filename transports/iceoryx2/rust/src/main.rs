@@ -24,7 +24,7 @@ struct Iceoryx2 {
 
 impl Iceoryx2 {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        // Functions return failures as errors; the library's own log would repeat them.
+        // Functions return failures as errors; the library's own log would only repeat them.
         set_log_level(LogLevel::Fatal);
         Ok(Arc::new(Self {
             domain: Arc::new(Domain::enter(setup)?),

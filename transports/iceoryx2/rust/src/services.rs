@@ -40,8 +40,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the services of a link; the first link end creates them. All link ends request the same limits, and never
-    /// less than the library's defaults.
+    /// Opens the services of a link; the first link end creates them. All link ends request the same limits, which are
+    /// never smaller than the library's defaults.
     pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits, wakes: bool) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;
         let receivers = link.receivers as usize;

@@ -10,7 +10,8 @@ use hopmeter_instrument::prelude::*;
 use crate::lend;
 use crate::pool::Frame;
 
-/// The receivers of one link. A publisher locks them for each send, so no callback can be removed during its call.
+/// The receivers of one link. A publisher locks the receivers for each send, so no callback can be removed while it is
+/// called.
 #[derive(Default)]
 pub struct Receivers {
     pub calls: Vec<(u64, OnFrame)>,
@@ -26,13 +27,13 @@ impl Receivers {
         self.next_id
     }
 
-    /// Whether every queue has room for one more frame. Only the link's one publisher adds frames, so the answer
-    /// stays true until it does.
+    /// Whether every queue has room for one more frame. Only the link's single publisher adds frames, so the answer
+    /// stays true until it adds one.
     pub fn has_room(&self) -> bool {
         self.queues.iter().all(|queue| queue.has_room())
     }
 
-    /// Hands a frame over: calls the callbacks on this thread, and gives every queue a reference.
+    /// Passes a frame to all receivers: calls the callbacks on this thread, and puts a reference into every queue.
     #[inline]
     pub fn send(&mut self, frame: &Frame) {
         let received = lend(frame);
@@ -43,7 +44,8 @@ impl Receivers {
     }
 }
 
-/// A bounded queue of references. Its length is outside the lock, so that a spinning receiver does not take the lock.
+/// A bounded queue of references to frames. The length can be read without the lock, so a spinning receiver does not
+/// take the lock.
 pub struct Queue {
     frames: Mutex<VecDeque<Frame>>,
     length: AtomicUsize,
@@ -69,7 +71,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// The oldest frame. Sleeps for it up to `timeout`; looks once if the timeout is zero.
+    /// The oldest frame. Sleeps until an item arrives, for at most `timeout`; looks only once if the timeout is zero.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

@@ -1,6 +1,6 @@
-//! The reference adapter: frames handed over within one process.
+//! The reference adapter: it passes frames on within one process.
 //!
-//! An adapter answers four questions. This one answers each in the simplest way:
+//! An adapter answers four questions. This adapter answers each question in the simplest way:
 //!
 //! | question | here |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | How does a receiver wait? | not at all (called), or at a queue (polled) |
 //! | When is memory used again? | when the last reference to the buffer is gone |
 //!
-//! `channel.rs` and `pool.rs` hold the mechanism; this file is the contract.
+//! `channel.rs` and `pool.rs` contain the mechanism; this file implements the contract.
 
 mod channel;
 mod pool;
@@ -23,21 +23,22 @@ use hopmeter_instrument::prelude::*;
 use crate::channel::{Queue, Receivers};
 use crate::pool::{Frame, Pool};
 
-/// `main` of an adapter is one line: its name, its language, how it opens, and the version of the adapted library.
+/// The `main` function of an adapter is one line: the adapter's name, its language, a function that opens it, and the
+/// version of the adapted library.
 fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
 
 type Channel = Mutex<Receivers>;
 
-/// One per process, shared by all participants. It stores the common state of both ends of a link.
+/// There is one transport per process, which all endpoints share. It stores the state that both ends of a link share.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,
 }
 
 impl Memory {
-    /// The manifest's settings are already checked; `setting` only gives them a type.
+    /// hopmeter has already checked the settings against the manifest; `setting` only gives them a type.
     fn open(setup: &Setup) -> Result<Self> {
         Ok(Self { channels: Links::default(), queue: setup.setting("queue")? })
     }
@@ -60,7 +61,7 @@ impl Transport for Memory {
         Ok(Box::new(MemorySubscription { channel, id }))
     }
 
-    /// Report facts that cannot be known beforehand, or that need proof.
+    /// Report facts here that are known only after the run, or that need proof.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "memory of this process".to_owned())]
     }
@@ -72,8 +73,8 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// `fill` stamps the sent time as its last action, so call it as late as possible: the frame is ready, the
-    /// receivers are locked and have room, and only the sending follows.
+    /// `fill` stamps the sent time as its last action, so call it as late as possible. At this point the frame is
+    /// ready, and the receivers are locked and have room; only the sending follows.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
@@ -106,7 +107,7 @@ struct MemorySubscriber {
 }
 
 impl Subscriber for MemorySubscriber {
-    /// `take` borrows the frame. After it returns, the reference is dropped and the buffer released.
+    /// `take` borrows the frame. After this function returns, the reference is dropped and the buffer is free again.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.queue.pop(timeout) {
             Some(frame) => {
@@ -131,7 +132,7 @@ struct MemorySubscription {
 
 impl Subscription for MemorySubscription {}
 
-/// Removing the callback takes the channel's lock, so no call is running when this returns.
+/// Removing the callback takes the channel's lock, so no call is running when this function returns.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
         lock(&self.channel).calls.retain(|(id, _)| *id != self.id);

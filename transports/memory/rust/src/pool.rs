@@ -31,7 +31,8 @@ impl Frame {
     }
 }
 
-/// At most `limit` frames, allocated at their first use, so that a short queue of large images takes little memory.
+/// At most `limit` frames. Each is allocated when it is first used, so a short queue of large images takes little
+/// memory.
 pub struct Pool {
     frames: Vec<Frame>,
     made: usize,
@@ -44,7 +45,7 @@ impl Pool {
         Self { frames: Vec::with_capacity(limit), made: 0, limit, next: 0 }
     }
 
-    /// A frame without other references, with room for the payload; none while all are in use.
+    /// A frame to which nobody else has a reference, with room for the payload; `None` while all frames are in use.
     pub fn take(&mut self, payload_bytes: usize) -> Option<Frame> {
         let mut frame = self.take_unused()?;
         let bytes = HEADER_BYTES + payload_bytes;
@@ -54,13 +55,13 @@ impl Pool {
         Some(frame)
     }
 
-    /// Stores a reference to a sent frame, to find the frame again after the receivers have released it.
+    /// Stores a reference to a sent frame, so that the pool finds the frame again after the receivers have released it.
     pub fn give_back(&mut self, frame: Frame) {
         self.frames.push(frame);
     }
 
     fn take_unused(&mut self) -> Option<Frame> {
-        // The last frame is warm in the cache, and after a direct call it is always free again.
+        // The last frame is still in the caches, and after a direct call it is always free again.
         let warm = self.frames.last().is_some_and(Frame::is_unused);
         if warm {
             return self.frames.pop();

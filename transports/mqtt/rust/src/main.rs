@@ -11,9 +11,9 @@ use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
 };
 
-/// The number of messages that wait for the connection's thread; one more is `busy`.
+/// The number of messages that can wait for the connection's thread; one message more is `busy`.
 const QUEUE: usize = 64;
-/// Room for a packet's own header and its topic.
+/// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
 
 struct Mqtt {
@@ -52,8 +52,8 @@ impl Mqtt {
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes the messages that the client has queued, until it disconnects or the broker has gone; then every send
-        // fails.
+        // Writes the messages that the client has queued, until the client disconnects or the broker has gone; after
+        // that, every send fails.
         let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
         let attend = move || drop(connection.iter().find(is_end));
         let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);
@@ -62,7 +62,7 @@ impl Transport for Mqtt {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        // The broker drops a client if another client connects under its name.
+        // If a second client connects under the same name, the broker disconnects the first client.
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
@@ -110,7 +110,7 @@ impl Drop for TopicPublisher {
 }
 
 struct TopicSubscriber {
-    /// The subscription lives as long as the client.
+    /// The subscription exists as long as the client.
     _client: Client,
     connection: Connection,
 }

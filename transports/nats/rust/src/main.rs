@@ -15,7 +15,8 @@ use frames::Frames;
 use server::{CallReplier, CallServer};
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// One connection for all link ends of the node, as NATS recommends, and one thread that serves it.
+/// One connection for all link ends of the node, as NATS recommends, and one thread that runs the
+/// connection.
 struct Nats {
     runtime: Runtime,
     connection: Connection,
@@ -61,7 +62,7 @@ impl Transport for Nats {
         Ok(Box::new(CallServer { requests, replier }))
     }
 
-    /// The replies to all calls of a client come to one inbox.
+    /// The replies to all calls of a client arrive in one inbox.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let inbox = self.connection.new_inbox();
         let replies = self.open_receiver(inbox.clone())?;

@@ -30,7 +30,7 @@ impl Server for CallServer {
 
 pub struct CallReplier {
     pub connection: Connection,
-    /// The inbox for the reply to the current request. A request without one gets no reply.
+    /// The inbox for the reply to the current request. A request without an inbox gets no reply.
     pub inbox: Option<Subject>,
     pub frames: Frames,
 }

@@ -11,10 +11,10 @@ use hopmeter_tokio::{Runtime, Task};
 
 use crate::frames::{Frames, as_received};
 
-/// Hands a message to the connection's thread; busy if its queue is full.
+/// Passes a message to the connection's thread; returns busy if the thread's queue is full.
 ///
 /// # Errors
-/// When the broker would refuse it or the connection is gone.
+/// When the broker would refuse the message, or the connection is gone.
 pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nats::PublishError>>) -> Result<Sent> {
     match sending.now_or_never() {
         Some(Ok(())) => Ok(Sent::Accepted),
@@ -30,7 +30,7 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
 pub struct TopicPublisher {
     pub connection: Connection,
     pub subject: Subject,
-    /// The inbox for replies, for requests.
+    /// The inbox for replies; only requests have one.
     pub inbox: Option<Subject>,
     pub frames: Frames,
 }
@@ -87,7 +87,7 @@ impl TopicSubscriber {
         message.filter(|message| message.status.is_none())
     }
 
-    /// Hands every message to `call`, from a task on the connection's runtime.
+    /// Passes every message to `call`, in a task of the connection's runtime.
     pub fn call(self, mut call: impl FnMut(Message) + Send + 'static) -> Task {
         let Self { runtime, mut messages, .. } = self;
         runtime.call(async move {

@@ -17,12 +17,12 @@ const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long a call without a reply prevents a new one.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The client. REQ has one call under way: a new call would drop it, and its late reply too. So a new call is busy
-/// until the reply has come or will not come any more.
+/// The client. REQ has only one call at a time: a new call would drop the current call, and with it a late reply. So a
+/// new call is busy until the reply has come or will not come any more.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
-    /// The start of the call under way.
+    /// The start of the current call.
     started: Option<Instant>,
     late: VecDeque<Message>,
 }
@@ -34,7 +34,8 @@ impl CallClient {
         Ok(Self { inbox: Inbox::new(socket.clone(), setup.wait)?, socket, started: None, late: VecDeque::new() })
     }
 
-    /// Whether a new call may start: none is under way, its reply has come and is stored, or it has taken too long.
+    /// Whether a new call may start: there is no current call, its reply has arrived and is stored, or it has taken too
+    /// long.
     fn is_free(&mut self) -> Result<bool> {
         let Some(started) = self.started else { return Ok(true) };
         let reply = self.inbox.receive(Duration::ZERO)?;
@@ -105,7 +106,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// nng's callbacks must not wait, but a handler may. So a thread of this link polls.
+    /// nng's callbacks must not wait, but a handler may. So a separate thread for this link polls.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }

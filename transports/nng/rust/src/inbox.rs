@@ -1,4 +1,4 @@
-//! Receives from a socket, polled or called, with nng's asynchronous operations.
+//! Receives from a socket, polled or called, with asynchronous operations of nng.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,8 +27,9 @@ impl PendingReceive {
 
 /// Receives one message at a time and never waits longer than requested.
 ///
-/// A receive with a time limit would suit most sockets. But nng wakes a thread of its own per limit, and REQ ends the
-/// whole call when a limit passes. So a receive without a limit stays pending from poll to poll.
+/// A receive with a timeout would be enough for most sockets. But nng wakes a separate thread for each timeout, and REQ
+/// ends the whole call when the timeout of a receive passes. So a receive without a timeout stays pending from poll to
+/// poll.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -50,11 +51,11 @@ impl Inbox {
         Ok(Self { socket, outcome, operation, pending: false, spins: wait == Wait::Spin })
     }
 
-    /// The next message; none if none came within `timeout`.
+    /// The next message; `None` if none arrived within `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
-            // A waiting message is handed over here immediately; the asynchronous operation would deliver it on another
-            // thread.
+            // A message that is already waiting is taken here at once; the asynchronous operation would deliver it on
+            // another thread.
             match self.socket.try_recv() {
                 Err(nng::Error::TryAgain) if self.spins => return Ok(None),
                 Err(nng::Error::TryAgain) => self.socket.recv_async(&self.operation).context("receiving with nng")?,
@@ -67,7 +68,7 @@ impl Inbox {
         received.map(Some).context("receiving with nng")
     }
 
-    /// Cancels a pending receive, and drops its message if one came after all.
+    /// Cancels a pending receive; if a message arrived anyway, drops it.
     pub fn abandon(&mut self) {
         if self.pending {
             self.operation.cancel();
@@ -86,7 +87,7 @@ impl Subscriber for Inbox {
     }
 }
 
-/// An operation must not be dropped in its own callback, so this waits for the callback.
+/// An operation must not be dropped in its own callback, so this function waits for the callback.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -107,7 +108,7 @@ impl CallbackSubscription {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = lock(&on_frame);
             on_frame.call(Received::split(&message));
-            // nng refuses only while another receive is pending, and this was the only one.
+            // nng refuses a receive only while another is pending, and this was the only one.
             let _ = again.recv_async(&operation);
         };
         let operation = Aio::new(finish).context("preparing to receive")?;
@@ -118,7 +119,7 @@ impl CallbackSubscription {
 
 impl Subscription for CallbackSubscription {}
 
-/// A closed socket delivers nothing more; then this waits for the last callback.
+/// A closed socket delivers no more messages; then this function waits for the last callback.
 impl Drop for CallbackSubscription {
     fn drop(&mut self) {
         self.socket.close();

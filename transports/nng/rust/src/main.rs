@@ -54,7 +54,7 @@ impl Transport for Nng {
 }
 
 fn version() -> String {
-    // SAFETY: nng returns a string that lives as long as the program.
+    // SAFETY: nng returns a string that is valid as long as the program runs.
     let version = unsafe { CStr::from_ptr(nng::ffi::nng_version()) };
     format!("libnng {}", version.to_string_lossy())
 }

@@ -6,7 +6,7 @@ use nng::options::{Options, RecvMaxSize};
 use nng::{Listener, Message, Protocol, Socket};
 use serde::Deserialize;
 
-/// How the ends of a link connect.
+/// The socket protocols that connect the ends of a link.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Endpoint {
@@ -66,14 +66,14 @@ pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))
 }
 
-/// A frame in nng's memory.
+/// A frame in a message that nng allocates.
 pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     let mut message = Message::with_zeros(HEADER_BYTES + payload_bytes);
     fill.write(FrameMut::split(&mut message));
     message
 }
 
-/// Sends a frame. Busy if nng would have to wait, or has waited too long.
+/// Sends a frame. Returns busy if nng would have to wait, or has waited too long.
 pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),

@@ -45,7 +45,7 @@ impl Transport for Redis {
     }
 }
 
-/// Publishes with PUBLISH. redis-rs waits for the broker's answer, so the call does too.
+/// Publishes with PUBLISH. redis-rs waits for the broker's answer, so this call waits too.
 struct TopicPublisher {
     connection: Connection,
     channel: String,
@@ -73,15 +73,15 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this creates one for each use and
-/// never drops it. `PubSub` stores nothing else, as long as no subscription is made while messages come.
+/// redis-rs's `PubSub` borrows its connection and unsubscribes when it is dropped. So this function creates one for
+/// each use and never drops it. `PubSub` stores nothing else, as long as no subscription is made while messages arrive.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
 struct TopicSubscriber {
     connection: Connection,
-    /// The value of the socket's timeout.
+    /// The current timeout of the socket.
     timeout: Option<Duration>,
 }
 

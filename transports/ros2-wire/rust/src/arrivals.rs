@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 
-/// None if the link end spins.
+/// `None` if the link end spins.
 pub struct Arrivals(Option<(Poll, Events)>);
 
 impl Arrivals {
@@ -21,7 +21,7 @@ impl Arrivals {
         Ok(Self(Some((poll, Events::with_capacity(1)))))
     }
 
-    /// The next arrival; waits for it up to `timeout` if this link end blocks.
+    /// The next arrival; waits for it for at most `timeout` if this link end blocks.
     pub fn next<T>(&mut self, timeout: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let found = look()?;
         let Some((poll, events)) = self.0.as_mut().filter(|_| found.is_none()) else { return Ok(found) };

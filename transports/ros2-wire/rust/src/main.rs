@@ -1,5 +1,5 @@
-//! The wire protocol of ROS 2 with ros2-client, over RustDDS: messages of ../idl, and topics and services with the
-//! names that ROS 2 gives them. It uses no rcl, rclcpp or executor.
+//! The wire protocol of ROS 2 with ros2-client, over RustDDS: it uses the messages of ../idl, and names topics and
+//! services as ROS 2 does. It uses no rcl, rclcpp or executor.
 
 mod arrivals;
 mod messages;

@@ -1,4 +1,4 @@
-//! The messages of ../idl in Rust, and how they store a frame; ../../README.md has the table.
+//! The messages of ../idl in Rust, and the fields in which they store a frame; ../../README.md has the table.
 
 use std::sync::Arc;
 
@@ -39,15 +39,16 @@ impl Message for Image {}
 
 /// A message that carries frames.
 pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
-    /// Package and name, and the service in `hopmeter_ros2` whose request and reply are this message.
+    /// The package and the name of the message, and the service in `hopmeter_ros2` with this message as request and
+    /// reply.
     const TYPE: (&'static str, &'static str);
     const SERVICE: &'static str;
 
-    /// A message with the fields that never change.
+    /// A message whose fields that never change are set.
     fn with_shape(payload: PayloadKind) -> Self;
     fn header(&self) -> &Header;
     fn octets(&self) -> &[u8];
-    /// The label and stamp, and the octets in the requested length.
+    /// The label, the stamp, and the octets in the requested length.
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])>;
 }
 
@@ -99,13 +100,13 @@ impl Carrier for Image {
     }
 }
 
-/// A message for the library, which takes ownership of each message that it sends. So this is a reference, and the
-/// memory stays here.
+/// A message for the library, which takes ownership of each message that it sends. So this value is only a reference,
+/// and the memory stays with the link end.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
 impl<M: Carrier> FrameMessage<M> {
-    /// Hands the message over in the instrument's form.
+    /// Passes the message on in the form that the instrument takes.
     pub fn with_frame(&self, hand_over: impl FnOnce(Received<'_>)) {
         let (stamp, octets) = (&self.0.header().stamp, self.0.octets());
         let sent_ns = typed::of_stamp(stamp.sec.into(), stamp.nanosec.into());
@@ -113,7 +114,7 @@ impl<M: Carrier> FrameMessage<M> {
         hand_over(Received::parts(&header, octets).with_native(self));
     }
 
-    /// The message of a frame that came through this transport.
+    /// The message of a frame that was received over this transport.
     pub fn of(received: &Received<'_>) -> Option<Self> {
         received.native_as::<Self>().cloned()
     }
@@ -133,7 +134,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message to send. It stays here, so that its memory is reused.
+/// The message that is sent. The link end keeps it, so that its memory is used again.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {

@@ -4,7 +4,7 @@ use hopmeter_instrument::prelude::*;
 use ros2_client::QosProfile;
 use ros2_client::qos::{Durability, History, Reliability, WhenFull};
 
-/// A writer that must not wait reports that it is busy.
+/// A writer that must not wait returns busy instead.
 const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail };
 
 pub struct Quality {
@@ -26,7 +26,7 @@ impl Quality {
     }
 }
 
-/// The requested settings of other libraries that RustDDS does not support.
+/// The settings of other DDS libraries that were requested and that RustDDS does not support.
 pub fn unsupported_settings(setup: &Setup) -> Result<Vec<String>> {
     let mut unheeded = Vec::new();
     for (name, heeded) in [("dds", "cyclonedds"), ("delivery", "synchronous"), ("profile", "default")] {

@@ -1,9 +1,9 @@
-//! Services as rmw_cyclonedds sends them: a topic for the requests, and one for the replies that all clients of a
-//! service receive.
+//! Services in the form of rmw_cyclonedds: one topic for the requests, and one topic for the replies, which all clients
+//! of a service receive.
 //!
-//! This does not use the clients and servers of ros2-client: they also put the request's identity into the inline
-//! parameters of each sample, and RustDDS 0.15 writes an octet too many before such parameters when it sends a sample
-//! in fragments.
+//! This module does not use the clients and servers of ros2-client. They also put the request's identity into the
+//! inline parameters of each sample, and RustDDS 0.15 writes one octet too many before such parameters when it sends a
+//! sample in fragments.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 use crate::topics::{Inbox, write_outcome};
 
-/// A message within a request or a reply: the client's identity, and the number of its request.
+/// A message inside a request or a reply, with the client's identity and the number of its request.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "M: Carrier")]
 struct CallMessage<M> {
@@ -33,7 +33,7 @@ fn places<M: Carrier>(session: &Session, link: &Link) -> [Place; 2] {
     })
 }
 
-/// Folds the 16 octets of an identity into 8, the size of the header's field.
+/// Folds the 16 octets of an identity into 8 octets, which is the size of the header's field.
 fn fold_identity(gid: Gid) -> u64 {
     let octets = u128::from_ne_bytes(gid.to_bytes16());
     (octets ^ octets >> 64) as u64

@@ -1,4 +1,4 @@
-//! The node that all link ends of a process share: one ROS 2 node on the loopback device.
+//! The ROS 2 node that all link ends of a process share; it uses the loopback device only.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::quality::{Quality, unsupported_settings};
 /// The ports of lower domains are below the ephemeral ports of the system.
 const DOMAINS: u64 = 99;
 
-/// A topic, identified by its names in DDS.
+/// A topic with its names in DDS.
 pub struct Place {
     pub topic: String,
     pub type_name: String,
@@ -67,7 +67,7 @@ impl Session {
     }
 }
 
-/// The domain of a trial. Adapters in other languages compute the same one.
+/// The domain of a trial. Adapters in other languages compute the same domain.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
@@ -84,7 +84,7 @@ fn participant(domain: u16) -> Result<DomainParticipant> {
     })
 }
 
-/// Without a spinner a node offers no parameter services and receives no events; nothing here needs either.
+/// Without a spinner, a node offers no parameter services and receives no events; this adapter needs neither.
 fn node(participant: DomainParticipant) -> Result<Node> {
     let doing = "making a ROS 2 node";
     let context = Context::from_domain_participant(participant).context(doing)?;

@@ -11,7 +11,7 @@ use crate::arrivals::Arrivals;
 use crate::messages::{Carrier, FrameMessage, MessageBuffer};
 use crate::session::{Place, Session};
 
-/// The outcome of a write.
+/// The result of a write.
 pub fn write_outcome<T, D>(result: WriteResult<T, D>) -> Result<Sent> {
     match result {
         Ok(_) => Ok(Sent::Accepted),
@@ -56,7 +56,7 @@ impl<M: Carrier> Publisher for TopicPublisher<M> {
     }
 }
 
-/// Takes the samples of a subscription, for a polled link end.
+/// Takes the samples of a subscription for a polled link end.
 pub struct Inbox<D> {
     subscription: Subscription<D>,
     arrivals: Arrivals,

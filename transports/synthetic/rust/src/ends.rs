@@ -1,4 +1,4 @@
-//! Both ends of a link: the publisher executes the plan, the subscriber hands over the due frames.
+//! Both ends of a link: the publisher executes the plan, the subscriber passes on the frames that are due.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::queue::Queue;
 pub struct Receivers(Mutex<Vec<Arc<Queue>>>);
 
 impl Receivers {
-    /// Adds a receiver. It gets the frames sent from now on.
+    /// Adds a receiver. The receiver gets the frames that are sent from now on.
     pub fn join(&self) -> Arc<Queue> {
         let queue = Arc::new(Queue::default());
         lock(&self.0).push(queue.clone());
@@ -30,13 +30,13 @@ impl Receivers {
 pub struct SyntheticPublisher {
     plan: Plan,
     receivers: Arc<Receivers>,
-    /// When the link is free again, if its rate is limited.
+    /// The time from which the link is free again, if its rate is limited.
     free_ns: i64,
-    /// The sample that waits for the next one to overtake it.
+    /// The sample that waits until the next sample has overtaken it.
     overtaken: Option<Planned>,
 }
 
-/// A frame and how many times it is delivered.
+/// A frame and the number of times that it is delivered.
 struct Planned {
     frame: Arc<Vec<u8>>,
     copies: usize,
@@ -51,7 +51,7 @@ impl SyntheticPublisher {
         lock(&self.receivers.0).iter().any(|queue| queue.len() >= self.plan.queue)
     }
 
-    /// Returns the due time of a frame that is sent now and travels for `delay_ns`.
+    /// Returns the due time of a frame that is sent now and takes `delay_ns` to travel.
     fn due_ns(&mut self, delay_ns: i64) -> i64 {
         let now = now_ns();
         if self.plan.max_rate_hz <= 0.0 {
@@ -69,7 +69,7 @@ impl SyntheticPublisher {
         }
     }
 
-    /// Sends a frame outside the plan: a probe, warm-up, or a foreign frame.
+    /// Sends a frame that the plan does not cover: a probe, a warm-up message, or a foreign frame.
     fn send_unplanned(&mut self, frame: Vec<u8>) {
         let due_ns = self.due_ns(0);
         self.deliver(due_ns, &Planned { frame: Arc::new(frame), copies: 1 });
@@ -84,7 +84,7 @@ impl SyntheticPublisher {
         let due_ns = self.due_ns(self.plan.delay_ns(seq));
         let copies = if self.plan.loses(seq) { 0 } else { 1 + usize::from(self.plan.duplicates(seq)) };
         let travelling = Planned { frame: Arc::new(frame), copies };
-        // A sample that overtakes another is not itself overtaken, and the last one has no successor.
+        // A sample that overtakes another sample is not itself overtaken, and the last sample has no successor.
         if self.overtaken.is_none() && self.plan.reorders(seq) && !header.is(flags::LAST) {
             self.overtaken = Some(travelling);
             return;
@@ -105,7 +105,7 @@ impl Publisher for SyntheticPublisher {
         match Header::read(&frame[..HEADER_BYTES], payload_bytes).ok().filter(Header::is_sample) {
             Some(header) => {
                 self.send_planned(&header, frame);
-                // After the send, so that this sample is on time and the next ones are late.
+                // Waits after the send, so that this sample is on time and the next samples are late.
                 if self.plan.stalls(header.seq) {
                     std::thread::sleep(Duration::from_millis(self.plan.stall_ms));
                 }

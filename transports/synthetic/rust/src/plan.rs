@@ -1,5 +1,5 @@
-//! The plan for a frame. It depends only on the frame's sequence number and the settings, so a test can compute it.
-//! `../../README.md` has the formulas for tests in other languages.
+//! The plan for a frame: when and how often it is delivered. The plan depends only on the frame's sequence number and
+//! the settings, so a test can compute it. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub enum Jitter {
     Exponential,
 }
 
-/// The draws of a sequence number. They are independent of each other.
+/// The random numbers of a sequence number. The numbers are independent of each other.
 #[derive(Clone, Copy)]
 enum Draw {
     Loss = 0,
@@ -74,7 +74,7 @@ impl Plan {
         (delay_us.max(0.0) * 1000.0).round() as i64
     }
 
-    /// A draw from the distribution at scale 1.
+    /// A random number from the distribution at scale 1.
     fn deviate(&self, seq: u64) -> f64 {
         match self.jitter {
             Jitter::Constant => 0.0,
@@ -91,19 +91,19 @@ impl Plan {
         radius * (std::f64::consts::TAU * self.uniform(seq, Draw::Second)).cos()
     }
 
-    /// Uniform from 0 (included) to 1 (excluded).
+    /// A uniform random number from 0 (included) to 1 (excluded).
     fn uniform(&self, seq: u64, draw: Draw) -> f64 {
         let word = mix(mix(self.seed).wrapping_add(3_u64.wrapping_mul(seq)).wrapping_add(draw as u64));
         (word >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// Every n-th: the sequence numbers n - 1, 2n - 1, …
+/// Whether the sequence number is one of every n: n - 1, 2n - 1, …
 fn nth(seq: u64, n: u64) -> bool {
     n > 0 && seq % n == n - 1
 }
 
-/// One step of SplitMix64: spreads neighbouring numbers over all 64-bit words.
+/// One step of SplitMix64, which spreads neighbouring numbers over all 64-bit words.
 fn mix(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(repeated, [9, 19, 29]);
     }
 
-    /// Tests in other languages also compute the plan; they must get these words.
+    /// Tests in other languages also compute the plan, so these values must stay the same in every language.
     #[test]
     fn the_draws_are_those_of_the_readme() {
         let draws: Vec<f64> = (0..3).map(|seq| plan(Jitter::Uniform).uniform(seq, Draw::First)).collect();

@@ -8,11 +8,11 @@ use std::time::Duration;
 use hopmeter_instrument::clock::{now_ns, spin_until};
 use hopmeter_instrument::sync::lock;
 
-/// How long before the due time sleeping turns into spinning. A sleep is never exact to the microsecond, but the delay
-/// must be exact.
+/// How long before the due time the thread stops sleeping and spins. A sleep is never exact to the microsecond, but the
+/// delay must be exact.
 const SPIN_NS: i64 = 200_000;
 
-/// A frame in transit, sorted by its due time, then by the order of sending.
+/// A frame in transit; frames are sorted by their due time, then by the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Travelling {
     due_ns: i64,
@@ -46,7 +46,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next frame if it is due.
+    /// The next frame, if it is due.
     pub fn pop(&self) -> Option<Arc<Vec<u8>>> {
         let mut state = lock(&self.state);
         let first = state.travelling.peek()?;
@@ -56,7 +56,7 @@ impl Queue {
         state.travelling.pop().map(|first| first.0.frame)
     }
 
-    /// Sleeps until a frame is due or `timeout` has passed. A frame that is pushed meanwhile may be due first.
+    /// Sleeps until a frame is due or `timeout` has passed. A frame that is pushed during the sleep may be due first.
     pub fn wait(&self, timeout: Duration) {
         let end_ns = now_ns().saturating_add(timeout.as_nanos() as i64);
         let mut state = lock(&self.state);

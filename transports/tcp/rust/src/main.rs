@@ -10,7 +10,7 @@ use hopmeter_streams::{Family, Streams, set_receive_buffer, set_send_buffer, soc
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, bind, connect, getsockname, listen, sockopt};
 
-/// How many receivers may wait to be accepted.
+/// How many receivers may wait until they are accepted.
 const WAITING_RECEIVERS: i32 = 128;
 
 struct Tcp {

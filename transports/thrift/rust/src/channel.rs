@@ -24,7 +24,7 @@ use thrift::transport::{
 pub struct Stack {
     framed: bool,
     compact: bool,
-    /// The size of the buffered transport's buffers; 0 leaves the library's own.
+    /// The size of the buffered transport's buffers; 0 selects the library's default.
     buffer: usize,
 }
 
@@ -89,7 +89,7 @@ impl Channel {
         Self { input, output, socket, progress, framed: stack.framed, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sets the timeout for the beginning of the next message.
+    /// Sets the timeout until the beginning of the next message.
     pub fn begin_message(&mut self, timeout: Duration) -> Result<()> {
         self.progress.begun.store(self.has_buffered(), Relaxed);
         self.timeout.set(&self.socket, timeout)
@@ -100,7 +100,8 @@ impl Channel {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of another message were read with the last one. Frames are read one by one.
+    /// Whether bytes of another message were read with the last one. With this transport, frames are read one at a
+    /// time.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
@@ -111,19 +112,19 @@ impl Channel {
     }
 }
 
-/// The progress of a connection's read. Thrift's transport and protocol know it but do not report it.
+/// How far a connection has read. Thrift's transport and protocol know this state but do not report it.
 #[derive(Default)]
 struct Progress {
-    /// Part of a message has arrived.
+    /// A part of a message has arrived.
     begun: AtomicBool,
-    /// Bytes that the transport has read, and the protocol has not.
+    /// The bytes that the transport has read and the protocol has not.
     buffered: AtomicUsize,
     ended: AtomicBool,
 }
 
-/// The reader below a transport. The socket's timeout applies only until the first bytes of a message arrive; then it
-/// waits for the rest. A timeout is reported as a temporary end of the stream: after an error Thrift's buffered
-/// transport would return its old bytes again.
+/// The reader from which a transport reads. The timeout of the socket applies only until the first bytes of a message
+/// arrive; then the reader waits for the rest. A timeout is reported as a temporary end of the stream: after an error,
+/// Thrift's buffered transport would return its old bytes again.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -151,7 +152,7 @@ impl Read for Source {
     }
 }
 
-/// The writer below a transport.
+/// The writer to which a transport writes.
 struct Sink {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,

@@ -1,4 +1,4 @@
-//! The client: a call in two halves, so that starting one does not wait for its reply.
+//! The client: a call in two halves, so that starting a call does not wait for its reply.
 
 use std::thread;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl<M: Message> Client for CallClient<M> {
         self.channel.begin_message(timeout)?;
         match M::receive_reply(self.channel.input.as_mut()) {
             Ok(reply) => reply.read(take),
-            // No reply has come yet, or none will: the server has gone, or has reported that it did not answer.
+            // No reply has arrived yet, or none will: the server has gone, or has reported that it did not answer.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
             Err(thrift::Error::User(told)) if told.is::<Unanswered>() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),

@@ -13,8 +13,8 @@ use crate::channel::{Channel, Stack};
 use crate::idl::{ExchangeSyncHandler, ExchangeSyncProcessor, Image, Timing, Unanswered};
 use crate::message::{Message, Shape};
 
-/// The library's own server never ends. This one waits until a connection is readable, and lets the generated
-/// processor read, handle and reply.
+/// The library's own server never ends. This server waits until a connection is readable; the generated processor then
+/// reads the request, handles it and replies.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,
@@ -47,7 +47,7 @@ impl Server for CallServer {
 }
 
 impl CallServer {
-    /// The sockets that can be read without waiting: the listener first, then each client.
+    /// The sockets that can be read without waiting: first the listener, then each client.
     fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);

@@ -12,10 +12,10 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
 
-/// The connections that were accepted and not yet handed over.
+/// The connections that were accepted and not yet passed on.
 pub struct Guests {
     pub connections: Vec<Connection>,
-    /// Readable after a connection was accepted.
+    /// An event that is readable after a connection was accepted.
     arrival: OwnedFd,
 }
 
@@ -34,7 +34,7 @@ impl Peers for Guests {
 
     fn admit(&mut self, connection: Connection) {
         self.connections.push(connection);
-        let _ = rustix::io::write(&self.arrival, &1_u64.to_ne_bytes()); // it is readable already
+        let _ = rustix::io::write(&self.arrival, &1_u64.to_ne_bytes()); // it is already readable
     }
 
     fn fail(&mut self, failure: Error) {
@@ -44,7 +44,7 @@ impl Peers for Guests {
 
 pub struct Acceptor {
     pub address: String,
-    /// The same event as the guests'.
+    /// The same event as that of the guests.
     arrival: OwnedFd,
     attendant: Attendant<Guests>,
     _file: Option<SocketFile>,
@@ -56,7 +56,7 @@ impl Acceptor {
         let arrival = event()?;
         let own = rustix::io::dup(&arrival).context("duplicating an eventfd")?;
         let guests = Guests { connections: Vec::new(), arrival: own };
-        // A peer that fails the handshake is closed and dropped.
+        // A peer that fails the handshake is disconnected.
         let greet = move |connection| Ok(Connection::accept(connection, limits).ok());
         Ok(Self { address, arrival, attendant: Attendant::start(socket, guests, greet)?, _file: file })
     }
@@ -70,13 +70,13 @@ impl Acceptor {
         PollFd::new(&self.arrival, PollFlags::IN)
     }
 
-    /// Takes the connections over, with all their unsent bytes.
+    /// Takes the connections, together with all their unsent bytes.
     pub fn take(&self) -> Vec<Connection> {
         silence(&self.arrival);
         std::mem::take(&mut self.guests().connections)
     }
 
-    /// Leaves it to the thread to send the rest.
+    /// Lets the thread send the rest.
     pub fn wake(&self) -> Result<()> {
         self.attendant.wake()
     }

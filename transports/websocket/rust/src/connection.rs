@@ -1,4 +1,4 @@
-//! One WebSocket: tungstenite over a socket that decides per call whether to wait.
+//! One WebSocket: tungstenite over a socket for which each call decides whether it waits.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ use tungstenite::{Message, WebSocket};
 
 /// The time limit of the opening handshake.
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
-/// How long a peer may take no byte of a message that is partly sent.
+/// How long a peer may take no byte while a message to it is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The limits that the trial and its settings set for a connection.
@@ -38,11 +38,11 @@ impl Limits {
 /// A connection after its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
-    /// Whether the peer has not yet taken all bytes sent to it.
+    /// Whether the peer has not yet taken all bytes that were sent to it.
     pub behind: bool,
     /// Whether the peer has gone.
     pub ended: bool,
-    /// Whether the read buffer holds at most the beginning of a message.
+    /// Whether the read buffer is empty or holds only the beginning of a message.
     drained: bool,
     timeout: ReceiveTimeout,
 }
@@ -93,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next message, if there is one. With `Some(timeout)` it sleeps in the socket until a message comes.
+    /// The next message, if there is one. With `Some(timeout)`, sleeps in the socket until a message arrives.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
             self.timeout.set(&self.socket.get_ref().socket, timeout)?;
@@ -117,8 +117,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` might return a message. Asking the kernel is cheaper than asking tungstenite, which clears
-    /// its whole read buffer each time.
+    /// Whether `receive` might return a message. A question to the kernel costs less than one to tungstenite, which
+    /// clears its whole read buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
@@ -128,7 +128,7 @@ impl Connection {
         self.drained = false;
     }
 
-    /// The events for which `receive` or `flush` is worth a call.
+    /// The events after which a call of `receive` or `flush` is useful.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -141,12 +141,12 @@ impl AsFd for Connection {
     }
 }
 
-/// The byte stream below the protocol.
+/// The byte stream below the WebSocket protocol.
 struct Stream {
     socket: OwnedFd,
-    /// Whether reading sleeps, up to the time that `SO_RCVTIMEO` sets.
+    /// Whether reading may sleep, for at most the time that `SO_RCVTIMEO` sets.
     waits: bool,
-    /// How long writing waits for room.
+    /// How long writing waits for room in the socket.
     patience: Option<Duration>,
 }
 
@@ -162,7 +162,7 @@ impl Read for Stream {
         let flags = if self.waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.socket, into, flags) {
             Ok((_, bytes)) => Ok(bytes),
-            // tungstenite would treat an interruption as the end.
+            // tungstenite would treat an interruption by a signal as the end of the stream.
             Err(Errno::INTR) => Err(ErrorKind::WouldBlock.into()),
             Err(cause) => Err(cause.into()),
         }
@@ -200,14 +200,14 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The memory for outgoing frames: one buffer, reused after tungstenite has copied it.
+/// The memory for outgoing frames: one buffer, used again after tungstenite has copied it.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,
 }
 
 impl Outgoing {
-    /// Lets `fill` write a frame and `send` send it.
+    /// Calls `fill` to write a frame, and `send` to send it.
     pub fn fill(
         &mut self,
         payload_bytes: usize,

@@ -1,4 +1,4 @@
-//! Calls: request and reply are one message each on the client's connection, in both directions.
+//! Calls: a request and a reply are one WebSocket message each; both use the client's connection.
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// Sends the rest of an incomplete request from here, because the role waits here for its reply.
+    /// Sends the rest of a request that was sent only partly. The role is waiting in this call for the reply, so no
+    /// other call would send it.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {
@@ -118,7 +119,7 @@ fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usi
     Ok(Sent::Accepted)
 }
 
-/// Whether an earlier message is not completely sent; tries to send it first.
+/// Whether an earlier message is still not completely sent; tries to send it first.
 fn is_behind(connection: &mut Connection) -> Result<bool> {
     if connection.behind {
         connection.flush()?;

@@ -69,7 +69,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Hands over the next message of a connection, unless this end must also wait for other connections.
+/// Passes on the next message of a connection. Call this only if the link end waits for no other connection.
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
     if looks && !connection.may_have_more() && !wait_ready(&mut [connection.interest()], Duration::ZERO)? {
@@ -80,7 +80,7 @@ pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take
         return Ok(1);
     }
     if connection.ended && !looks {
-        std::thread::sleep(timeout); // without this pause the role would poll in a busy loop
+        std::thread::sleep(timeout); // without this pause, the role would poll in a busy loop
     }
     Ok(0)
 }

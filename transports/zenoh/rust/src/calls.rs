@@ -18,7 +18,7 @@ use crate::{Zenoh, key};
 /// How zenoh ends a query that got no reply.
 const TIMED_OUT: &[u8] = b"Timeout";
 
-/// The client. The replies to all its calls come through one channel.
+/// The client. The replies to all its calls arrive in one channel.
 pub struct CallClient {
     querier: Querier<'static>,
     replies: Receiver<Reply>,
@@ -31,7 +31,7 @@ pub struct CallClient {
 impl CallClient {
     pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
         let session = zenoh.sessions.connected_session(&link.address)?;
-        // Without consolidation, zenoh hands over a reply when it comes, not when the query ends.
+        // Without consolidation, zenoh passes a reply on when it arrives, not when the query ends.
         let querier = session
             .declare_querier(key(link))
             .congestion_control(zenoh.quality.congestion)
@@ -46,7 +46,7 @@ impl CallClient {
 
     fn send_query(&self, request: ZBytes) -> Result<()> {
         let replies = self.sender.clone();
-        // The receiving end lives as long as the querier.
+        // The receiving end of the channel exists as long as the querier.
         let keep = move |reply| drop(replies.send(reply));
         self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")
     }
@@ -93,7 +93,7 @@ impl Client for CallClient {
 
 /// The server.
 pub struct CallServer {
-    /// None if the server is called.
+    /// `None` if the server is called.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,
     key: String,
     memory: Memory,
@@ -137,7 +137,8 @@ impl Server for CallServer {
     }
 }
 
-/// A query without a payload is foreign. It looks like an empty frame, which the instrument counts.
+/// A query without a payload is foreign. Such a query looks like an empty frame, which the
+/// instrument refuses and counts.
 fn answer(query: &Query, memory: &Memory, arrivals: &Arrivals, handle: Handle<'_>) {
     let none = ZBytes::new();
     let request = query.payload().unwrap_or(&none);

@@ -1,4 +1,4 @@
-//! Frames as zenoh's bytes: where they are written, and how they are read on arrival.
+//! Frames in zenoh's bytes: where they are written, and how they are read when they arrive.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,23 +15,23 @@ use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProvid
 #[serde(rename_all = "lowercase")]
 pub enum SharedMemory {
     Off,
-    /// zenoh copies large messages into it by itself.
+    /// zenoh itself copies large messages into shared memory.
     Auto,
-    /// Frames are written into it.
+    /// Frames are written directly into shared memory.
     Loan,
 }
 
 impl SharedMemory {
-    /// Whether a frame is supposed to go through shared memory.
+    /// Whether a frame of this size should go through shared memory.
     pub fn is_used_for(self, frame_bytes: usize) -> bool {
         self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
     }
 }
 
-/// The size from which zenoh copies messages into shared memory by itself.
+/// The size from which on zenoh itself copies messages into shared memory.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// The number of largest frames that a sender's shared memory holds, and its minimum size.
+/// How many frames of the largest size fit into the shared memory of a sender, and its minimum size.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -54,7 +54,7 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
-    /// Has `fill` write a frame and `put` send it; busy while all memory is in use.
+    /// Calls `fill` to write a frame and `put` to send it; returns busy while all memory is in use.
     #[inline]
     pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
@@ -62,7 +62,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Forwards a reference to a frame that came through zenoh; copies any other frame.
+    /// Forwards a reference to a frame that was received over zenoh; copies any other frame.
     #[inline]
     pub fn forward(&self, received: &Received<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(message) = received.native_as::<ZBytes>() else {
@@ -72,7 +72,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// A frame that `fill` has written; none while all memory is in use.
+    /// A frame that `fill` has written; `None` while all memory is in use.
     fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
@@ -123,7 +123,7 @@ impl Drop for Loan {
     }
 }
 
-/// Counts arrivals, and those through shared memory, to prove that it is in use.
+/// Counts the frames that arrived, and those that arrived through shared memory, to prove that it is in use.
 pub struct Arrivals {
     counts: bool,
     frames: AtomicU64,
@@ -136,18 +136,19 @@ impl Arrivals {
         Self { counts, frames: AtomicU64::new(0), shared: AtomicU64::new(0) }
     }
 
-    /// Hands a message over as a frame. The message is attached, so that it can be forwarded without a copy.
+    /// Passes a message on as a frame. The message is attached to the frame, so that it can be forwarded without a
+    /// copy.
     pub fn count_and_lend<T>(&self, message: &ZBytes, hand_over: impl FnOnce(Received<'_>) -> T) -> T {
         self.frames.fetch_add(1, Ordering::Relaxed);
         if self.counts {
             self.shared.fetch_add(u64::from(message.as_shm().is_some()), Ordering::Relaxed);
         }
-        // Borrowed, unless the message has several pieces, which are joined here.
+        // The bytes are borrowed, unless the message has several pieces, which are joined here.
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// The path of the frames, if any arrived, and whether it differs from the requested one. The first few frames
-    /// come before the two sides know of each other's memory.
+    /// The path of the frames, if any arrived, and whether it differs from the requested path. The first few frames
+    /// arrive before the two sides know of each other's shared memory.
     pub fn facts(&self, reached_others: bool, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         let way = if reached_others { "tcp on the loopback device" } else { "within one session" };
@@ -166,12 +167,12 @@ impl Arrivals {
     }
 }
 
-/// Removes the files of zenoh's shared memory that this process has mapped. Processes that have them mapped keep
-/// them.
+/// Removes the files of zenoh's shared memory that this process has mapped. Processes that have mapped these files keep
+/// their mapping.
 pub fn remove_mapped_segments() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for path in maps.split_whitespace().filter(|word| word.starts_with("/dev/shm/") && word.ends_with(".zenoh")) {
-        // Zenoh or the other side may have removed it already.
+        // Zenoh or the other side may already have removed a file.
         _ = std::fs::remove_file(path);
     }
 }

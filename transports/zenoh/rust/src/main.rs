@@ -17,7 +17,7 @@ use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// The reason for lost messages; the Python adapter reports the same.
+/// The reason for lost messages; the Python adapter reports the same reason.
 const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
 
 /// The action of a publisher if zenoh's transmission queue is full.
@@ -33,7 +33,7 @@ enum Congestion {
 struct Quality {
     congestion: CongestionControl,
     express: bool,
-    /// The number of frames that a blocking receiver's channel holds.
+    /// How many frames the channel of a blocking receiver can hold.
     channel: usize,
 }
 

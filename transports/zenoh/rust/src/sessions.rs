@@ -1,8 +1,8 @@
-//! The sessions of a node, and which peers each one reaches.
+//! The sessions of a node, and the peers that each session reaches.
 //!
-//! A zenoh session needs its peers' addresses when it opens, but a node learns them one by one. So the binding ends of
-//! a node share one listening session, and its connecting ends share one session per address. An address of the node
-//! itself is reached within the listening session, without a socket.
+//! A zenoh session needs the addresses of its peers when it opens, but a node learns these addresses one at a time. So
+//! the binding ends of a node share one listening session, and its connecting ends share one session per address. If
+//! the address belongs to the node itself, the ends connect within the listening session, without a socket.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use zenoh::{Config, Session, Wait};
 
 use crate::frames::SharedMemory;
 
-/// How ends share sessions.
+/// How link ends share sessions.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Sharing {
@@ -34,7 +34,7 @@ pub struct Sessions {
     shared_memory: SharedMemory,
     listening: Mutex<Option<Listening>>,
     connected: Mutex<HashMap<String, Session>>,
-    /// Whether any link end reaches another session through a link.
+    /// Whether a link of this node leads to another session.
     others: AtomicBool,
 }
 

@@ -13,7 +13,7 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher. It is dropped before its session, like the types below.
+/// The publisher. This field is dropped before its session; the same holds for the types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -75,7 +75,7 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Hands over all messages in a channel, after waiting for the first; returns how many.
+/// Passes on all messages in a channel, after waiting for the first one; returns the number of messages.
 pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_over: impl FnMut(T)) -> Result<usize> {
     let mut next = channel.recv_timeout(timeout).context("receiving from zenoh")?;
     let mut count = 0;
@@ -90,7 +90,7 @@ pub fn drain<T>(channel: &FifoChannelHandler<T>, timeout: Duration, mut hand_ove
 /// Opens a subscriber that zenoh's own thread calls.
 pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
     let session = zenoh.sessions.connected_session(&link.address)?;
-    // zenoh calls from one thread at a time per publisher; the lock proves that to the compiler.
+    // For each publisher, zenoh calls from one thread at a time; the lock proves that to the compiler.
     let (arrivals, on_frame) = (zenoh.arrivals.clone(), Mutex::new(on_frame));
     let call = move |sample: Sample| {
         arrivals.count_and_lend(sample.payload(), |received| lock(&on_frame).call(received));
@@ -105,7 +105,7 @@ pub fn until_dropped(
     session: Session,
     undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,
 ) -> Box<dyn Subscription> {
-    // A session that is already closed makes no more calls either.
+    // If a session is already closed, it makes no more calls either.
     Box::new(CallbackSubscription { undeclare: Some(Box::new(move || drop(undeclare()))), _session: session })
 }
 

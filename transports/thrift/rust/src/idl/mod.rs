@@ -1,16 +1,16 @@
-//! The service and its messages, which the Thrift compiler generates from `idl/hopmeter.thrift` (`generate.sh`). Also
-//! the two halves of a call: the generated client has only whole calls, which wait.
+//! The service and its messages, which the Thrift compiler generates from `idl/hopmeter.thrift` (`generate.sh`). This
+//! module also has the two halves of a call: the generated client has only whole calls, which wait.
 
 #![allow(dead_code, unused_imports, unused_extern_crates, clippy::all)]
 
 include!("generated.rs");
 
-/// The two halves of a call, with the generated arguments and result of the method.
+/// The two halves of a call, with the generated argument type and result type of the method.
 pub trait Halves: Sized {
-    /// Sends the request, and returns the message.
+    /// Sends the request, and returns its message.
     fn send_request(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
 
-    /// Receives the reply to the oldest request under way.
+    /// Receives the reply to the oldest request that waits for one.
     fn receive_reply(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
 }
 
