@@ -14,7 +14,7 @@ from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
-from hopmeter.store.disk import StoreError
+from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.formats import convert_row
 
 TAILS = ("p99", "p999")
@@ -195,5 +195,7 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
         raise _unreadable(path, cause) from cause
 
 
-def _unreadable(path: Path, cause: Exception) -> StoreError:
-    return StoreError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again")
+def _unreadable(path: Path, cause: Exception) -> DamagedRunError:
+    return DamagedRunError(
+        "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again"
+    )

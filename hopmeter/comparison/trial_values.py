@@ -11,7 +11,7 @@ import polars as pl
 from hopmeter.analysis.run_results import Row, Run, read
 from hopmeter.errors import UsageError
 from hopmeter.statistics import Observation
-from hopmeter.store.disk import StoreError
+from hopmeter.store.disk import DamagedRunError
 
 Values = dict[tuple[str, int], dict[str, Any]]
 
@@ -27,7 +27,7 @@ def read_run(folder: Path) -> Run:
         raise UsageError("E-RUN-UNFINISHED", f"{folder} was interrupted, so its trials are not all there", remedy)
     if not (run.folder / "trials.parquet").exists():
         remedy = "restore it from a copy, or measure again"
-        raise StoreError("E-FILE-DAMAGED", f"{folder} has no trials.parquet, from which runs are compared", remedy)
+        raise DamagedRunError("E-FILE-DAMAGED", f"{folder} has no trials.parquet, from which runs are compared", remedy)
     return run
 
 
@@ -39,7 +39,7 @@ def values(run: Run) -> Values:
         return {(row["cell"], row["trial"]): row for row in rows}
     except (OSError, KeyError, pl.exceptions.PolarsError) as cause:
         remedy = "restore it from a copy, or measure again"
-        raise StoreError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", remedy) from cause
+        raise DamagedRunError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", remedy) from cause
 
 
 def column(row: Row, metric: str) -> str:

@@ -10,13 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hopmeter.errors import HopmeterError
+from hopmeter.errors import HopmeterError, UsageError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StoreError(HopmeterError):
     """A file cannot be written, or a stored file cannot be read."""
+
+
+class DamagedRunError(StoreError, UsageError):
+    """A run that the user named is damaged, or is no run."""
 
 
 class DiskFullError(StoreError):

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hopmeter.errors import UsageError
-from hopmeter.store.disk import StoreError, replacing, writing
+from hopmeter.store.disk import DamagedRunError, replacing, writing
 from hopmeter.store.names import NAME
 from hopmeter.system.input_files import open_regular
 
@@ -51,7 +51,7 @@ def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
     """
     for name in (*NEEDED, *samples):
         if not (run / name).is_file():
-            raise StoreError("E-FILE-MISSING", f"{run} has no {name}", "restore it from a copy, or measure again")
+            raise DamagedRunError("E-FILE-MISSING", f"{run} has no {name}", "restore it from a copy, or measure again")
     names = _members(run)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
     try:
         source = open_regular(path)
     except OSError as cause:
-        raise StoreError(
+        raise DamagedRunError(
             "E-FILE-DAMAGED", f"{path} cannot be read: {cause.strerror or cause}", "restore it from a copy"
         ) from cause
     with source, archive.open(member, "w", force_zip64=True) as target:
@@ -133,11 +133,11 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError as cause:
         raise UsageError("E-NO-RUN", f"{file} does not exist", "name a file that `hopmeter pack` wrote") from cause
     except DAMAGE as cause:
-        raise StoreError(
+        raise DamagedRunError(
             "E-PACK-DAMAGED", f"{file} is damaged or is no packed run: {cause}", "copy it again, or pack the run again"
         ) from cause
     except OSError as cause:
-        raise StoreError(
+        raise DamagedRunError(
             "E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror or cause}", "name a regular file"
         ) from cause
 
@@ -148,17 +148,19 @@ def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)
     if wrong:
-        raise StoreError("E-PACK-UNSAFE", f"{file} was not unpacked: {wrong}", "unpack only files of `hopmeter pack`")
+        raise DamagedRunError(
+            "E-PACK-UNSAFE", f"{file} was not unpacked: {wrong}", "unpack only files of `hopmeter pack`"
+        )
     missing = {name.partition("/")[2] for name in archive.namelist()}
     if lacking := [name for name in NEEDED if name not in missing]:
-        raise StoreError("E-PACK-DAMAGED", f"{file} has no {lacking[0]}", "pack the run again")
+        raise DamagedRunError("E-PACK-DAMAGED", f"{file} has no {lacking[0]}", "pack the run again")
     return members[0].filename.partition("/")[0]
 
 
 def _check_format(file: Path, comment: bytes) -> None:
     found = COMMENT.fullmatch(comment)
     if not found:
-        raise StoreError("E-PACK-DAMAGED", f"{file} is no packed run", "name a file that `hopmeter pack` wrote")
+        raise DamagedRunError("E-PACK-DAMAGED", f"{file} is no packed run", "name a file that `hopmeter pack` wrote")
     if int(found[1]) > FORMAT:
         raise UsageError(
             "E-RUN-FORMAT",

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from hopmeter.errors import UsageError
 from hopmeter.messages import tag
-from hopmeter.store.disk import StoreError
+from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.formats import RENAMED
 from hopmeter.store.pack import run_directory
 
@@ -69,7 +69,7 @@ def _is_whole(path: Path, view: str) -> bool:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:
         if view not in OF_TRIALS:
-            raise StoreError(
+            raise DamagedRunError(
                 "E-FILE-DAMAGED", f"{path} is damaged: {cause}", "restore it from a copy, or measure again"
             ) from cause
         warnings.warn(tag("W-SAMPLES", f"left out because it is damaged: {path}"), stacklevel=4)

@@ -16,7 +16,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
-from hopmeter.store.disk import DiskFullError, StoreError, append_line, replacing, write_json, writing
+from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
 from hopmeter.store.pack import refuse_packed, run_directory, write_pack
@@ -246,17 +246,17 @@ def _read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _odd(path: Path, cause: object) -> StoreError:
+def _odd(path: Path, cause: object) -> DamagedRunError:
     said = f"it has no {cause}" if isinstance(cause, KeyError) else cause
-    return StoreError(
+    return DamagedRunError(
         "E-RUN-DAMAGED",
         f"{path / 'run.json'} is damaged, or another version of hopmeter wrote it: {said}",
         "read the run with the version that made it (`hopmeter` in run.json), or measure again",
     )
 
 
-def _damage_error(path: Path, cause: object) -> StoreError:
-    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "restore it from a copy, or measure again")
+def _damage_error(path: Path, cause: object) -> DamagedRunError:
+    return DamagedRunError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "restore it from a copy, or measure again")
 
 
 def _read_trials(path: Path) -> list[TrialResult]:

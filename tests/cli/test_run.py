@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
         (["run", "--transport", "unix", "--out", "."], "E-NAME --out ."),
         (["new", "transport", "all"], "E-NAME `all`"),
         (["new", "transport", "my-bus", "--language", ""], "E-OPTION-EMPTY --language"),
-        (["show", sys.executable], "E-NO-RUN"),
+        (["show", sys.executable], "E-PACK-DAMAGED"),
         (["report", "nowhere", "-o", "."], "E-OPTION-VALUE --out ."),
         (["show", "nowhere"], "E-NO-RUN nowhere"),
         (["run", "absent.toml"], "E-FILE-UNREADABLE absent.toml"),

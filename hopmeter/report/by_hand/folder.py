@@ -19,7 +19,7 @@ from hopmeter.report import codec_rows, environment, formatting
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.figures import codec_boxes
 from hopmeter.report.section import Column, Line, Note, Section, Value, notes, table
-from hopmeter.store.disk import StoreError
+from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.run_folder import BY_HAND
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
@@ -65,7 +65,7 @@ def _about(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as cause:
-        raise StoreError(
+        raise DamagedRunError(
             "E-FILE-DAMAGED", f"{folder / BY_HAND} is damaged: {cause}", "remove it, and the report is made without it"
         ) from cause
     return about if isinstance(about, dict) else {}
@@ -81,7 +81,7 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
         parts = rows.partition_by(*names, as_dict=True, maintain_order=True)
         found = {key: (part["delay"] * 1e9).round().cast(pl.Int64).to_numpy() for key, part in parts.items()}
     except (OSError, pl.exceptions.PolarsError) as cause:
-        raise StoreError(
+        raise DamagedRunError(
             "E-FILE-DAMAGED", f"{log} is damaged: {cause}", "restore it from a copy, or measure again"
         ) from cause
     if not found:

@@ -66,14 +66,34 @@ impl Queue {
             if now >= end_ns.min(due_ns) {
                 return;
             }
-            if due_ns <= end_ns && due_ns - now <= SPIN_NS {
+            if due_ns - now <= SPIN_NS {
                 drop(state);
-                spin_until(due_ns);
+                spin_until(due_ns.min(end_ns));
                 state = lock(&self.state);
                 continue;
             }
             let sleep = Duration::from_nanos((end_ns.min(due_ns.saturating_sub(SPIN_NS)) - now) as u64);
             state = self.changed.wait_timeout(state, sleep).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_wait_ends_although_a_frame_is_due_right_after_its_timeout() {
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            for late_us in (110..400).step_by(10) {
+                let queue = Queue::default();
+                queue.push(now_ns() + late_us * 1_000, Arc::default());
+                queue.wait(Duration::from_micros(100));
+            }
+            done.send(())
+        });
+        assert!(ended.recv_timeout(Duration::from_secs(30)).is_ok(), "a wait did not end");
     }
 }
