@@ -20,7 +20,8 @@ pub trait Encoded {
     /// The length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes the encoded object into a payload of that length. Called again if the transport was busy.
+    /// Writes the encoded object into a payload of that length. The instrument calls this again if the transport was
+    /// busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 

@@ -201,7 +201,7 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
 /// A receiving end that is polled. Used from one thread at a time.
 pub trait Subscriber: Send {
     /// Calls `on_frame` with the frames that have arrived, at least one if there is any; returns the number of frames.
-    /// With `spin` it looks once and returns. With `block`, sleeps in the transport until a frame arrives or about
+    /// With `spin`, looks once and returns. With `block`, sleeps in the transport until a frame arrives or about
     /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }

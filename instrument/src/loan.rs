@@ -33,7 +33,8 @@ pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 /// Writes one frame into memory that the transport loans. This happens once per send, on the caller's thread.
 ///
 /// The sent time is read last, by code that the compiler inlines into the adapter. So no code of the instrument runs
-/// between the sent time and the transport. An adapter should therefore write the frame as late as it can.
+/// between the reading of the sent time and the transport. An adapter should therefore write the frame as late as it
+/// can.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
@@ -87,7 +88,7 @@ impl<'a> Fill<'a> {
 /// A received frame, loaned by the transport. The frame is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes. The header of a foreign frame may have another length; the instrument checks it.
+    /// The header's bytes. The header of a foreign frame may have another length; the instrument checks the length.
     pub header: &'a [u8],
     pub payload: &'a [u8],
     /// The transport's own message, which [`Publisher::forward`](crate::contract::Publisher::forward) of the same
@@ -111,8 +112,8 @@ impl<'a> Received<'a> {
         Self::parts(header, payload)
     }
 
-    /// Sets the arrival time to now, unless the frame has one. [`OnFrame::call`] does this first. An adapter that takes
-    /// a lock or searches a queue before that call should set the arrival time even earlier.
+    /// Sets the arrival time to now, unless the frame already has one. [`OnFrame::call`] does this first. An adapter
+    /// that takes a lock or searches a queue before that call should set the arrival time even earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -159,7 +160,7 @@ impl OnFrame {
 /// Keeps received bytes valid without copying them.
 pub trait Keep {
     /// A handle whose bytes are the whole frame, header first. Dropping the handle releases the memory. Any thread may
-    /// drop it, even after the subscriber is gone.
+    /// drop the handle, even after the subscriber is gone.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 

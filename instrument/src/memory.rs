@@ -6,8 +6,8 @@ const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 /// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
-/// Without this, the rest of the heap decides whether glibc returns freed messages to the kernel. The kernel then maps
-/// them again page by page, which takes half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and
+/// Without this call, the rest of the heap decides whether glibc returns freed messages to the kernel. The kernel then
+/// maps them again page by page, which takes half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and
 /// `GLIBC_TUNABLES`, if set, take precedence.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();

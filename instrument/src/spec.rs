@@ -1,4 +1,5 @@
-//! The spec file: the complete configuration of a node. The planner (Python) writes it; this module reads it.
+//! The spec file: the complete configuration of a node. The planner (Python) writes the spec file; this module reads
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the previous message has come back, if messages come back.
+    /// Whether each message waits until the previous message has come back, in cells whose messages come back.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
@@ -241,14 +242,14 @@ pub struct Spec {
     #[serde(default = "one")]
     pub payload_frames: usize,
     pub touch: Touch,
-    /// The codec of the first and the last endpoint. Missing if payloads are bytes, and for nodes that only pass
-    /// messages on.
+    /// The codec of the first and the last endpoint. The value is missing if payloads are bytes, and in nodes that only
+    /// pass messages on.
     #[serde(default)]
     pub codec: Option<String>,
     /// The device of the codec's object.
     #[serde(default)]
     pub device: Option<String>,
-    /// How the codec shares the memory of a GPU. Missing if the content is copied through host memory.
+    /// How the codec shares the memory of a GPU. The value is missing if the content is copied through host memory.
     #[serde(default)]
     pub share: Option<String>,
     /// The parameters of the codec's object.
@@ -319,7 +320,7 @@ impl Spec {
         Duration::from_nanos(self.call_ns.max(0) as u64)
     }
 
-    /// The run id as a number, which is how frames carry it.
+    /// The run id as a number, as frames carry it.
     ///
     /// # Errors
     /// When the run id is not 16 hexadecimal digits.

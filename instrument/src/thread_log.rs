@@ -1,7 +1,7 @@
 //! Readings of the kernel's counters for a thread, around each message: they show why a message was slow.
 //!
-//! A reading takes three system calls. So readings are taken only if the spec names a file for them, in trials that are
-//! not ranked.
+//! A reading takes three system calls. So the roles take readings only if the spec names a file for them, in trials
+//! that are not ranked.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

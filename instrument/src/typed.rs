@@ -1,7 +1,8 @@
 //! Typed carriage: puts the header of a frame into the fields of a real message type that has no field for it.
 //!
-//! Such a message has a number, a time and a text. The text is a label of fixed length in ASCII, `run pair flags seq
-//! checksum` in hexadecimal. So its cost is the same for every message and every middleware.
+//! Such a message has a number, a time and a text. The text is a label of fixed length in ASCII,
+//! `run pair flags seq checksum` in hexadecimal. So the cost of a label is the same for every message and every
+//! middleware.
 
 use crate::frame::{HEADER_BYTES, Header};
 
@@ -13,7 +14,7 @@ const BLANKS: [usize; 4] = [16, 25, 30, 47];
 /// The hexadecimal digits of all fields, as numbers of eight digits. Four zeros come before the flags; the last number
 /// is 0.
 type Digits = [u8; 64];
-/// For each field: its position in a label, its position in the digits, and its length.
+/// The position of each field in a label, its position in the digits, and its length.
 const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
 
 /// The part of a header that goes into the text of a message.
@@ -93,8 +94,8 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Writes and reads all digits at once and checks them at the end. One digit at a time would cost more than all other
-/// work on a small message.
+/// Writes and reads all digits at once and checks them at the end. A loop over single digits would cost more than all
+/// other work on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {

@@ -115,7 +115,7 @@ typedef struct HopmeterSetup {
   const struct HopmeterSettings *settings;
 } HopmeterSetup;
 
-/// One link. One side binds the link; the others connect to the address of that side.
+/// One link. One end binds the link; the others connect to the address of that end.
 typedef struct HopmeterLink {
   /// Unique on this machine, of `[a-z0-9_]` only.
   struct HopmeterText name;
@@ -143,7 +143,7 @@ typedef struct HopmeterShared {
   void (*release)(void *context);
 } HopmeterShared;
 
-/// The publisher of a pubsub link. Used from one thread at a time, which may change between calls.
+/// The publisher of a pubsub link. Only one thread at a time uses a link end, but not always the same thread.
 typedef struct HopmeterPublisherCalls {
   void (*close)(void *object);
   /// The address that receivers connect to. May be null if the link's name is enough.

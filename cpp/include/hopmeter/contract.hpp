@@ -97,7 +97,7 @@ struct Link {
 /// How long a blocking poll may sleep.
 using Timeout = std::chrono::nanoseconds;
 
-/// The sending end of a pubsub link. Only one thread at a time uses it, but not always the same thread.
+/// The sending end of a pubsub link. Only one thread at a time uses a link end, but not always the same thread.
 class Publisher {
  public:
   virtual ~Publisher() = default;
@@ -120,7 +120,7 @@ class Publisher {
   virtual Sent forward(const Received& received);
 };
 
-/// A receiving end that is polled. Only one thread at a time uses it.
+/// A receiving end that is polled. Only one thread at a time uses a subscriber.
 class Subscriber {
  public:
   virtual ~Subscriber() = default;
@@ -137,7 +137,7 @@ class Subscription {
   virtual ~Subscription() = default;
 };
 
-/// The client of an rpc link. Used from one thread at a time.
+/// The client of an rpc link. Only one thread at a time uses a client.
 class Client {
  public:
   virtual ~Client() = default;

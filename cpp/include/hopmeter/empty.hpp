@@ -1,6 +1,6 @@
 /// An empty transport: it fills a frame and calls the receiver with it. A message over it takes as long as the
-/// instrument's own part of a hop whose receiver runs on the sender's thread. The instrument measures it in the same
-/// run as cells with such hops.
+/// instrument's own part of a hop whose receiver runs on the sender's thread. The instrument measures the empty
+/// transport in the same run as cells with such hops.
 #pragma once
 
 #include "hopmeter/bridge.hpp"

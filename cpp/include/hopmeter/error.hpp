@@ -20,12 +20,12 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& what, std::string remedy = {})
       : std::runtime_error(what), remedy_(std::move(remedy)) {}
 
-  /// For a system call that has just failed; `errno` is the cause.
+  /// Creates the error for a system call that has just failed; `errno` is the cause.
   static Error system(const std::string& what, std::string remedy = {}) {
     return Error(what + ": " + std::system_category().message(errno), std::move(remedy));
   }
 
-  /// For a kind of link end that the plan needs and the adapter does not offer.
+  /// Creates the error for a kind of link end that the plan needs and the adapter does not offer.
   static Error unsupported(const std::string& end, const std::string& link) {
     return Error("the adapter offers no " + end + " (asked for link " + link + ")",
                  "let transport.toml list only the patterns and waits that the adapter has");

@@ -40,8 +40,8 @@ inline std::int64_t now_ns() noexcept {
 }  // namespace detail
 
 /// Writes one frame into the transport's memory. Call it once per send, on the caller's thread, and as late as
-/// possible: its last step reads the sent time, with code that is compiled into the adapter. Valid until `send`
-/// returns; copies of it refer to the same frame.
+/// possible: its last step reads the sent time, with code that is compiled into the adapter. A `Fill` is valid until
+/// `send` returns; copies of it refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -69,8 +69,8 @@ enum class Sent : std::int32_t {
   busy = HOPMETER_BUSY,
 };
 
-/// Keeps a received frame valid after its callback: all its bytes, header first. Any thread may destroy it, even after
-/// the subscriber is gone.
+/// Keeps a received frame valid after its callback: all its bytes, header first. Any thread may destroy the holder,
+/// even after the subscriber is gone.
 class FrameHolder {
  public:
   virtual ~FrameHolder() = default;

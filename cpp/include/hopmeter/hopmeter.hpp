@@ -1,5 +1,5 @@
 /// The C++20 interface of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport` (see
-/// contract.hpp). Its node is one line:
+/// contract.hpp). The program of its node is one line:
 ///
 ///     int main(int argc, char** argv) { return hopmeter::run<Zeromq>(argc, argv); }
 #pragma once

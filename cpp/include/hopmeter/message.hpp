@@ -70,8 +70,8 @@ std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   }
 }
 
-/// The payload of a received message. A length beyond the array means that the message is damaged; the length in the
-/// header reveals this.
+/// The payload of a received message. If the length is larger than the array, the message is damaged; the length in the
+/// header reveals the damage.
 template <class Layout, class Message>
 std::span<const std::byte> payload_of(const Message& message) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -94,7 +94,7 @@ void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Layout::stamp(message, seq_of(header), sent_of(header));
 }
 
-/// Writes a frame like the function above, but puts the payload into the message's own field.
+/// Writes a frame like the overload with `payload`, but puts the payload into the message's own field.
 template <class Layout>
 void write_message(auto& message, std::size_t payload_bytes, Fill fill) {
   write_message<Layout>(message, payload_field<Layout>(message, payload_bytes), fill);
@@ -107,7 +107,7 @@ void hand_over(const auto& message, std::span<const std::byte> payload, const au
   take(Received(header, payload).with_native(native));
 }
 
-/// Passes a message on like the function above, but with the payload in the message's own field.
+/// Passes a message on like the overload with `payload`, but with the payload in the message's own field.
 template <class Layout>
 void hand_over(const auto& message, const auto& take, const void* native) {
   hand_over<Layout>(message, payload_of<Layout>(message), take, native);

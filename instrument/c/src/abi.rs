@@ -93,7 +93,7 @@ pub struct Setup {
     pub settings: *const Settings,
 }
 
-/// One link. One side binds the link; the others connect to the address of that side.
+/// One link. One end binds the link; the others connect to the address of that end.
 #[repr(C)]
 pub struct Link {
     /// Unique on this machine, of `[a-z0-9_]` only.

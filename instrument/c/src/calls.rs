@@ -46,7 +46,7 @@ pub struct Transport {
     pub calls: *const TransportCalls,
 }
 
-/// The publisher of a pubsub link. Used from one thread at a time, which may change between calls.
+/// The publisher of a pubsub link. Only one thread at a time uses a link end, but not always the same thread.
 #[repr(C)]
 pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),

@@ -7,7 +7,8 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. It only returns to the adapter from which it came, because a node has just one adapter.
+/// The adapter's own message. The message only returns to the adapter from which it came, because a node has just one
+/// adapter.
 struct Native(*const c_void);
 
 /// A frame that the adapter received, converted to the instrument's type.

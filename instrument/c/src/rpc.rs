@@ -78,7 +78,7 @@ impl contract::Replier for CReplier {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        // SAFETY: the ABI says that tables live as long as the process.
+        // SAFETY: the ABI says that tables are valid as long as the process runs.
         match unsafe { &*self.0.calls }.forward {
             Some(forward) => text::send_outcome(|error| forward(self.0.object, &frames::lend(received), error)),
             None => contract::copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),

@@ -12,13 +12,13 @@ impl Text {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
 
-    /// Copies a text that the other side passed.
+    /// Copies a text that the adapter passed.
     pub fn to_owned_text(self) -> String {
         String::from_utf8_lossy(slice(self.data.cast(), self.bytes)).into_owned()
     }
 }
 
-/// Bytes that the other side passed. An empty span may have a null pointer.
+/// Bytes that the adapter passed. An empty span may have a null pointer.
 pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];

@@ -83,7 +83,8 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of the two functions that the adapter has for this.
+    /// Opens a transport with one of two functions of the adapter: one opens the real transport, the other an empty
+    /// transport.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };

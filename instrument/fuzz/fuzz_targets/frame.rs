@@ -1,5 +1,5 @@
-//! Reads any bytes as a frame. They are accepted or refused, and never crash the reader; an accepted header is written
-//! back to the same bytes.
+//! Reads any bytes as a frame. A frame is accepted or refused, and never crashes the reader; an accepted header is
+//! written back to the same bytes.
 
 #![no_main]
 

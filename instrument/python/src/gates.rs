@@ -35,7 +35,7 @@ impl FrameGate {
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
         // A thread that waits for the gate's lock while it holds the interpreter lock could block the thread that owns
-        // the gate. So this function releases the interpreter lock while it waits.
+        // the gate. So `on_frame` releases the interpreter lock while it waits.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))

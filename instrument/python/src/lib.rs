@@ -1,8 +1,8 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! A Python adapter consists of objects. This module implements the instrument's contract for them, so that a Python
-//! node paces, stamps, records and counts with the same code as any other node. The instrument holds the interpreter
-//! lock while Python code runs, and releases it while the instrument waits.
+//! A Python adapter consists of objects. This module implements the instrument's contract for these objects, so that a
+//! Python node paces, stamps, records and counts with the same code as any other node. The instrument holds the
+//! interpreter lock while Python code runs, and releases it while the instrument waits.
 
 mod attach;
 mod call;

@@ -68,7 +68,7 @@ impl Codec for PyCodec {
     }
 }
 
-/// The payload as a memoryview. It is writable if the transport's own memory is writable.
+/// The payload as a memoryview. The memoryview is writable if the transport's own memory is writable.
 fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
     // SAFETY: the object that uses this memory is dropped with `PyDecoded`, before the payload is released. The object

@@ -14,7 +14,7 @@ use crate::loan::Slot;
 use crate::view::View;
 
 /// Whether the interpreter lock is released while a role has a frame. True only if the role's work may wait: releasing
-/// the lock costs every message a little time, and a plain Python program would hold it.
+/// the lock costs every message a little time, and a plain Python program would hold the lock.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -113,7 +113,7 @@ pub struct Handler {
 
 #[pymethods]
 impl Handler {
-    /// Hands over one request, as one buffer or as header and payload, and `reply(payload_bytes, fill) -> bool`.
+    /// Passes one request to the role, as one buffer or as header and payload, and `reply(payload_bytes, fill) -> bool`.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn handle<'py>(
         &self,

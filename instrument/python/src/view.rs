@@ -33,8 +33,7 @@ impl<'py> View<'py> {
 
     /// # Errors
 
-    /// The same as [`View::for_reading`]; also if the bytes are read-only or their number differs from
-    /// `bytes`.
+    /// As for [`View::for_reading`]; also if the bytes are read-only or their number differs from `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();

@@ -19,7 +19,7 @@ use super::RoleContext;
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
 /// If a payload has at least this size, the role obtains the transport's memory and writes the payload before the
-/// message is due. A camera works in the same way: its image is ready at the time that it reports.
+/// message is due. A camera works in the same way: its image is ready at the time that the camera reports.
 const READY_EARLY_BYTES: usize = 16 << 10;
 /// The next write begins earlier than the duration of the last write suggests, by this margin.
 const LEAD_MARGIN_NS: i64 = 30_000;
@@ -171,7 +171,8 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due. Both happen before the sent time is read.
+    /// Writes the frame and waits until the message is due. The frame is written, and the due time reached, before the
+    /// sent time is read.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);

@@ -93,8 +93,8 @@ impl Intake {
         }
     }
 
-    /// Decodes the object of a frame and sets the time after that. A reply that consists of the header alone holds no
-    /// object.
+    /// Decodes the object of a frame, and then sets the time of decoding. A reply that consists of the header alone
+    /// holds no object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());

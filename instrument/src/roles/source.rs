@@ -1,5 +1,5 @@
-//! The source: waits for due times, stamps messages and sends them. With the pace `closed` it is also the last receiver
-//! of the ring.
+//! The source: waits for due times, stamps messages and sends them. With the pace `closed`, the source is also the last
+//! receiver of the ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::RoleContext;
 /// Work that takes longer than planned by more than this counts as late.
 const LATE_NS: i64 = 100_000;
 
-/// The work per message, if there is any. Without work, this costs one comparison per message.
+/// The work per message, if there is any. Without work, a call costs one comparison per message.
 pub struct Worker(Option<Box<Job>>);
 
 /// The work and its memory, which is allocated once.

@@ -78,12 +78,12 @@ pub enum Command {
         name: String,
         link: LinkWords,
     },
-    /// For a publisher; for a client, sends requests.
+    /// Sends frames from a publisher, or requests from a client.
     Send {
         name: String,
         frames: FrameWords,
     },
-    /// For a subscriber; for a client, receives replies.
+    /// Receives frames at a subscriber, or replies at a client.
     Receive {
         name: String,
         count: u64,

@@ -1,5 +1,5 @@
 /// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
-/// The layout also names the type that idlc has generated, and the topic:
+/// The layout also names the topic and the type that idlc has generated:
 ///
 ///   using Sample = message_Image;
 ///   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;

@@ -38,8 +38,8 @@ class Entity {
 
 /// The options in which the transports over Cyclone DDS differ.
 struct Options {
-  /// Separates the processes of this trial from those of other trials in the same domain. Also separates them from
-  /// processes with other DDS libraries, which do not support tags.
+  /// Separates the processes of this trial from the processes of other trials in the same domain. The domain also
+  /// separates this trial from processes with other DDS libraries, which do not support tags.
   bool is_tagged;
 };
 

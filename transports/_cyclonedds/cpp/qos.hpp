@@ -35,8 +35,8 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
                   setup.setting<std::string>("durability") == "volatile");
 }
 
-/// For the writer of a topic. If servers are called, calls over two topics go through the queue: such a server waits
-/// for the reply of the next server, which the receiving thread must deliver.
+/// The quality of service for the writer of a topic. If servers are called, calls over two topics go through the queue:
+/// such a server waits for the reply of the next server, which the receiving thread must deliver.
 inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   auto qos = reader_qos(setup);
   const bool is_call = setup.wait() == hopmeter::Wait::callback && link.ends_with("_request");
@@ -45,10 +45,11 @@ inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   return qos;
 }
 
-/// For the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the settings.
+/// The quality of service for the topics of services, which are reliable and volatile, as in ROS 2. Their history
+/// follows the settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
-/// For a client's writer. If servers are called, the client's requests go through the queue.
+/// The quality of service for a client's writer. If servers are called, the client's requests go through the queue.
 inline Qos request_qos(const hopmeter::Setup& setup) {
   auto qos = service_qos(setup);
   if (setup.wait() == hopmeter::Wait::callback) set_queued(qos);

@@ -1,5 +1,5 @@
 /// Writers and readers of links. A transport describes each of its message types by a layout (hopmeter/message.hpp).
-/// The layout also names the type that fastddsgen has generated, and the topic:
+/// The layout also names the topic and the type that fastddsgen has generated:
 ///
 ///   using Support = message::ImagePubSubType;
 ///   static std::string topic(const std::string& link);
@@ -119,7 +119,7 @@ class Writer {
 template <class Message>
 class Inbox {
  public:
-  /// Hands over the next sample, if there is one; returns whether there was one.
+  /// Passes on the next sample, if there is one; returns whether there was one.
   bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
       return take_loan(reader, use);

@@ -47,8 +47,8 @@ inline void enlarge(Options& options, std::size_t frame_bytes) {
   // The size of a message without its payload: headers, and the other fields of the sample.
   constexpr std::size_t margin_bytes = 64 << 10;
   constexpr std::uint32_t socket_buffer_bytes = 4 << 20;
-  // Bytes per millisecond. The maximum is half a gigabyte a second, which a receiver on the same core can process. A
-  // flow limit below the size of one message of the transport would block every message.
+  // Bytes per millisecond. The maximum flow is half a gigabyte a second, which a receiver on the same core can process.
+  // A flow limit below the size of one message of the transport would block every message.
   constexpr std::uint32_t minimum_flow_bytes = 64 << 10, maximum_flow_bytes = 512 << 10;
   const auto set_default = [](auto& option, std::size_t value) {
     if (option == 0) option = static_cast<std::remove_reference_t<decltype(option)>>(value);

@@ -105,7 +105,7 @@ class Participant {
   fast::Subscriber* subscriber_;
 };
 
-/// A writer or a reader in its participant. The destructor closes it.
+/// A writer or a reader in its participant. The destructor closes the writer or reader.
 template <class End>
 class Endpoint {
  public:

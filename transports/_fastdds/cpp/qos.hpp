@@ -20,7 +20,7 @@ namespace fastdds {
 /// The flow controller that all writers of a participant share.
 inline constexpr const char* flow_name = "hopmeter";
 
-/// The domain of a trial. Peers with other libraries compute the same value.
+/// The domain of a trial. Peers with other DDS libraries compute the same value.
 inline std::uint32_t domain_of(const std::string& run) {
   // The ports of lower domains are below the system's ephemeral ports.
   constexpr unsigned long domains = 99;

@@ -13,8 +13,8 @@ namespace streams {
 /// How long a receiver may take no byte while a message to it is partly sent.
 inline constexpr std::chrono::milliseconds patience{100};
 
-/// Sends as many bytes as the socket takes. With MSG_DONTWAIT it returns immediately; otherwise it sends until the
-/// socket has taken nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
+/// Sends as many bytes as the socket takes. With MSG_DONTWAIT, returns immediately; otherwise sends until the socket
+/// has taken nothing for `patience`. Returns the number of bytes, or nothing if the receiver has gone.
 inline std::optional<std::size_t> send_some(const Socket& connection, std::span<const std::byte> bytes, int flags) {
   for (;;) {
     const auto sent = ::send(*connection, bytes.data(), bytes.size(), flags | MSG_NOSIGNAL);

@@ -29,7 +29,7 @@ struct Picture : Message<Generated> {
   static std::int64_t sent_ns(const auto& sample) { return hopmeter::nanoseconds(sample.stamp()); }
 };
 
-/// For plain types, whose octets are an array.
+/// Gives access to the octets of plain types, which are an array.
 struct Counted {
   static std::uint32_t length(const auto& sample) { return sample.length(); }
   static void length(auto& sample, std::uint32_t bytes) { sample.length(bytes); }

@@ -8,8 +8,8 @@
 #include "hopmeter/completion.hpp"
 #include "server.hpp"
 
-/// All streams of a publisher. Each message is written once and sent to all streams; the next message is `busy` until
-/// all streams have taken this one.
+/// All streams of a publisher. Each message is written once and sent to all streams; until all streams have taken it,
+/// the next message is `busy`.
 template <class Message>
 class Streams {
  public:

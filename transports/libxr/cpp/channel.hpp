@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Whether all inboxes have room; if they have, each of them expects a frame.
+  /// Whether all inboxes have room; if so, each inbox expects a frame.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;

@@ -16,7 +16,7 @@ namespace memory {
 using Frame = std::shared_ptr<std::vector<std::byte>>;
 using Queue = hopmeter::Mailbox<Frame>;
 
-/// At most `limit` frames. Each is allocated when it is first used, so a short queue of large images takes little
+/// At most `limit` frames. Each frame is allocated when it is first used, so a short queue of large images takes little
 /// memory.
 class Pool {
  public:

@@ -93,7 +93,7 @@ class Memory final : public Transport {
   Facts facts() override { return {{"path", "memory of this process"}}; }
 
  private:
-  /// Either link end may come first.
+  /// Either link end may be opened first.
   std::shared_ptr<Channel> channel(const Link& link) {
     const std::lock_guard lock(mutex_);
     auto& channel = channels_[link.name];

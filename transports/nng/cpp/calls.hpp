@@ -67,7 +67,7 @@ class PendingReply {
 };
 
 /// REQ has only one call at a time. For a new call, nng would drop the current call, and with it a reply that is only
-/// late. So a new call is busy until the reply has arrived or has taken too long.
+/// late. So a new call is busy until the reply of the current call has arrived or has taken too long.
 class Requester final : public hopmeter::Client {
  public:
   Requester(const hopmeter::Setup& setup, const hopmeter::Link& link)
@@ -103,7 +103,7 @@ class Requester final : public hopmeter::Client {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Whether the call has its reply, which is stored for a later poll, or has waited long enough.
+  /// Whether the current call has its reply, which is stored for a later poll, or has waited long enough.
   bool is_call_over() {
     auto reply = look(hopmeter::Timeout::zero());
     if (!reply) return Clock::now() - start_ >= longest_call;

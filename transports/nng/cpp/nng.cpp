@@ -2,7 +2,7 @@
 #include "calls.hpp"
 #include "socket.hpp"
 
-// These require nng/nng.h before them.
+// These headers require that nng/nng.h is included before them.
 #include <nng/protocol/pipeline0/pull.h>
 #include <nng/protocol/pipeline0/push.h>
 #include <nng/protocol/pubsub0/pub.h>

@@ -36,7 +36,7 @@ inline std::size_t hand_over(const Message& message, const auto& take, auto&... 
   return message ? 1 : 0;
 }
 
-/// A socket of any protocol, which binds or connects. It is also a publisher or a polled subscriber.
+/// A socket of any protocol, which binds or connects. The socket is also a publisher or a polled subscriber.
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
   explicit Socket(int (*open)(nng_socket*)) {

@@ -80,9 +80,9 @@ class Server final : public hopmeter::Server {
 
 /// Makes calls like ros::ServiceClient, but another thread can close its connection.
 ///
-/// It requests a persistent connection even if each call uses its own connection, and closes the connection itself. If
-/// the server closed the connection, the calling thread might not yet be ready to read. roscpp would then treat the
-/// closed connection as a failure and lose the response that arrived before.
+/// The client requests a persistent connection even if each call uses its own connection, and closes the connection
+/// itself. If the server closed the connection, the calling thread might not yet be ready to read. roscpp would then
+/// treat the closed connection as a failure and lose the response that arrived before.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
@@ -121,7 +121,7 @@ class Connection {
   bool is_persistent_;
   std::mutex mutex_;
   bool has_ended_ = false;
-  /// Only the calling thread writes this.
+  /// Only the calling thread writes this field.
   ros::ServiceServerLinkPtr link_;
 };
 
@@ -182,7 +182,7 @@ class Client final : public hopmeter::Client {
   }
 
   hopmeter::Setup setup_;
-  /// Written only while no call is running.
+  /// The field is written only while no call is running.
   boost::shared_ptr<Message> message_ = boost::make_shared<Message>();
   Connection connection_;
   std::atomic<bool> is_calling_ = false;

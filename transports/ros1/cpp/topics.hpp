@@ -62,7 +62,8 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// Set before any call, either by the thread that is called or by the thread that starts it.
+  /// The function is set before any call, either by the thread that is called or by the thread that
+  /// starts it.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

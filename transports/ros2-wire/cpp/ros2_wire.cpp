@@ -1,5 +1,5 @@
 /// The wire protocol of ROS 2 with Cyclone DDS or Fast DDS: it uses the messages of ../idl, and names topics and
-/// services as ROS 2 does. It uses no rcl, rclcpp or executor.
+/// services as ROS 2 does. The adapter uses no rcl, rclcpp or executor.
 #include "hopmeter/choice.hpp"
 #include "services.hpp"
 

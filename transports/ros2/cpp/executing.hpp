@@ -1,4 +1,5 @@
-/// Executors: either one for each called link end, or one for all link ends of a process. Each has its own thread.
+/// Executors: either one for each called link end, or one for all link ends of a process. Each executor has its own
+/// thread.
 #pragma once
 
 #include <pthread.h>
@@ -56,8 +57,8 @@ class Spinning {
 
   ~Spinning() { pause(); }
 
-  /// A spinning executor counts the guard conditions of its callback groups. It fails if their number has grown when it
-  /// waits for them, so it is paused before a group is added.
+  /// A spinning executor counts the guard conditions of its callback groups. The executor fails if this number has
+  /// grown when it waits for the conditions, so it is paused before a group is added.
   void add(const Room& room) {
     const std::lock_guard lock(mutex_);
     if (ends_[room.group]++ != 0) return;

@@ -101,8 +101,8 @@ class House {
   const std::shared_ptr<rclcpp::Context> context = std::make_shared<rclcpp::Context>();
   Seen seen;
 
-  /// Locked while entities of a node are created or destroyed, because a node counts the types of its entities without
-  /// a lock.
+  /// The mutex is locked while entities of a node are created or destroyed, because a node counts the types of its
+  /// entities without a lock.
   std::mutex making;
   /// Protects the next two members.
   std::mutex sharing;

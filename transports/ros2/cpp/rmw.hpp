@@ -15,7 +15,7 @@
 
 namespace ros2 {
 
-/// Returns an environment variable; so early in the process, `getenv` does not find it.
+/// Returns an environment variable. The function `getenv` finds no variables so early in the process.
 inline const char* variable(char** environment, const char* name) {
   const auto length = strlen(name);
   for (; *environment; ++environment)

@@ -57,7 +57,7 @@ void hopmeter_shm_producer_close(hopmeter_shm_producer* producer);
  * says whether you will call hopmeter_shm_consumer_sleep. */
 hopmeter_shm_consumer* hopmeter_shm_consumer_connect(const char* address, const char* link, int may_sleep);
 
-/* The address of a slot's frame; only read from it. */
+/* The address of a slot's frame, which the consumer must only read. */
 const uint8_t* hopmeter_shm_consumer_frame(const hopmeter_shm_consumer* consumer, uint32_t slot);
 
 /* Releases the previous claim, and claims the next message if there is one. Never waits. */

@@ -99,7 +99,7 @@ class Polled final : public Subscriber {
   }
 
  private:
-  /// One poll takes at most as many frames as the ring has slots, so that it ends even if the
+  /// One poll takes at most as many frames as the ring has slots, so that the poll ends even if the
   /// sender is faster.
   std::size_t drain(Take take) const {
     std::size_t count = 0;

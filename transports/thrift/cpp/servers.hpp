@@ -112,7 +112,7 @@ class PolledServer final : public hopmeter::Server {
   }
 
  private:
-  /// Answers the requests of a client. A client that has gone is removed.
+  /// Answers the requests of a client. Removes a client that has gone.
   void answer(std::size_t client) {
     auto& channel = clients_[client];
     try {

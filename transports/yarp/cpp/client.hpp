@@ -95,7 +95,7 @@ class Client final : public hopmeter::Client {
   std::string name_, server_;
   bool spins_;
   yarp::os::RpcClient port_;
-  /// Written only while there is no current call.
+  /// The field is written only while there is no current call.
   Image request_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -78,8 +78,8 @@ class Buffered final : public hopmeter::Publisher {
   yarp::os::PortWriterBuffer<Image> buffer_;
 };
 
-/// A port that reads into a buffer on the thread that YARP has for each connection. It is a BufferedPort whose read can
-/// be interrupted without losing later messages.
+/// A port that reads into a buffer on the thread that YARP has for each connection. The port is a BufferedPort whose
+/// read can be interrupted without losing later messages.
 class Inbox {
  public:
   Inbox(House& house, const hopmeter::Link& link) : house_(house) {

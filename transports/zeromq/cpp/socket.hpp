@@ -97,7 +97,8 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     return dispatch(message, route);
   }
 
-  /// Sends a received message, after a route if there is one. It sends a reference to the message, without a copy.
+  /// Sends a received message, after a route if there is one. The call sends a reference to the message, without a
+  /// copy.
   hopmeter::Sent forward_after(zmq::message_t* route, const hopmeter::Received& received) {
     zmq::message_t message;
     // Copies only the reference; a `const` is missing in cppzmq here.

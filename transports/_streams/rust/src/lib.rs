@@ -20,7 +20,7 @@ pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, set_receive_buffer, set_send_buffer, socket};
 
 /// The prefix of every frame: its length, a little-endian u64 that does not count the prefix, and zeros up to a cache
-/// line. So message, header and payload all begin on a cache line, from which the kernel copies fastest.
+/// line. So message, header and payload all begin at a cache line, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
 /// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.

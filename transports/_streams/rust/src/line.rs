@@ -67,7 +67,7 @@ impl Line {
         Ok(dispatch(&mut self.reader, message))
     }
 
-    /// Sends the received bytes in place, with the prefix that precedes them.
+    /// Sends the received bytes from where they are, together with the prefix in front of them.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

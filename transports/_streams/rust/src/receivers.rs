@@ -120,8 +120,8 @@ impl Receiver {
     }
 }
 
-/// Sends as many bytes as the socket takes. With `DONTWAIT` it returns immediately; otherwise it sends until the socket
-/// has taken nothing for `PATIENCE`.
+/// Sends as many bytes as the socket takes. With `DONTWAIT`, returns immediately; otherwise sends until the socket has
+/// taken nothing for `PATIENCE`.
 fn send_some(connection: &OwnedFd, bytes: &[u8], flags: SendFlags) -> rustix::io::Result<usize> {
     loop {
         match send(connection, bytes, flags | SendFlags::NOSIGNAL) {

@@ -27,8 +27,7 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its prefix, which a relay can send on. It is valid for one call of `take`, like the frame
-/// itself.
+/// A received frame with its prefix, which a relay can send on. The frame is valid for one call of `take`.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
@@ -72,7 +71,7 @@ impl StreamSubscriber {
         self.gone
     }
 
-    /// As `poll`, but returns immediately after the peer has gone.
+    /// Polls like `poll`, but returns immediately after the peer has gone.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait {
@@ -127,7 +126,7 @@ impl StreamSubscriber {
         }
     }
 
-    /// Hands over every complete frame, and moves the beginning of the next frame to the front.
+    /// Passes every complete frame on, and moves the beginning of the next frame to the front.
     fn deliver(&mut self, take: Take<'_>) -> Result<usize> {
         let (mut frames, mut start) = (0, self.offset);
         while let Some(bytes) = self.message_bytes(start)?.filter(|bytes| *bytes <= self.end - start) {

@@ -16,7 +16,8 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender.
+/// A receiver that takes nothing for this long has stopped. Without this limit, such a receiver would block the sender
+/// too.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One per process. Put the objects here that all link ends share: a session, a context, a broker's connection.

@@ -12,8 +12,8 @@ use iceoryx2::testing::remove_global_mgmt_segment;
 /// The iceoryx2 node of this process, in the trial's domain.
 pub struct Domain {
     config: Config,
-    /// It is locked, because an iceoryx2 node may be used by only one thread at a time. `None` only while the domain is
-    /// dropped.
+    /// The node is locked, because an iceoryx2 node may be used by only one thread at a time. `None` only while the
+    /// domain is dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 

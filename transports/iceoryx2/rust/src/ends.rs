@@ -16,9 +16,9 @@ use crate::services::{FrameService, Services};
 
 /// The contract says that one thread at a time uses a link end, but not always the same thread.
 ///
-/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, which the port shares with its loaned samples. This binds
-/// the port to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always
-/// move together. The alternative, `ipc_threadsafe`, takes a lock per call.
+/// iceoryx2 keeps the state of an `ipc` port behind an `Rc`, which the port shares with its loaned samples. This `Rc`
+/// binds the port to one thread. In this adapter, no sample outlives the call that loans it, so the port and its `Rc`
+/// always move together. The alternative, `ipc_threadsafe`, takes a lock per call.
 struct Moving<T>(T);
 
 // SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several

@@ -31,7 +31,8 @@ fn main() -> ExitCode {
 
 type Channel = Mutex<Receivers>;
 
-/// There is one transport per process, which all endpoints share. It stores the state that both ends of a link share.
+/// There is one transport per process, which all endpoints share. The transport stores the state that both ends of a
+/// link share.
 struct Memory {
     channels: Links<Channel>,
     queue: usize,

@@ -18,7 +18,7 @@ const LONGEST_REPLY: Duration = Duration::from_millis(100);
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
 /// The client. REQ has only one call at a time: a new call would drop the current call, and with it a late reply. So a
-/// new call is busy until the reply has come or will not come any more.
+/// new call is busy until the reply of the current call has arrived or has taken too long.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,

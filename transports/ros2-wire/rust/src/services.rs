@@ -1,9 +1,9 @@
 //! Services in the form of rmw_cyclonedds: one topic for the requests, and one topic for the replies, which all clients
 //! of a service receive.
 //!
-//! This module does not use the clients and servers of ros2-client. They also put the request's identity into the
-//! inline parameters of each sample, and RustDDS 0.15 writes one octet too many before such parameters when it sends a
-//! sample in fragments.
+//! This module does not use the clients and servers of ros2-client. The clients and servers of ros2-client also put the
+//! request's identity into the inline parameters of each sample. RustDDS 0.15 writes one octet too many before such
+//! parameters when it sends a sample in fragments.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The ring for C++ and Python: `cpp/hopmeter_shm.h` describes these functions to their callers.
 //!
-//! Handles are boxes. If a function fails, it returns a value that reports this, and stores the error text for
+//! Handles are boxes. A function that fails returns a value that reports this, and stores the error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
 use std::cell::RefCell;
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_open(
 }
 
 /// # Safety
-/// `producer` must be open; the same applies to all functions that take a producer.
+/// `producer` must be open; this rule applies to all functions that take a producer.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_address(producer: *const SharedProducer) -> *const c_char {
     (*producer).address.as_ptr()
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_connect(
 }
 
 /// # Safety
-/// `consumer` must be connected; the same applies to all functions that take a consumer.
+/// `consumer` must be connected; this rule applies to all functions that take a consumer.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedConsumer, slot: u32) -> *const u8 {
     (*consumer).consumer.frame_at(slot as u16)

@@ -1,5 +1,5 @@
-//! The handshake that admits a consumer. It uses a socket without a name in the file system, and passes the memory as a
-//! file descriptor.
+//! The handshake that admits a consumer. The handshake uses a socket without a name in the file system, and passes the
+//! memory as a file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
 /// The largest message in bytes that either side sends.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. The publisher answers on a thread that does nothing else.
+/// How long a consumer waits for the answer. The publisher's thread does nothing else than answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.

@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 pub const MAX_CONSUMERS: usize = 64;
 /// The next message's slot is always reserved, so a send needs one more slot.
 pub const MIN_SLOTS: u32 = 2;
-/// Limits the index of a slot to the 16 bits that the words have for it.
+/// The maximum number of slots; the index of a slot must fit into the 16 bits that the words have for it.
 pub const MAX_SLOTS: u32 = 4096;
 /// Limits a length to the 48 bits that the words have for it, which cannot overflow.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
@@ -130,8 +130,8 @@ impl Geometry {
     }
 }
 
-/// Rounds up to an odd number of line pairs. Slots whose distance is a power of two would all use the same few sets of
-/// the cache.
+/// Rounds up to an odd number of line pairs. If the distance between slots were a power of two, all slots would use the
+/// same few sets of the cache.
 fn stride(payload_bytes: u64) -> u64 {
     let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
     (pairs | 1) * PAIR as u64

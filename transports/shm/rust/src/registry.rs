@@ -28,8 +28,9 @@ impl Registry {
     }
 
     /// Gives a new consumer a seat, with its cursor at the next message; returns `None` if all seats are occupied. The
-    /// producer frees slots under the same lock. So when the producer last freed slots, it had published no more
-    /// messages than the head that is read here; the next time it sees this cursor.
+    /// producer frees slots under the same lock. So there are two cases: either the producer last freed slots before
+    /// this function took the lock, when it had published no more messages than the head that is read here; or it frees
+    /// slots later and sees this cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;

@@ -136,8 +136,8 @@ impl Mapping {
         }
     }
 
-    /// Maps every page in advance, so that no message has to wait for a page fault. Kernels before 5.14 cannot do this;
-    /// with them the first use causes a page fault.
+    /// Maps every page in advance, so that no message has to wait for a page fault. Kernels before 5.14 cannot map
+    /// pages in advance; with these kernels, the first use of a page causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
         // SAFETY: advice on our own mapping; it does not change any content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {

@@ -1,6 +1,6 @@
 //! A transport with known behaviour, for testing hopmeter itself: a test can compute the plan for each frame from the
-//! settings. The transport works within one process only. It reads only three things from a frame: whether it is a
-//! sample, its number, and whether it is the last.
+//! settings. The transport works within one process only. The transport reads only three things from a frame: whether
+//! it is a sample, its number, and whether it is the last.
 
 mod ends;
 mod plan;

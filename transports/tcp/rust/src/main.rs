@@ -20,8 +20,8 @@ struct Tcp {
 }
 
 impl Tcp {
-    /// Set buffers before the connection exists, because TCP then fixes its window scale. Accepted connections inherit
-    /// all options from the listening socket.
+    /// Set the buffer sizes before the connection exists, because TCP then fixes its window scale. Accepted connections
+    /// inherit all options from the listening socket.
     fn socket(&self) -> Result<OwnedFd> {
         let socket = socket(AddressFamily::INET)?;
         sockopt::set_tcp_nodelay(&socket, true).context("setting TCP_NODELAY")?;

@@ -100,8 +100,8 @@ impl Channel {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of another message were read with the last one. With this transport, frames are read one at a
-    /// time.
+    /// Whether bytes of the next message were read together with the last message. With this transport, frames are read
+    /// one at a time.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }

@@ -44,7 +44,7 @@ impl Peers for Guests {
 
 pub struct Acceptor {
     pub address: String,
-    /// The same event as that of the guests.
+    /// The event that the list of guests uses too.
     arrival: OwnedFd,
     attendant: Attendant<Guests>,
     _file: Option<SocketFile>,

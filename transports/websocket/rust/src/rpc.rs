@@ -34,7 +34,7 @@ impl Client for CallClient {
     }
 
     /// Sends the rest of a request that was sent only partly. The role is waiting in this call for the reply, so no
-    /// other call would send it.
+    /// other call would send the rest.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {

@@ -13,7 +13,7 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher. This field is dropped before its session; the same holds for the types below.
+/// The publisher. This field is dropped before its session, and so are such fields in the types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,

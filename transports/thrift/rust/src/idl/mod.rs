@@ -10,7 +10,7 @@ pub trait Halves: Sized {
     /// Sends the request, and returns its message.
     fn send_request(self, out: &mut dyn TOutputProtocol, sequence: i32) -> thrift::Result<Self>;
 
-    /// Receives the reply to the oldest request that waits for one.
+    /// Receives the reply to the oldest request that still waits for its reply.
     fn receive_reply(input: &mut dyn TInputProtocol) -> thrift::Result<Self>;
 }
 
