@@ -104,13 +104,13 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def orderly(main: Callable[[], int]) -> int:
-    """Return the exit code of a bench; cores stay awake while it runs. Ctrl-C and SIGTERM interrupt the bench once; the
-    clean-up that follows is not interrupted."""
+def orderly(main: Callable[[], int], keeps_awake: bool = True) -> int:
+    """Return a bench's exit code; cores stay awake meanwhile unless the bench declines. Ctrl-C and SIGTERM interrupt
+    it once; the clean-up that follows is not interrupted."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
-        with awake():
+        with awake() if keeps_awake else contextlib.nullcontext():
             return main()
     except (KeyboardInterrupt, InterruptedRunError):
         print("stopped; no result is stored", file=sys.stderr)

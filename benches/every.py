@@ -54,7 +54,11 @@ class Bench:
     def command(self) -> list[str]:
         """The command line."""
         python = interpreter.own(self.environment) if self.environment else None
-        return [str(python.program if python else sys.executable), "-u", str(HERE / f"{self.name}.py")]
+        return [
+            str(python.program if python else sys.executable),
+            "-u",
+            str(HERE / f"{self.name.replace('-', '_')}.py"),
+        ]
 
 
 BENCHES = (
@@ -73,6 +77,7 @@ BENCHES = (
     Bench("video", 2, 5),
     Bench("starting", 65),
     Bench("site", 240),
+    Bench("first-look", 1800),
 )
 
 

@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def _beyond(self) -> int:
-        return max(0, math.floor((self.pairs - 1.96 * math.sqrt(self.pairs)) / 2))
+        return values_beyond(self.pairs)
 
     @property
     def pairs(self) -> int:
@@ -73,8 +73,8 @@ class Comparison:
     def verdict(self) -> str:
         """The worse of the verdicts on the two limits."""
         verdicts = [
-            _verdict(self.ratios, self._beyond, self.limit),
-            _verdict(sorted(self.ours), self._beyond, self._most),
+            judge_values(self.ratios, self._beyond, self.limit),
+            judge_values(sorted(self.ours), self._beyond, self._most),
         ]
         return max(verdicts, key=(HOLDS, UNRESOLVED, MISSED).index)
 
@@ -94,7 +94,12 @@ class Comparison:
         return f"{self.name:{NAME_WIDTH}} {figures}   {limit}"
 
 
-def _verdict(ascending: list[float], beyond: int, limit: float | None) -> str:
+def values_beyond(many: int) -> int:
+    """Return how many of `many` values are beyond either end of the median's interval."""
+    return max(0, math.floor((many - 1.96 * math.sqrt(many)) / 2))
+
+
+def judge_values(ascending: list[float], beyond: int, limit: float | None) -> str:
     """Return the verdict on values whose interval excludes `beyond` values at either end."""
     if limit is None or statistics.median(ascending) <= limit:
         return HOLDS

@@ -1,0 +1,160 @@
+"""Do quick looks find what a long run finds? Measures one long run of the quick scenario, then ten looks.
+
+`python benches/first_look.py --looks 10 --rounds 40`; `--transport unix,tcp` measures some transports only, `--out DIR`
+stores the runs. A pair is clear if its ratio in the long run is 1.5 or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+from awake import BOUND
+from ending import orderly
+from pairs import HOLDS, MISSED, judge_values, values_beyond
+
+import hopmeter
+from hopmeter.analysis.rounds import Comparison
+from hopmeter.api.runs import Run
+from hopmeter.statistics import rounds_needed
+
+CLEAR = 1.5
+UNDECIDED = 0.1
+MEASURING_S = 90.0
+ROUNDS = 8
+Pair = tuple[str, str, str]
+"""The table and the names of two cells, in the order of the alphabet."""
+
+
+def compared_pairs(run: Run) -> dict[Pair, Comparison]:
+    """Return the pairs of all tables that have a ratio, by names: ids depend on the other cells."""
+    names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
+    found = {}
+    for group, table in run.results.rankings.items():
+        for each in table.comparisons:
+            if each.ratio is not None:
+                turned = each if names[each.a] < names[each.b] else each.reversed()
+                found[group, names[turned.a], names[turned.b]] = turned
+    return found
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look, compared with the long run."""
+
+    rounds: int
+    """The fewest rounds of a table with an open pair; a table that is decided may stop earlier."""
+    measuring_s: float
+    undecided: float
+    """The share of the clear pairs that it does not decide."""
+    needed: dict[Pair, float]
+    """The rounds that each of these pairs would need."""
+    wrong: list[Pair]
+    """The pairs that it decides against the long run."""
+
+
+def compare(run: Run, truth: Mapping[Pair, Comparison]) -> Look:
+    """Compare a look with the long run; a pair that the look does not have is undecided."""
+    seen, groups = compared_pairs(run), {group for group, _, _ in truth}
+    clear = [pair for pair, each in truth.items() if is_clear(each)]
+    wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
+    open_pairs = [pair for pair in clear if pair not in seen or not seen[pair].decided]
+    tables = [table for group, table in run.results.rankings.items() if group in groups]
+    still_open = [table for table in tables if not all(each.decided for each in table.comparisons)]
+    return Look(
+        min((max(table.ranking.rounds.values()) for table in still_open or tables), default=0),
+        sum(trial["wall_s"] for trial in run.results.trials),
+        len(open_pairs) / len(clear),
+        {pair: rounds_to_decide(run, seen.get(pair), truth[pair]) for pair in open_pairs},
+        wrong,
+    )
+
+
+def is_clear(each: Comparison) -> bool:
+    """Return whether the long run shows a large ratio."""
+    return abs(math.log(each.ratio or 1.0)) >= math.log(CLEAR)
+
+
+def is_wrong(seen: Comparison, truth: Comparison) -> bool:
+    """Return whether a look decided a pair against the long run, if that knows the order."""
+    is_opposite = math.log(seen.ratio or 1.0) * math.log(truth.ratio or 1.0) < 0
+    return seen.decided and is_opposite and (truth.decided or is_clear(truth))
+
+
+def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> float:
+    """Return how many rounds of a look would decide the ratio of the long run."""
+    rankings = [each.ranking for each in run.results.rankings.values() if seen and seen.a in each.ranking.cells]
+    found = rounds_needed(rankings[0], truth.ratio or 1.0, seen.a, seen.b) if seen and rankings else None
+    return found or math.inf
+
+
+def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[Pair, Comparison], list[Look]]:
+    """Measure the long run, with idle cores as the looks decide the order, and the looks; print each look."""
+    chosen = {"transport": transports} if transports else {}
+    awake = os.access(BOUND, os.W_OK)
+    long = hopmeter.run("quick", trials=rounds, no_idle_states=awake, out=out / "long", progress=True, **chosen)
+    truth, found = compared_pairs(long), []
+    for number in range(looks if any(map(is_clear, truth.values())) else 0):
+        began = time.monotonic()
+        run = hopmeter.run("quick", budget=f"{MEASURING_S:g}s", out=out / f"look-{number}", progress=True, **chosen)
+        look, steal = compare(run, truth), fmean(trial["steal_share"] or 0.0 for trial in run.results.trials)
+        times = f"{look.measuring_s:.0f} s of measuring, {time.monotonic() - began:.0f} s in all, steal {steal:.1%}"
+        decided = f"{1 - look.undecided:.1%} of clear pairs decided, {len(look.wrong)} pairs the wrong way"
+        print(f"look {number}: {look.rounds} rounds, {times}: {decided}", flush=True)
+        found.append(look)
+    return truth, found
+
+
+def limits(looks: Sequence[Look]) -> dict[str, str]:
+    """Return the verdict on each limit, by what it says."""
+    shares, wrong = sorted(each.undecided for each in looks), sum(len(each.wrong) for each in looks)
+    slowest, fewest = max(each.measuring_s for each in looks), min(each.rounds for each in looks)
+    decided = judge_values(shares, values_beyond(len(shares)), UNDECIDED)
+    return {
+        f"clear pairs decided: median {1 - median(shares):.1%}   limit {1 - UNDECIDED:.0%}": decided,
+        f"decided the wrong way: {wrong}   limit 0": MISSED if wrong else HOLDS,
+        f"measuring: at most {slowest:.0f} s   limit {MEASURING_S:g} s": HOLDS if slowest <= MEASURING_S else MISSED,
+        f"rounds: at least {fewest}   limit {ROUNDS}": HOLDS if fewest >= ROUNDS else MISSED,
+    }
+
+
+def print_pairs(looks: Sequence[Look], truth: Mapping[Pair, Comparison]) -> None:
+    """Print the pairs that some look decided the wrong way, and the clear ones that it did not decide."""
+    for pair, each in truth.items():
+        needed = [look.needed[pair] for look in looks if pair in look.needed]
+        wrong = sum(pair in look.wrong for look in looks)
+        if needed or wrong:
+            rounds = f", needs {median(needed):g} rounds" if needed else ""
+            said = f"open in {len(needed)} looks{rounds}, decided the wrong way in {wrong}"
+            print(f"{pair[2]} takes {each.ratio:.2f} times as long as {pair[1]}: {said}")
+
+
+def main(words: Sequence[str]) -> int:
+    """Return 1 if a limit is missed, or if there is nothing to compare."""
+    ask = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("looks", 10), ("rounds", 40)):
+        ask.add_argument(f"--{name}", type=int, default=default)
+    ask.add_argument("--transport")
+    ask.add_argument("--out", type=Path)
+    asked = ask.parse_args(words)
+    with tempfile.TemporaryDirectory() as scratch:
+        truth, looks = measure(asked.out or Path(scratch), asked.transport, asked.looks, asked.rounds)
+    if not looks:
+        print(f"not compared: no pair of the long run has a ratio of {CLEAR:g} or more")
+        return 1
+    print_pairs(looks, truth)
+    verdicts = limits(looks)
+    print(*(f"{text}: {verdict}" for text, verdict in verdicts.items()), sep="\n")
+    return int(MISSED in verdicts.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(orderly(lambda: main(sys.argv[1:]), keeps_awake=False))
