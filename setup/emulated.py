@@ -1,6 +1,7 @@
 """Runs pytest or hopmeter with the nodes of aarch64 that `make aarch64` has put into build/aarch64/nodes.
 
-`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with them are the emulator's.
+`python setup/emulated.py pytest ARGUMENT…` or `… hopmeter ARGUMENT…`. Results measured with these nodes describe the
+emulator.
 """
 
 from __future__ import annotations

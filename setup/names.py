@@ -1,7 +1,8 @@
-"""Find functions that a bare participle names (`told`, `kept`): `python setup/names.py FILE…`, Python, Rust or C++.
+"""Find functions whose name is a bare participle (`told`, `kept`): `python setup/names.py FILE…`, Python, Rust or C++.
 
-A function that acts is a verb (`run_trial`), and one that returns a value is its noun (`median`). Prints each finding,
-and exits with 1 if there is any. `STAYS` lists the names that are columns of a result or words of an interface.
+The name of a function that acts is a verb (`run_trial`); the name of a function that returns a value is a noun
+(`median`). Prints each finding, and exits with 1 if there is any. `STAYS` lists the exceptions: names that are columns
+of a result or words of an interface.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CPP = re.compile(
 
 
 def is_bare_participle(name: str) -> bool:
-    """Say whether a name is one participle and nothing else."""
+    """Return whether a name is a single participle."""
     word = name.strip("_")
     if "_" in word or word in STAYS or word in NO_PARTICIPLES:
         return False
@@ -36,14 +37,14 @@ def is_bare_participle(name: str) -> bool:
 
 
 def _is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Say whether a node defines a function; a pytest fixture is a value, and is named as one."""
+    """Return whether a syntax node defines a function; a pytest fixture does not count: it stands for a value."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     return not any("fixture" in ast.unparse(each) for each in node.decorator_list)
 
 
 def functions(file: Path) -> Iterator[tuple[int, str]]:
-    """Return line and name of each function that a file defines."""
+    """Return the line and the name of each function that a file defines."""
     text = file.read_text()
     if file.suffix == ".py":
         yield from ((each.lineno, each.name) for each in ast.walk(ast.parse(text)) if _is_function(each))

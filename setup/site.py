@@ -17,7 +17,7 @@ LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*
 
 
 def sources() -> dict[str, str]:
-    """Each page from outside docs/: its place in the site, and its file in the tree."""
+    """Each page from outside docs/: its path in the site, and its file in the source tree."""
     readmes = sorted(TREE.glob("transports/*/README.md"))
     shown = [file for file in readmes if file.parent.name != "_template"]
     return {
@@ -28,7 +28,7 @@ def sources() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fill in the folders of the navigation."""
+    """Replace the folders in the navigation by their pages."""
     config.nav = [_fill_in(entry) for entry in config.nav or []]
     return config
 
@@ -42,7 +42,7 @@ def _fill_in(entry: Any) -> Any:
 
 
 def _pages(folder: str) -> list[str]:
-    """Return a folder's pages: transports in their order, dated notes with the newest first."""
+    """Return the pages of a folder: transports in alphabetical order, dated notes with the newest first."""
     own = [f"{folder}{file.name}" for file in (TREE / "docs" / folder).glob("*.md")]
     return sorted(page for page in sources() if page.startswith(folder)) + sorted(own, reverse=True)
 
@@ -67,5 +67,6 @@ def _link(found: re.Match[str], here: str, folder: str) -> str:
     place = places.get(target, target.removeprefix("docs/") if target.startswith("docs/") else "")
     if place:
         return f"{found['text']}({posixpath.relpath(place, posixpath.dirname(here))}{found['anchor'] or ''})"
-    # A file of the source tree is no page. A broken link stays, so that mkdocs reports it.
+    # The link leads to a file of the source tree that is no page. A broken link stays unchanged, so that mkdocs reports
+    # it.
     return found["text"][1:-1] if (TREE / target).exists() else found[0]

@@ -1,6 +1,6 @@
-"""Finds words that docs/glossary.md has a better one for: `python setup/words.py FILE…`, Markdown, Python or TOML.
+"""Finds words for which docs/glossary.md has a better word: `python setup/words.py FILE…`, Markdown, Python or TOML.
 
-Prints each finding with its remedy, and ends with 1 if there is any. Code, and the targets of links, are not prose.
+Prints each finding with its remedy, and ends with 1 if there is any. Code and the targets of links are not prose.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ REMEDIES = {
 WORDS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): remedy for words, remedy in REMEDIES.items()}
 CODE = re.compile(r"^(```|~~~).*?^\1|(`+).+?\2|<[^>]+>|(?<=\])\([^)]*\)", re.DOTALL | re.MULTILINE)
 INSERTED = re.compile(r"\{[^{}\n]*\}|\\[a-z]")
-"""Values of f-strings, and escapes, which are no prose."""
+"""Values in f-strings, and escapes, which are no prose."""
 TOML = re.compile(r'"{3}.*?"{3}|\'{3}.*?\'{3}|(?P<text>"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*)', re.DOTALL)
 """Strings and comments of TOML; strings of several lines are files, not prose."""
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines that a person reads."""
+    """Yield the lines of prose with their numbers."""
     text = file.read_text()
     readers = {".py": _python, ".toml": _toml}
     return readers.get(file.suffix, _markdown)(text)
@@ -51,7 +51,7 @@ def _markdown(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _python(source: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, and strings with a space; other strings are names."""
+    """Yield comments, and strings that contain a space; other strings are names."""
     kinds = (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in kinds and " " in token.string:

@@ -89,8 +89,8 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 def _settle_collector(collects: bool) -> None:
     """Exclude everything loaded so far from garbage collection, so that the collector has almost no work.
 
-    The collector stays on, as in an ordinary program; the setting `gc` = `off` of a transport that offers it turns it
-    off.
+    The collector stays on, as in an ordinary program; a transport with the setting `gc` can turn the collector off (`gc
+    = "off"`).
     """
     gc.collect()
     gc.freeze()
@@ -99,18 +99,18 @@ def _settle_collector(collects: bool) -> None:
 
 
 def _facts(collects: bool) -> dict[str, str]:
-    """Return facts about this interpreter for the result."""
+    """Return the facts about this interpreter that the result contains."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
 def _has_work(spec: dict[str, Any]) -> bool:
-    """Return whether a relay or server has work to do, during which other threads of the interpreter may run."""
+    """Return whether a relay or server has work to do; other threads of the interpreter may run then."""
     return any(endpoint["work"]["kind"] != "none" for endpoint in spec.get("endpoints", ()))
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """Return the spec, or an empty one if it cannot be read: the instrument reads it too and reports the error."""
+    """Return the spec, or an empty one if it cannot be read: the instrument also reads it and reports the error."""
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def _value(arguments: list[str], name: str) -> str | None:
 
 
 def _drop_option(arguments: list[str], name: str) -> list[str]:
-    """Return the arguments without `name` and its value."""
+    """Return the arguments without the option `name` and its value."""
     if name not in arguments:
         return arguments
     at = arguments.index(name)

@@ -1,5 +1,6 @@
-"""The object of a cell with a codec: encoded for every message by the source, decoded and compared by the last
-receiver. The instrument calls these methods and stamps around `encode` and `decode`; nothing here reads a clock."""
+"""The object of a cell with a codec: the source encodes it for every message, and the last receiver decodes and
+compares it. The instrument calls these methods, and reads the clock before and after `encode` and `decode`; this module
+reads no clock."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
 
 NUMBER_BYTES = 8
-"""Bytes of a frame's number, at the end of the payload so that the rest stays aligned."""
+"""The size of a frame's number in bytes; the number is at the end of the payload, so that the rest stays aligned."""
 
 
 class Objects:
@@ -42,8 +43,8 @@ class Objects:
         return self._object
 
     def _warm_up(self) -> None:
-        """Import and compile everything that the first message would wait for. A codec whose decoded object differs is
-        not rejected here: its cells have to fail, not to be skipped."""
+        """Import and compile all code for which the first message would otherwise wait. A codec whose decoded object
+        differs is not rejected here: its cells must fail and not be skipped."""
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
         self.write(frames, buffer.data)
@@ -58,11 +59,11 @@ class Objects:
         pack_into(frames, payload)
 
     def decode(self, payload: memoryview) -> Any:
-        """Return the object, in the memory of the payload if its framework can share that."""
+        """Return the object, in the memory of the payload if its framework can share memory."""
         return self._decode(unpack(payload))
 
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object equals the sent one in type and shape, and if `thoroughly` in every number."""
+        """Return whether an object equals the sent one in type and shape; with `thoroughly`, also in every number."""
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
             return False
         if not thoroughly:
@@ -72,8 +73,8 @@ class Objects:
 
 
 class Frames:
-    """An object for each frame of a video, sent in their order, repeatedly. The last bytes of a payload are the frame's
-    number, so the receiver compares with that frame only."""
+    """One object for each frame of a video; the objects are sent in order, again and again. The last bytes of a payload
+    are the frame's number, so the receiver compares the object only with that frame."""
 
     def __init__(self, objects: Sequence[Objects]) -> None:
         self._objects = objects
@@ -104,19 +105,19 @@ class Frames:
         payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
-        """Return the number and the object, in the memory of the payload if its framework can share that."""
+        """Return the number and the object, in the memory of the payload if its framework can share memory."""
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
-            raise CodecError("E-FRAME-COUNT", f"frame {number} of {len(self._objects)} was received")
+            raise CodecError("E-FRAME-COUNT", f"the receiver got frame {number} of {len(self._objects)}")
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
-        """Return whether an object equals the frame of its number, as `Objects.is_right` does."""
+        """Return whether an object equals the frame with this number, compared as in `Objects.is_right`."""
         number, obj = came
         return self._objects[number].is_right(obj, thoroughly)
 
     def is_any(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object equals any of the frames, if its number is unknown."""
+        """Return whether an object with an unknown number equals any of the frames."""
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
@@ -142,12 +143,13 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """Return the shape; for an image without one, size and mode."""
+    """Return the shape of an object; for an image without a shape, return size and mode."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 
 def payload_sizes(codec: str, device: str, share: str, objects: Sequence[str]) -> str:
-    """Return one line of JSON: for each object the bytes of its payload, or why it is missing."""
+    """Return one line of JSON: for each object the size of its payload in bytes, or the reason why there is no such
+    object."""
     return json.dumps({made_of: _payload_size(codec, made_of, device, share) for made_of in objects})
 
 

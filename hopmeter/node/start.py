@@ -1,5 +1,5 @@
-"""`python hopmeter/node/start.py`: a node on a Python without hopmeter. It can import this one package, and nothing
-that is installed alongside it."""
+"""`python hopmeter/node/start.py`: runs a node on a Python without hopmeter. The node can import the package hopmeter,
+but no other package that is installed next to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 
 def lend(package: Path) -> None:
-    """Make `hopmeter` importable from its folder, without a search path that would include its neighbours."""
+    """Make `hopmeter` importable from its folder, without adding to the search path, which would include its
+    neighbours."""
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
         "hopmeter", package / "__init__.py", submodule_search_locations=search

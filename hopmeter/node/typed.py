@@ -1,8 +1,8 @@
-"""Typed carriage: how a header travels in the fields of a real message: a number, a time and a text.
+"""Typed carriage: how a header is stored in fields of a real message: a number, a time and a text.
 
-`label(header)` is the part for the text, `seq_of(header)` the number, `sent_of(header)` the time (ns);
-`header_of(label, sent_ns, payload_bytes)` is the header again. The instrument implements all of them once for every
-language; docs/adding-a-transport.md lists which field holds which part.
+`label(header)` returns the part for the text, `seq_of(header)` the number, and `sent_of(header)` the time (ns);
+`header_of(label, sent_ns, payload_bytes)` restores the header. The instrument implements these functions once for every
+language; docs/adding-a-transport.md lists the field for each part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECOND_NS = 1_000_000_000
 
 
 def signed_seq(header: bytearray) -> int:
-    """Return the number of a message, for a field of 64 bits with a sign."""
+    """Return the number of a message, for a signed field of 64 bits."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 
@@ -39,17 +39,17 @@ def stamp(header: bytearray) -> tuple[int, int]:
 
 
 def nanoseconds(time: Any) -> int:
-    """Return a time of such a message, in nanoseconds."""
+    """Return the time stamp of such a message, in nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
 def image_fields(setup: Setup) -> tuple[int, int, str, int, int]:
-    """Return the fields of ROS's Image that are the same for a whole trial: height, width, encoding, whether it is
-    big-endian, and the bytes of a row. Bytes that are no image have height and width 0."""
+    """Return the fields of ROS's Image that stay the same in a trial: height, width, encoding, `is_bigendian`,
+    and the bytes of a row. For a payload that is no image, height and width are 0."""
     return setup.height, setup.width, "rgb8", 0, 3 * setup.width
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload if ROS's Header is the message."""
+    """Return the error for a payload when the message type is ROS's Header."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
-    return AdapterError(what, "use the payload `bytes`, or timing without padding")
+    return AdapterError(what, "use the payload `bytes`, or `timing` without padding")

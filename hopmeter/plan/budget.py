@@ -1,4 +1,4 @@
-"""Which cells of a plan a budget decides, and how long it must be at least."""
+"""Determines which cells of a plan decide the question within a budget, and the minimum of the budget."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from hopmeter.scenario.resolve import least_rounds
 from hopmeter.system import humanize
 
 LEVEL_ROUNDS = 3
-"""Rounds of the cells that show the level with idle cores asleep, while cells with cores kept awake decide."""
+"""The number of rounds of cells whose idle cores sleep: they show only the level of the latencies, because cells whose
+idle cores stay awake decide the order."""
 START_S = 0.1
-"""The assumed time to start and end the nodes of a trial, until it is measured."""
+"""The assumed time to start and end the nodes of a trial, until a trial has been measured."""
 PYTHON_START_S = 0.3
-"""As START_S, for trials with a Python node."""
+"""The same time as START_S, for trials with a Python node."""
 AS_IT_IS = tag(
     "W-AS-IT-IS",
     "idle cores sleep while messages are measured, which adds their wake-up latency and its noise to all results; "
@@ -27,30 +28,31 @@ AS_IT_IS = tag(
 
 
 def trial_s(cell: Cell) -> float:
-    """Estimate how long a trial takes, with the start and the end of its nodes."""
+    """Estimate how long a trial takes, including the start and the end of its nodes."""
     return scheduled_s(cell) + (PYTHON_START_S if "python" in languages(cell) else START_S)
 
 
 def shows_level(cell: Cell, plan: Plan) -> bool:
-    """Return whether a cell only shows the level as it is, because cells with idle cores kept awake decide."""
+    """Return whether a cell only shows the level of latencies with sleeping cores, because cells with idle cores kept
+    awake decide."""
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
 
 
 def notes(plan: Plan) -> list[str]:
-    """Return what the user should know about a plan before it runs."""
+    """Return the notes on a plan that the user should read before the run."""
     wants_both = plan.scenario.no_idle_states == "both" and plan.scenario.budget_s
     return [AS_IT_IS] if wants_both and not any(cell.nodes.no_idle_states for cell in plan.runnable) else []
 
 
 def least_s(plan: Plan) -> float:
-    """Return the time of the least number of rounds."""
+    """Return the time of the minimum number of rounds."""
     level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
     return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in plan.runnable)
 
 
 def check(plan: Plan) -> None:
-    """Raise UsageError if the budget is too short for the least number of rounds."""
+    """Raise UsageError if the budget is too short for the minimum number of rounds."""
     given_s = plan.scenario.budget_s
     if given_s is None or (needed_s := least_s(plan)) <= given_s:
         return

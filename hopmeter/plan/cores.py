@@ -1,4 +1,5 @@
-"""Choose the cores of a cell from the word in the scenario. A core that the launcher may not use is never chosen."""
+"""Choose the cores of a cell from the value of `cores` in the scenario. A core that the launcher may not use is never
+chosen."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ SYSTEM = Path("/sys/devices/system")
 
 
 class NoCoresError(Exception):
-    """The requested cores are not available here; the text says why."""
+    """The requested cores are not available here; the text states the reason."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Machine:
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()
-    """Groups of logical cores of one physical core."""
+    """The logical cores of each physical core."""
     memories: tuple[tuple[int, ...], ...] = ()
     """The cores of each memory node."""
 
@@ -34,7 +35,7 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """Return the cores that endpoints take in turn; an empty list means unpinned."""
+        """Return the cores that endpoints take in turn; an empty list means that endpoints are not pinned."""
         if word == "free":
             return ()
         if word == "same":
@@ -63,7 +64,7 @@ class Machine:
             usable = [core for core in group if core in self.allowed]
             if len(usable) > 1:
                 return usable[0], usable[1]
-        raise NoCoresError("the kernel reports no two threads of one core here")
+        raise NoCoresError("the kernel reports no two threads of one physical core here")
 
     def _numa(self) -> tuple[int, ...]:
         ends = [[core for core in group if core in self.allowed] for group in self.memories]

@@ -20,7 +20,7 @@ from hopmeter.scenario import Ask, Scenario
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
-"""How long `closed` and `max` continue at most if only messages are given."""
+"""The maximum time of a trial with the pace `closed` or `max`, if the scenario gives only the number of messages."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class World:
     ready: Mapping[tuple[str, str], Readiness]
     machine: Machine
     carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
-    """The Python node of a transport that carries the objects of a codec."""
+    """The Python nodes that carry the objects of a codec, by transport and codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
-    """Yield the cells of one case, without ids. A cell whose cores are not available is already dropped."""
+    """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = _transports(ask, world)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -50,7 +50,7 @@ def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
 
 
 def _idle_states(scenario: Scenario, world: World) -> list[bool]:
-    """Return whether idle cores are kept awake: yes, no, or first yes and then no."""
+    """Return the values of `no_idle_states`: true, false, or first true and then false."""
     if scenario.no_idle_states == "both":
         return [True, False] if world.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
@@ -90,8 +90,8 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
 
 
 def _preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
-    """Return the language with the least overhead: one that offers this cell before others, one that is ready before
-    others, compiled before interpreted."""
+    """Return the preferred language: languages that offer this cell come first, then those that are ready, then
+    compiled before interpreted languages."""
 
     def effort(language: str) -> tuple[bool, bool, bool]:
         state, offer = ready.get((manifest.name, language)), manifest.offers[language]
@@ -141,7 +141,7 @@ def _cell(
         cores=axes["cores"],
         payload=axes["payload"],
         payload_bytes=units.payload_bytes(axes["payload"]),
-        # An object is made once; source and sink touch it when they encode and decode it.
+        # An object is created once; the source touches it by encoding, the sink by decoding.
         touch=axes["touch"] if axes["codec"] == "none" else "none",
         codec=axes["codec"],
         device=axes["device"],
@@ -173,7 +173,7 @@ def _cell(
 
 
 def _worked_s(cell: Cell) -> float:
-    """Return how long the work alone takes in an unpaced trial that ends by its message count."""
+    """Return the time of the work alone, for an unpaced trial that ends after a number of messages."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
@@ -192,7 +192,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how many messages a trial has, and how long they may take at most."""
+    """Return the number of messages of a trial, and the maximum time for them."""
     rate = axes["rate"] if PACES[axes["pace"]].is_scheduled else None
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
@@ -229,12 +229,12 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def word_of(value: Any) -> str:
-    """Format a setting's value as it is typed."""
+    """Format the value of a setting as a user would type it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language into source, relays and sink; relays use the source's language if only two are named."""
+    """Split a language into source, relays and sink; relays use the source's language if two are named."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]

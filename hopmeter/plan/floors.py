@@ -14,11 +14,11 @@ FLOORS = {"thread": "memory", "process": "shm"}
 LANGUAGE = "rust"
 NO_FLOORS = tag("W-FLOOR-SEARCH", "a search compares rates, which have no floor")
 SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup", "limit_s")
-"""A floor agrees with its cells in all of these."""
+"""The fields in which a floor agrees with its cells."""
 
 
 def add_floors(cells: list[Cell], world: World) -> list[Cell]:
-    """Return the cells, and unranked floor cells for those whose floor is not among them."""
+    """Return the cells, and add unranked floor cells for those whose floor is missing among the cells."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -38,7 +38,7 @@ def add_floors(cells: list[Cell], world: World) -> list[Cell]:
 
 
 def skip_floors(cells: list[Cell]) -> list[Cell]:
-    """Return the first cells of searches without floors, because a search compares rates, not latencies."""
+    """Return the first cells of searches, which have no floors, because a search compares rates and not latencies."""
     numbered = _number_cells(cells)
     return [cell.with_values(search=cell.id, floor_reason=NO_FLOORS) for cell in numbered]
 

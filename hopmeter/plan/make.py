@@ -1,4 +1,4 @@
-"""The plan of a run: its cells, which of them are dropped and why, and its seed."""
+"""The plan of a run: its cells, the reasons for dropped cells, and its seed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Plan:
 
 
 def scheduled_s(cell: Cell) -> float:
-    """Return how long a trial's messages take as planned."""
+    """Return the planned time for the messages of a trial."""
     if cell.axes.rate_hz is None:
         return min(
             cell.schedule.limit_s,
@@ -47,8 +47,7 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:
-    """Plan every cell that the scenario requests, with floors; a cell that cannot be measured is dropped with its
-    reason."""
+    """Plan every cell that the scenario requests, with floors; drop cells that cannot be measured, with the reason."""
     asked = [cell for ask in asks(scenario) for cell in expand(scenario, ask, world)]
     judged = _drop_impossible(_distinct(asked), world)
     cells = skip_floors(judged) if scenario.search else add_floors(judged, world)
@@ -66,8 +65,9 @@ def _weightless(cell: Cell) -> Cell:
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:
-    """Remove cells that occur twice: cases may overlap, also after the command line has replaced the axis in which
-    they differ. Of cells that differ only in length the longest stays, because nothing distinguishes their rows."""
+    """Remove cells that occur twice: cases of a scenario may overlap, for example if the command line replaces the axis
+    in which they differ. Of cells that differ only in the length of the trial, the longest stays, because their rows
+    could not be distinguished."""
     kept: dict[str, Cell] = {}
     for cell in cells:
         key = repr(cell.with_values(id="", messages=0, warmup=0, trials=0, limit_s=0.0))

@@ -1,4 +1,5 @@
-"""The encoded sizes of objects, measured in the Python that will carry them and cached until it changes.
+"""The encoded sizes of objects, measured in the Python that will carry the objects, and cached until that Python
+changes.
 
 Importing a framework takes seconds. The size depends on the Python, on the codec's packages and on hopmeter's code, so
 environments that agree in these share one answer.
@@ -26,19 +27,19 @@ GPU_FILES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
 GPU_WORDS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "JAX_PLATFORMS")
 
 Weights = dict[str, tuple[int, str]]
-"""For each payload its bytes, or why there is no such object."""
+"""For each payload, its size in bytes or the reason why there is no such object."""
 
 
 class Asked:
-    """One codec on one device, shared or not, in one Python or several equal ones. `python` is None for a command that
-    is not hopmeter's."""
+    """One codec on one device, shared or not, in one Python or in several equal ones. `python` is None if the node's
+    command belongs to another hopmeter."""
 
     def __init__(
         self, command: tuple[str, ...], python: Interpreter | None, codec: str, device: str, share: str
     ) -> None:
         self.command, self.codec, self.device, self.share = command, codec, device, share
         self.payloads: dict[str, None] = {}
-        """In the order of their first appearance."""
+        """Without duplicates, in the order of their first appearance."""
         self.lasts = python is not None
         alike = [*_alike(python, codec), _code()] if python else command
         self.identity = json.dumps([alike, codec, device, share, _gpus() if device != "cpu" else ()])
@@ -51,14 +52,15 @@ class Asked:
             return known
         said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
         if is_sure and self.lasts:
-            # What the CPU lacks may be installed tomorrow, and the fingerprint would not show it.
+            # An error on the CPU is not cached: a missing package may be installed later, and the fingerprint would not
+            # show that.
             lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}
             _remember(self.identity, known | lasting)
         return known | said
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """Return the sizes by identity; as many processes run at a time as there are cores."""
+    """Return the sizes by identity; at most one process per core runs at a time."""
     one_each: dict[str, Asked] = {}
     for one in asked:
         one_each.setdefault(one.identity, one).payloads.update(one.payloads)
@@ -67,7 +69,7 @@ def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
 
 
 def _alike(python: Interpreter, codec: str) -> list[Any]:
-    """Return what distinguishes one Python from another as far as a codec's objects are concerned."""
+    """Return the properties of a Python that may change the size of a codec's objects."""
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
     versions = codec_interpreter.versions(codec, python)
@@ -85,7 +87,7 @@ def _code() -> int:
 
 
 def _gpus() -> list[str]:
-    """Return the GPUs, because a GPU that appears or disappears changes the sizes."""
+    """Return the list of GPUs, because a GPU that appears or disappears changes the sizes."""
     files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
     return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
 
@@ -110,11 +112,11 @@ def _remember(identity: str, known: Weights) -> None:
         beside.write_text(json.dumps({identity: known}))
         beside.replace(path)
     except OSError:
-        pass  # a cache that cannot be written only costs the next plan some time
+        pass  # without the cache, the next plan only takes longer
 
 
 def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
-    """Measure sizes in a process of its own, because a framework may crash or start threads. Returns the sizes, and
+    """Measure sizes in a separate process, because a framework may crash or start threads. Return the sizes, and
     whether the process answered."""
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Set the payload size of cells with a codec, or say why there is no object."""
+"""Set the payload size of cells with a codec, or drop them with the reason why there is no object."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Key = tuple[str, str, str, str]
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
-    """Return why a cell's codec, device and payload do not go together; `ends` are the languages that encode or
-    decode."""
+    """Return the reason why the codec, device and payload of a cell cannot be combined; `ends` are the languages that
+    encode or decode."""
     kind = cell.axes.payload.partition(":")[0]
     if cell.axes.codec == "none":
         if kind == "array":
-            said = f"{cell.axes.payload} is an object; choose the codec that carries it, such as --codec numpy"
+            said = f"{cell.axes.payload} is an object; choose a codec that carries it, such as --codec numpy"
             return tag("D-PAYLOAD", said)
         on_gpu = tag("D-DEVICE", "device gpu needs a codec, because bytes without a codec are on the CPU")
         return on_gpu if cell.axes.place != ("cpu",) else ""
@@ -40,7 +40,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _no_place(cell: Cell) -> str:
-    from hopmeter.node.forms import devices  # imports NumPy, which few plans need
+    from hopmeter.node.forms import devices  # this imports NumPy, which few plans need
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
@@ -49,21 +49,21 @@ def _no_place(cell: Cell) -> str:
 
 
 def _no_handle(cell: Cell) -> str:
-    """Return why an object's memory cannot be shared by a handle."""
+    """Return the reason why the memory of an object cannot be shared by a handle."""
     from hopmeter.node.forms import lenders
 
     if cell.axes.device != "gpu":
         said = f"share {cell.axes.share} shares GPU memory, but this object is on the CPU; use --device gpu"
         return tag("D-SHARE", said)
     if cell.carriage.own_encoders:
-        return tag("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects by itself")
+        return tag("D-SHARE", f"share {cell.axes.share}: {cell.axes.transport} encodes objects itself")
     known = lenders()
     said = f"codec {cell.axes.codec} cannot share GPU memory; {', '.join(known)} can"
     return "" if cell.axes.codec in known else tag("D-SHARE", said)
 
 
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
-    """Return the cells; those with a codec get the size of their object, or are dropped with the reason."""
+    """Return the cells; those with a codec have the size of their object, or are dropped with the reason."""
     pairs = sorted({(cell.axes.transport, cell.axes.codec) for cell in cells if _carries(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)

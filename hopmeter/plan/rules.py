@@ -1,4 +1,4 @@
-"""The rules that drop a cell. The first one that applies gives the reason, which is always shown."""
+"""The rules that drop a cell. The first rule that applies gives the reason, which the user always sees."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.model import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
-"""Says why a cell is impossible, with a code at the end, or is empty."""
+"""A function that returns the reason why a cell is impossible, with a code at the end; or an empty text."""
 
 
 def why_not(cell: Cell, world: World) -> str:
-    """Return why this cell cannot be measured here; empty if it can."""
+    """Return the reason why this cell cannot be measured here; empty if it can be measured."""
     manifest = world.manifests[cell.axes.transport]
     answers = (rule(cell, manifest, world) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
@@ -48,7 +48,7 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     if len(languages(cell)) == 1:
         return ""
     if cell.axes.placement == "thread":
-        return tag("D-MIXED-LANGUAGES", "a process runs one language; for mixed languages use placement process")
+        return tag("D-MIXED-LANGUAGES", "a process runs one language; for mixed languages, use the placement `process`")
     if manifest.cross_language:
         return ""
     said = f"{cell.axes.transport} cannot connect programs in different languages"
@@ -84,14 +84,14 @@ def _shape(cell: Cell, *_: object) -> str:
                 "D-RING-SINKS", f"{cell.axes.pace} pubsub is a ring, whose source is the only receiver; use one sink"
             )
     if cell.axes.pattern == "rpc" and cell.axes.sinks > 1:
-        return tag("D-ONE-SERVER", "rpc has one server; for several servers use pattern scatter")
+        return tag("D-ONE-SERVER", "rpc has one server; for several servers, use the pattern `scatter`")
     if cell.axes.pattern == "scatter" and cell.axes.relays:
         return tag("D-SCATTER-RELAYS", "scatter has no relays, because the client calls every server itself")
     return _waits(cell) or _works(cell)
 
 
 def _waits(cell: Cell) -> str:
-    """Allow a wait for each receiver only if they are sinks of one hop; relays would have none."""
+    """Allow a separate wait for each receiver only if the receivers are sinks of one hop; relays would have no wait."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -114,18 +114,14 @@ def _are(many: int) -> str:
 def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
     is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
-    return (
-        tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) has no copy function of its own")
-        if is_own and lacking
-        else ""
-    )
+    return tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) has no copy function") if is_own and lacking else ""
 
 
 def _works(cell: Cell) -> str:
     many = len(units.works(cell.axes.work))
     if many > 1 and cell.axes.pattern != "scatter" and not cell.axes.sinks_work:
         which = f"{many} servers of a scatter, or sinks without relays"
-        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; elsewhere give one work")
+        return tag("D-WORKS", f"work {cell.axes.work} is for {which}; otherwise give one work for all")
     if many > 1 and many != cell.axes.sinks:
         who = "servers" if cell.axes.pattern == "scatter" else "sinks"
         return tag("D-WORKS", f"work {cell.axes.work} is for {many} {who}, but there {_are(cell.axes.sinks)}")
@@ -138,7 +134,8 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
-    """Reject a codec on a transport that encodes by itself: encoding twice would measure neither."""
+    """Reject a codec on a transport that encodes objects itself: objects would be encoded twice, and neither encoding
+    measured alone."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
         return ""
@@ -179,7 +176,7 @@ def _length(cell: Cell, *_: object) -> str:
 
 
 def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
-    """Reject a setting that has no effect in this cell: its row would seem to prove that it makes no difference."""
+    """Reject a setting that has no effect in this cell: its row would suggest that the setting makes no difference."""
     here = {
         "languages": set(languages(cell)),
         "waits": set(cell.axes.waits),
@@ -212,7 +209,7 @@ def endpoints(cell: Cell) -> int:
 
 def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     cores = len(set(cell.nodes.core_list) or set(world.machine.allowed))
-    # If sinks wait differently, some sleep; a source spins before each message.
+    # Only receivers whose wait is not `spin` sleep; sources count as spinning, because they spin before each message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
@@ -234,7 +231,7 @@ def _check_build(cell: Cell, _: Manifest, world: World) -> str:
 
 
 def _remedy(cell: Cell, get: str) -> str:
-    """Phrase a remedy: a command to run, or the sentence for a library that only the user can install."""
+    """Format a remedy: a command to run, or a sentence about a library that only the user can install."""
     command = get or f"hopmeter build {cell.axes.transport}"
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 

@@ -1,4 +1,4 @@
-"""Choose the next rate of a search from the rates tried so far."""
+"""Choose the next rate of a search from the rates that have been tried."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hopmeter.scenario import Ask, Scenario, asks
 from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
-"""Whether each rate held."""
+"""For each rate, whether the transport carried it."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """The highest rate is at least `holds_hz` and below `fails_hz`; None if no rate has shown it."""
+    """The highest rate is at least `holds_hz` and below `fails_hz`; a bound is None until a rate shows it."""
 
     holds_hz: float | None
     fails_hz: float | None
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """Return the bracket, conservatively: a rate that held above one that failed does not count."""
+    """Return the bracket, conservatively: a rate that held does not count if a lower rate failed."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
@@ -46,26 +46,26 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean, or an end that was tried if the bracket is fine enough."""
+    """Return the geometric mean of the bracket, or one of its tried ends if the bracket is narrow enough."""
     finest = search.factor ** (0.5**search.refine)
-    # Rates are rounded, so a bracket that is as fine as requested may be a little wider.
+    # Rates are rounded, so a bracket that is as narrow as requested may be slightly wider.
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 
 def _round(rate: float) -> float:
-    """Round to four digits, for people to read."""
+    """Round to four digits, so that rates are readable."""
     return float(f"{rate:.4g}")
 
 
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
-    """Return the next cell of a search: a copy of the first at another rate."""
+    """Return the next cell of a search: a copy of its first cell at another rate."""
     first = steps[0]
     at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
     return first.with_values(id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:
-    """Return the case that a cell belongs to."""
+    """Return the case of the scenario to which a cell belongs."""
     found = asks(scenario)
     return next((ask for ask in found if _is_of(cell, ask)), found[0])
 

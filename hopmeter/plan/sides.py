@@ -1,4 +1,4 @@
-"""The two sides of a run with `--against`: each cell as you requested it (`new`), and as the reference has it
+"""The two sides of a run with `--against`: each cell as you requested it (`new`), and as the reference describes it
 (`old`)."""
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ SETTINGS = "set:"
 
 @dataclass(frozen=True)
 class OldSide:
-    """What the cells of a run are compared with."""
+    """The old side of a run, with which its cells are compared."""
 
     name: str
     """The reference, as the user wrote it."""
     world: World
     cell: Callable[[Cell], Cell]
-    """Returns the old side of a cell; a dropped one, with the reason, if it has none."""
+    """Returns the old side of a cell; a dropped cell with the reason, if the cell has no old side."""
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
     """Return the plan with the old side of each cell. Floors that hopmeter added have no sides.
 
-    A cell that has no old side is dropped. Raises UsageError if none has one.
+    Cells without an old side are dropped. Raises UsageError if no cell has an old side.
     """
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
@@ -46,7 +46,7 @@ def add_old_sides(plan: Plan, old: OldSide) -> Plan:
 
 
 def cells_with_sides(plan: Plan) -> list[Cell]:
-    """Return the cells that are measured on both sides: all but the floors that hopmeter added."""
+    """Return the cells that are measured on both sides: all cells except the floors that hopmeter added."""
     floors = {cell.comparison.floor for cell in plan.cells}
     return [cell for cell in plan.runnable if cell.comparison.ranked or cell.id not in floors]
 
@@ -68,7 +68,7 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 
 
 def settings_side(name: str, world: World, transports: Sequence[str]) -> OldSide:
-    """Return the side in which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
+    """Return the old side in which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
     values = _parse(name.removeprefix(SETTINGS), [world.manifests[each] for each in transports])
 
     def old_cell(cell: Cell) -> Cell:
@@ -93,7 +93,7 @@ def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]
         owners = [each for each in manifests if name in each.settings and transport in ("", each.name)]
         if not equals or not owners:
             listed = sorted({name for each in manifests for name in each.settings})
-            known = one_of(name, listed or ["none: these transports have no settings"])
+            known = one_of(name, listed or ["none, because these transports have no settings"])
             raise UsageError("E-AGAINST", f"--against {SETTINGS}{text}: setting {known}", "write set:NAME=VALUE")
         for owner in owners:
             found.setdefault(owner.name, {})[name] = _value(owner, name, value)

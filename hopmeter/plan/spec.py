@@ -14,18 +14,18 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
 
 SPARE_SAMPLES = 4096
-"""Room for more than two samples a message, for duplicates of short trials."""
+"""Additional room for samples, so that short trials can store more than one duplicate per message."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The folder and the trial in which a cell is executed."""
+    """The environment of one trial of a cell: its folder, run id and seed."""
 
     run: str
     """16 hexadecimal digits that are unique on this machine."""
     trial: int
     seed: int
-    """The seed of everything that is drawn at random in this trial."""
+    """The seed of all random values in this trial."""
     directory: Path
     samples: Path
     adapters: dict[str, Path]
@@ -33,9 +33,9 @@ class Place:
     daemon: str = ""
     """The address of the transport's daemon, if it has one."""
     picture: Decoded | None = None
-    """The frames that are the payloads, if they come from an image or a video file."""
+    """The frames that are the payloads, if the payloads come from an image or a video file."""
     why: bool = False
-    """Whether the nodes read their threads' counters at each message."""
+    """Whether the nodes read the counters of their threads at each message."""
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -100,7 +100,7 @@ def _payload(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 def _object(cell: Cell, place: Place) -> dict[str, Any]:
-    """Describe the object that the ends encode and decode; relays carry bytes in any language."""
+    """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
     if cell.axes.codec == "none":
         return {}
     made_of = cell.axes.payload
@@ -111,7 +111,7 @@ def _object(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
-    """Return the settings that differ from the usual, so that a node built earlier still works."""
+    """Return only those settings that differ from the defaults, so that nodes of an earlier version still work."""
     told: dict[str, Any] = {}
     if file := units.payload_file(cell.axes.payload):
         told["payload_file"] = str(file)
@@ -156,7 +156,7 @@ def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
-    """Return an endpoint's own wait if it shares a node with endpoints that wait differently."""
+    """Return the wait of an endpoint if it shares a node with endpoints that wait differently."""
     differ = one.role == "sink" and len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
     return {"wait": _own_wait(cell, one)} if differ else {}
 
@@ -166,15 +166,16 @@ def _own_wait(cell: Cell, sink: Endpoint) -> str:
 
 
 def _work(cell: Cell, one: Endpoint) -> dict[str, Any]:
-    """Return an endpoint's work: relays and servers work, otherwise sinks; if they differ, number i gets item i."""
+    """Return the work of an endpoint. Relays and servers work; without them, sinks do. If the work differs, endpoint
+    number i gets item i."""
     workers = ("sink",) if cell.axes.sinks_work else ("relay", "server")
     listed = units.works(cell.axes.work if one.role in workers else "none")
     return listed[(one.place - 1) % len(listed)]
 
 
 def capacity(cell: Cell) -> int:
-    """Return the number of samples that an endpoint allocates: one duplicate of each message, and each reply of a
-    scatter."""
+    """Return the number of samples for which an endpoint allocates memory: each message and one duplicate of it, and
+    each reply of a scatter."""
     each = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
     return 2 * each * cell.schedule.messages + SPARE_SAMPLES
 

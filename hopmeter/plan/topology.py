@@ -1,4 +1,4 @@
-"""The endpoints and links of a cell, and which node hosts which endpoints (see docs/internals.md)."""
+"""The endpoints and links of a cell, and the endpoints of each node (see docs/internals.md)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hopmeter.plan.expand import language_parts
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One role, and the links it receives from and sends to."""
+    """One endpoint: its role, and the links on which it receives and sends."""
 
     id: int
     role: str
     pair: int
     place: int
-    """Within its pair: the source or client is 0, and server i of a scatter is i + 1."""
+    """The position within its pair: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -30,7 +30,7 @@ class Topology:
     links: dict[str, int]
 
     def nodes(self, placement: str) -> list[tuple[Endpoint, ...]]:
-        """Return the endpoints that share a process."""
+        """Return the endpoints of each process."""
         if placement == "thread":
             return [self.endpoints]
         return [(endpoint,) for endpoint in self.endpoints]
@@ -59,7 +59,7 @@ def topology(cell: Cell) -> Topology:
 
 
 def is_chain(cell: Cell) -> bool:
-    """Return whether each message passes from one endpoint to the next, and ends at another one than its source."""
+    """Return whether each message passes from one endpoint to the next and does not end at its source."""
     return cell.axes.pattern != "scatter" and not cell.axes.is_ring
 
 

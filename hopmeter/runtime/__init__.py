@@ -1,1 +1,1 @@
-"""Execute a plan: start fresh nodes for every trial, and leave nothing behind."""
+"""Execute a plan: start new nodes for every trial, and leave no process or file behind."""

@@ -1,4 +1,5 @@
-"""The launcher's side of a trial's control channels. It sleeps until a node reports or ends, or the time is up."""
+"""The launcher's side of a trial's control channels. The launcher sleeps until a node reports or ends, or until the
+time is over."""
 
 from __future__ import annotations
 
@@ -14,13 +15,14 @@ from hopmeter.runtime.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to listen after a first failure: the crash of a node may be noticed after another node's complaint."""
+"""How long to listen after a first failure: a node may report an error before the launcher notices the crash of another
+node that caused it."""
 
 NodeMessage = tuple[Node, dict[str, Any]]
 
 
 class Control:
-    """The conversation with the nodes of one trial."""
+    """The exchange of messages with the nodes of one trial."""
 
     def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemon: Daemon | None = None) -> None:
         self.nodes = nodes
@@ -35,7 +37,7 @@ class Control:
             self._selector.register(node.exit_watch, selectors.EVENT_READ, node)
 
     def close(self) -> None:
-        """Stop listening; the caller that started the nodes closes them."""
+        """Stop listening; the caller, who started the nodes, closes them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
@@ -44,7 +46,7 @@ class Control:
             node.say(message)
 
     def expect(self, word: str, patience_s: float, tick: Callable[[], None] | None = None) -> None:
-        """Wait until every node has sent `word`; call `tick` once a second meanwhile."""
+        """Wait until every node has sent the message `word`; call `tick` once a second meanwhile."""
         self.receive_until(lambda: all(word in node.said for node in self.nodes), patience_s, word, tick=tick)
 
     def receive_until(
@@ -79,7 +81,7 @@ class Control:
                 raise TrialFailedError(
                     "E-NODE-STAYED",
                     f"{left[0].name} did not end within {patience_s:.0f} s after `end`{_log_tail(left[0])}",
-                    "correct its adapter: it must close everything when its endpoints close",
+                    "correct its adapter: it must close all resources when its endpoints close",
                 )
             for node in self._ready(patience):
                 self._check_last_messages(node)
@@ -102,7 +104,8 @@ class Control:
                 self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
-        """Yield the messages that arrive within the time. Raises once it is clear which node failed first."""
+        """Yield the messages that arrive within the time. Raises an error as soon as it is clear which node failed
+        first."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
@@ -134,7 +137,7 @@ class Control:
         except TrialFailedError as garbage:
             failures.append(garbage)
         self._forget(node)
-        # A node that reported its failure needs no exit code.
+        # If a node reported its failure, its exit code does not matter.
         if ended and "failed" not in node.said:
             failures.append(
                 TrialFailedError(
@@ -161,7 +164,7 @@ PHASES = {
     "quiet": "did not stop probing",
     "done": "did not finish measuring",
 }
-"""The meaning of a node's missing message."""
+"""The error text for each message of a node that did not arrive."""
 
 
 def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
@@ -175,7 +178,7 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return a running node's report, such as that it is looking for a router."""
+    """Return the current report of a running node, for example that it is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

@@ -1,4 +1,4 @@
-"""Sample the CPU of each process from /proc once a second, the launcher's own included, since sampling costs CPU."""
+"""Sample the CPU of each process from /proc once a second, including the launcher, because sampling costs CPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes of a trial and its daemon: call `sample` from the start on, and `write` at the end."""
+    """Samples all nodes of a trial and its daemon: call `sample` repeatedly from the start, and `write` at the end."""
 
     def __init__(self, nodes: Sequence[Node], daemon: Daemon | None = None) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
@@ -30,7 +30,7 @@ class CpuSampler:
         self._rows: list[dict[str, object]] = []
 
     def sample(self) -> None:
-        """Take one sample of each process; the first one is the reference for the second."""
+        """Take one sample of each process; the first sample is the reference for the second."""
         for pid, role in self._roles.items():
             now, ticks = time.monotonic(), _ticks(pid)
             if ticks is None:
@@ -53,24 +53,24 @@ def _ticks(pid: int) -> int | None:
 
 
 def stolen_us() -> float:
-    """Return the CPU time that the hypervisor gave to others since boot, summed over all cores."""
+    """Return the CPU time that the hypervisor gave to other guests since boot, summed over all cores."""
     return _stolen_s_of_cores().get("cpu", 0.0) * 1e6
 
 
 class Steal:
-    """The share of some cores' time that the hypervisor gave to others since this object was made."""
+    """The share of the time of some cores that the hypervisor gave to other guests since this object was created."""
 
     def __init__(self, cores: Iterable[int] = ()) -> None:
-        """Watch these cores, or all cores if there are none."""
+        """Watch these cores; watch all cores if the list is empty."""
         self._names = {f"cpu{core}" for core in cores}
         self._before, self._began = _stolen_s_of_cores(), time.monotonic()
 
     def share(self) -> float:
-        """Return the share until now, from 0 to 1."""
+        """Return the stolen share so far, from 0 to 1."""
         now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
         names = (self._names or set(now) - {"cpu"}) & set(now)
         stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)
-        # The kernel counts in ticks, so that a short time may seem to have more than there was.
+        # The kernel counts in ticks, so within a short time the stolen time may seem longer than the time itself.
         return min(1.0, max(0.0, stolen_s / (lasted_s * len(names)))) if names and lasted_s else 0.0
 
 

@@ -25,9 +25,10 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""How long a daemon may take to end by itself: only it can release its shared memory, and a busy machine is slow."""
+"""How long a daemon may take to end after a request: only the daemon can release its shared memory, and a busy machine
+is slow."""
 TRIES = 3
-"""How often a start is repeated, because another process may take the free port first."""
+"""How often to repeat the start, because another process may take the free port first."""
 TAIL_CHARACTERS = 400
 
 
@@ -42,11 +43,11 @@ class BrokerContext:
     log: Path
     core: int | None = None
     host: str = LOOPBACK
-    """The address that it listens on."""
+    """The address on which the daemon listens."""
 
 
 class Daemon:
-    """A daemon that serves inside the `with` block. It ends with the launcher in any case."""
+    """A daemon that runs inside the `with` block. The daemon always ends with the launcher."""
 
     def __init__(self, told: Told, ground: BrokerContext) -> None:
         self.title = told.title
@@ -137,7 +138,7 @@ class Daemon:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the daemon has ended or is stopped: without it no message arrives."""
+        """Raise TrialFailedError if the daemon has ended or is stopped, because then no message arrives."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -174,7 +175,8 @@ class Daemon:
 
     def close(self) -> None:
         """Ask the daemon to end, so that it can release its resources, then kill it and its children."""
-        # Not through Popen, which would reap it: until then its number and its group stay reserved.
+        # This does not use Popen, which would reap the process; until it is reaped, its process id and its group stay
+        # reserved.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # a stopped daemon would not receive SIGTERM
         self._wait()

@@ -1,4 +1,5 @@
-"""Execute a whole run: every trial in turn, its results stored in the run folder, and an orderly end in any case."""
+"""Execute a whole run: run every trial in turn, store the results in the run folder, and end in an orderly way in any
+case."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
 HOPELESS = 2
-"""After this many failures without a success a cell is abandoned: each attempt may take a timeout."""
+"""After this many failures without a success, a cell is abandoned, because each attempt may take until its timeout."""
 
 
 class RoundSource(Protocol):
-    """Gives the rounds of a run with a budget, one after the other."""
+    """The source of the rounds of a run with a budget, one after the other."""
 
     budget_s: float
 
@@ -42,14 +43,14 @@ class RoundSource(Protocol):
 
     @property
     def status(self) -> str:
-        """Return what is being decided, for the line of progress."""
+        """Return the questions that are being decided, for the line of progress."""
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the looks at each table so far."""
+        """Return all looks at each table so far."""
 
     def next_round(self) -> list[Turn]:
-        """Return the turns of the next round; none at the end."""
+        """Return the trials of the next round; none at the end."""
 
     def note(self, result: TrialResult) -> None:
         """Take a finished trial into account."""
@@ -60,23 +61,24 @@ NOT_TRIED = "not tried again"
 
 @dataclass
 class Executor:
-    """Executes the turns of a plan."""
+    """Executes the trials of a plan."""
 
     plan: Plan
     world: World
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
-    """Returns cells that follow from the trials so far; none if all were planned."""
+    """Returns further cells that follow from the trials so far; none if the plan already has all cells."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     old: World | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
-    """Chooses the rounds if the run has a budget."""
+    """The source of rounds, if the run has a budget."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Execute the remaining trials. Returns False if interrupted; finished trials are in the folder."""
+        """Execute the remaining trials. Returns False if the run was interrupted; finished trials are in the run
+        folder."""
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
@@ -98,7 +100,7 @@ class Executor:
             self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[Turn]:
-        """Return the turns of cells that were not planned at first."""
+        """Return the trials of cells that were not in the plan at first."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -117,7 +119,7 @@ class Executor:
                 progress.end(turn)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
-        """Measure each cell once more for why its messages are slow, if the scenario asks for it."""
+        """Measure each cell once more to find why its messages are slow, if the scenario requests that."""
         todo = why_turns(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
             for turn in todo:
@@ -128,7 +130,7 @@ class Executor:
                 progress.end(turn)
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
-        """Execute rounds until their source has no more; the looks are stored as soon as they are taken."""
+        """Execute rounds until their source has no more; store each look as soon as it is taken."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
@@ -174,7 +176,8 @@ class Executor:
         return self.old if self.old is not None and cell.comparison.side == OLD else self.world
 
     def _ready(self, cell: Cell, language: str) -> Readiness:
-        """Return a node's readiness. A Python node that carries a codec's objects may need another Python."""
+        """Return the readiness of the node for a cell. A Python node that carries a codec's objects may need another
+        Python."""
         world = self._world_of(cell)
         if language != "python" or cell.axes.codec == NO_CODEC or world is not self.world:
             return world.ready[cell.axes.transport, language]
@@ -192,7 +195,7 @@ class Executor:
 
 
 def _failure(turn: Turn, reason: str, remedy: str = "") -> TrialResult:
-    """Return the result of a trial that was not begun."""
+    """Return the result of a trial that was not started."""
     return TrialResult(
         turn.cell.id, turn.trial, good=False, reason=reason, remedy=remedy, order=turn.order, round=turn.round
     )

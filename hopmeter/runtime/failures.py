@@ -1,4 +1,4 @@
-"""The reasons why a trial fails; other cells continue."""
+"""Errors that make one trial fail, while other cells continue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
-    """One trial failed: the reason and the remedy. A `crash` outranks the errors that it causes in other nodes."""
+    """One trial failed; the error has the reason and the remedy. If a node crashed (`crash`), the launcher reports this
+    instead of the errors that it causes in other nodes."""
 
     def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(code, what, remedy, crash)

@@ -38,7 +38,7 @@ def decode_payloads(plan: Plan) -> Iterator[Pictures]:
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """Return, by payload, how many frames are sent before they repeat; None if unknown."""
+    """Return, for each payload, how many frames are sent before they repeat; None if the number is unknown."""
     needed: dict[str, int | None] = {}
     for cell in plan.runnable:
         if parse_source(cell.axes.payload):
@@ -54,8 +54,8 @@ def facts(pictures: Pictures) -> dict[str, Any]:
 
 
 def check_unchanged(pictures: Pictures, before: Mapping[str, Any]) -> None:
-    """Raise UsageError if a continued run would send other frames than before."""
+    """Raise UsageError if a continued run would send frames that differ from the earlier ones."""
     for payload, found in facts(pictures).items():
         if found != before.get(payload):
-            what = f"{payload} has other content than when this run began"
+            what = f"{payload} has different content than when this run began"
             raise UsageError("E-PAYLOAD-CHANGED", what, f"restore the file {found['path']}, or start a new run")

@@ -28,14 +28,14 @@ class Start:
     """How to start a node."""
 
     name: str
-    """The name in messages: `node 1 (zeromq python, sink)`."""
+    """The name of the node in messages: `node 1 (zeromq python, sink)`."""
     language: str
     command: Sequence[str]
     spec: dict[str, Any]
     spec_file: Path
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables in addition to the environment of every node."""
+    """Environment variables in addition to those of every node."""
 
 
 class Node:
@@ -45,10 +45,10 @@ class Node:
         self.name, self.language, self.log = start.name, start.language, start.log
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.said: dict[str, dict[str, Any]] = {}
-        """The last message of each kind."""
+        """The last message of each kind that the node sent."""
         self._unread = b""
         self.hung_up = False
-        """Whether it has closed its end of the control channel."""
+        """Whether the node has closed its end of the control channel."""
         self.control, theirs = socket.socketpair()
         with theirs, start.log.open("wb") as log:
             start.spec_file.write_text(json.dumps(start.spec))
@@ -64,7 +64,7 @@ class Node:
         self.control.setblocking(False)
         self.pid = self._process.pid
         self.exit_watch = os.pidfd_open(self.pid)
-        """Becomes readable when the process has ended."""
+        """A descriptor that becomes readable when the process has ended."""
 
     @staticmethod
     def _spawn(start: Start, control: socket.socket, log: int) -> subprocess.Popen[bytes]:
@@ -77,14 +77,16 @@ class Node:
             pass_fds=[fd],
             cwd=start.spec_file.parent,
             env={**environment(), **start.environment},
-            # A group of its own: Ctrl-C reaches only the launcher, and the node's children end with it.
+            # The node has its own process group: Ctrl-C reaches only the launcher, and the children of the node end
+            # with the node.
             start_new_session=True,
-            # A full pipe or a limit on file sizes is an error that a node can report, and no signal that kills it.
+            # With these signals ignored, a broken pipe or a limit on file sizes is an error that a node can report, and
+            # no signal that kills the node.
             restore_signals=False,
         )
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node. If the node is gone, its exit reveals it."""
+        """Send a message to the node; to a node that has ended, send nothing, because its exit is noticed elsewhere."""
         line = json.dumps(message).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.control.setblocking(True)
@@ -94,7 +96,7 @@ class Node:
                 self.control.setblocking(False)
 
     def read_messages(self) -> Iterator[dict[str, Any]]:
-        """Yield the node's new messages. Raises TrialFailedError if one is malformed."""
+        """Yield the node's new messages. Raises TrialFailedError if a message is malformed."""
         while data := self._receive():
             self._unread += data
             *lines, self._unread = self._unread.split(b"\n")
@@ -138,7 +140,7 @@ class Node:
         return has_ended(self.pid)
 
     def ending(self) -> str:
-        """Describe how an ended process ended."""
+        """Describe how a process ended: its exit code or its signal."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if seen is None:
             return "is still running"
@@ -162,7 +164,7 @@ class Node:
 
     def close(self) -> None:
         """End the process and its children, and reap it."""
-        # Not reaped yet, so its number and its group are still reserved.
+        # The process is not reaped yet, so its process id and its group are still reserved.
         kill_group(self.pid)
         self._process.wait()
         self.control.close()

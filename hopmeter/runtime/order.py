@@ -1,4 +1,4 @@
-"""The order of trials: rounds with one trial of each cell of a table, each round shuffled, so that drift affects all
+"""The order of trials: rounds with one trial of each cell of a table. Each round is shuffled, so that drift affects all
 cells of a table alike. The tables take turns."""
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from hopmeter.model.trial import TrialResult
 
 @dataclass(frozen=True)
 class Turn:
-    """One trial and its position."""
+    """One trial and its position in the order."""
 
     cell: Cell
     trial: int
     order: int
     seed: int
-    """The seed of everything that is drawn at random within the trial."""
+    """The seed of all random values within the trial."""
     round: int = 0
     """The number of the round within its table."""
 
@@ -28,7 +28,7 @@ class Turn:
 def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[Turn]:
     """Return all trials of these cells that are not done, in order; the same seed gives the same order.
 
-    The remaining trials of a round that was begun before make a round of their own.
+    The remaining trials of a round that was interrupted form a separate round.
     """
     left = _without({(result.cell, result.trial) for result in done}, _rounds(cells, seed))
     return list(_number_rounds(left, begun_rounds(cells, done)))
@@ -64,7 +64,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[Turn]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order; the two sides of one cell stay next to each other."""
+    """Return the cells in random order; the two sides of a cell stay next to each other."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
@@ -81,7 +81,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[Turn]]) -> Iterat
 
 
 def _number_rounds(rounds: Iterable[list[Turn]], first: Mapping[str, int]) -> Iterator[Turn]:
-    """Give each round its number within its table, from the first new one on."""
+    """Give each round its number within its table, starting at the first new number."""
     following = Counter(first)
     for turns_of_round in filter(None, rounds):
         group = turns_of_round[0].cell.group

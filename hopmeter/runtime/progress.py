@@ -1,4 +1,4 @@
-"""Show the progress of a run on stderr, between trials only: nothing is written during a measurement."""
+"""Show the progress of a run on stderr, only between trials, because hopmeter writes nothing during a measurement."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ START_S = 0.25
 
 
 class Notes:
-    """Prints lines that stay."""
+    """Prints lines that stay on the screen."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays on the screen."""
         self._console.print(text, style="yellow", highlight=False, markup=False)
 
 
 class Budget(Protocol):
-    """A budget, how much of it is left, and what it decides."""
+    """A budget, the time that is left of it, and the questions that it decides."""
 
     budget_s: float
 
     @property
     def left_s(self) -> float:
-        """Return how much is left."""
+        """Return how much of the budget is left."""
 
     @property
     def status(self) -> str:
@@ -44,7 +44,7 @@ class Budget(Protocol):
 
 
 class BudgetProgress(Notes):
-    """A bar that fills with the time of the budget."""
+    """A progress bar that fills with the used time of the budget."""
 
     def __init__(self, console: Console, budget: Budget) -> None:
         super().__init__(console)
@@ -54,7 +54,7 @@ class BudgetProgress(Notes):
         self._task = self._bar.add_task("", total=budget.budget_s, left="")
 
     def __enter__(self) -> Self:
-        """Print the budget once if this is not a terminal."""
+        """Print the budget once if the output is not a terminal."""
         if not self._console.is_terminal:
             self._console.print(f"at most {humanize.time(self._budget.left_s)}", highlight=False)
         self._bar.start()
@@ -79,7 +79,7 @@ def _words(turn: Turn) -> str:
 
 
 class RunProgress(Notes):
-    """A bar with the remaining time, estimated from the schedule and from the overhead of the trials so far."""
+    """A progress bar with the remaining time, estimated from the schedule and the overhead of the trials so far."""
 
     def __init__(self, console: Console, todo: Sequence[Turn]) -> None:
         super().__init__(console)
@@ -97,7 +97,7 @@ class RunProgress(Notes):
         self._task = self._bar.add_task("", total=len(self._left), left="")
 
     def __enter__(self) -> Self:
-        """Print the expected duration once if this is not a terminal."""
+        """Print the expected duration once if the output is no terminal."""
         if self._left and not self._console.is_terminal:
             trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
             self._console.print(f"{trials}, about {humanize.time(self._left_s())}", highlight=False)

@@ -16,7 +16,7 @@ from hopmeter.plan.rules import languages
 
 
 def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
-    """Return all metadata; this probes the machine briefly."""
+    """Return all metadata; this runs short probes of the machine."""
     nodes = _nodes(plan, world)
     return {
         "scenario_name": plan.name,
@@ -50,7 +50,8 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """Describe the machine as the doctor does. A run continues even if the doctor cannot read this machine."""
+    """Describe the machine as `hopmeter doctor` does. A run continues even if `doctor` cannot read the properties of
+    this machine."""
     from hopmeter.machine import advice, description, noise
 
     described: dict[str, Any] = {}
@@ -65,7 +66,8 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
 
 def _json_or_error(look: Callable[[], Any]) -> Any:
     try:
-        # A round trip through JSON, so that a value that cannot be written does not reach the run folder.
+        # The values are converted to JSON and back, so that a value that JSON cannot represent does not reach the run
+        # folder.
         return json.loads(json.dumps(look()))
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError) as failed:
         return {"unknown": f"{type(failed).__name__}: {failed}"}

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C and SIGTERM at points where nothing is half done."""
+"""Handle Ctrl-C and SIGTERM at points where no operation is incomplete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Alarm:
         self.rung = False
         self._before: dict[signal.Signals, Any] = {}
         self.ear, self._bell = socket.socketpair()
-        """`ear` becomes readable when it rings, so that a selector wakes."""
+        """`ear` becomes readable when a signal arrives, so that a selector wakes up."""
 
     def __enter__(self) -> Self:
         for end in (self.ear, self._bell):

@@ -12,7 +12,7 @@ from threading import Thread
 from hopmeter.system.processes import stat_fields
 
 STOPPED = ("T", "t")
-"""States in /proc of a process that a signal or a debugger has stopped."""
+"""The states that /proc shows for a process that a signal or a debugger has stopped."""
 
 
 def is_stopped(pid: int) -> bool:
@@ -23,13 +23,13 @@ def is_stopped(pid: int) -> bool:
 
 @dataclass
 class Stop:
-    """One period in which a process was stopped, on CLOCK_MONOTONIC; without an end it continues."""
+    """One period in which a process was stopped, on CLOCK_MONOTONIC; without an end, the period still continues."""
 
     began_ns: int
     ended_ns: int | None = None
 
     def length_ns(self, since_ns: int) -> int:
-        """Return how much of the period is after a moment."""
+        """Return the part of the period after a point in time."""
         return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
 
 
@@ -41,18 +41,19 @@ class StopWatch:
         self._threads: list[Thread] = []
 
     def watch(self, pids: Iterable[int]) -> None:
-        """Watch children of this process. Start them before, because forking a process with threads is unsafe."""
+        """Watch child processes of this process. Start the child processes first, because forking a process with
+        threads is unsafe."""
         self._stops = {pid: [] for pid in pids}
         self._threads = [Thread(target=_watch, args=each, daemon=True) for each in self._stops.items()]
         for thread in self._threads:
             thread.start()
 
     def stopped_s(self, pid: int, since_ns: int) -> float:
-        """Return how long a process was stopped since a moment."""
+        """Return how long a process was stopped since a point in time."""
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
-        """Join the threads, which end with their processes."""
+        """Join the threads, which end when their processes end."""
         for thread in self._threads:
             thread.join()
 

@@ -1,4 +1,5 @@
-"""Execute one trial: fresh nodes, the conversation in docs/internals.md, and a guaranteed end."""
+"""Execute one trial: start new nodes, exchange the messages that docs/internals.md describes, and end the nodes in any
+case."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from hopmeter.runtime.stops import StopWatch
 from hopmeter.system.scratch_dir import ScratchDir, new_run_id, remove_leftovers
 
 LEAD_NS = 15_000_000
-"""From `go` to the start of the schedule: long enough for every node to have received it."""
+"""The time from `go` to the start of the schedule, long enough for every node to receive `go`."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Work:
     """Readiness by language."""
     logs: Path
     cpu: Path | None = None
-    """The file for CPU samples, if any are taken."""
+    """The file for CPU samples, if the trial takes any."""
     picture: Decoded | None = None
     """The frames that are the payloads, if they come from an image or a video file."""
     round: int | None = None
@@ -58,7 +59,7 @@ class Work:
 
 @dataclass
 class Outcome:
-    """A trial's result, and its raw samples as long as the folder exists."""
+    """The result of a trial, and its raw samples as long as its folder exists."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -66,7 +67,7 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm) -> Iterator[Outcome]:
-    """Execute a trial; its raw samples exist inside the `with` block. Raises only if the whole run ends."""
+    """Execute a trial; its raw samples exist inside the `with` block. Raises only if the whole run must end."""
     folder, run = ground.trial(), new_run_id()
     outcome = Outcome(TrialResult(work.cell.id, work.trial, good=False, order=work.order, round=work.round), [])
     leftovers = [pattern.replace("{run}", run) for pattern in work.manifest.leftovers]
@@ -172,7 +173,7 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
 
 
 def _prove(cell: Cell, control: Control) -> None:
-    """Lets sources probe until every branch of every pair has reported the same probe."""
+    """Let sources send probes until every branch of every pair has reported the same probe."""
     shape = topology(cell)
     missing = {pair: shape.provers(cell, pair) for pair in range(cell.axes.pairs)}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -196,7 +197,7 @@ def _prove(cell: Cell, control: Control) -> None:
 
 
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
-    """Wait for the end of the schedule. Nothing is sent meanwhile; only exits are watched."""
+    """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
     cell = work.cell
     calls = (
         0.0
@@ -220,13 +221,13 @@ def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
 
 
 def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
-    """Return the daemon's resources from `go` until all nodes were done; they count like a node's."""
+    """Return the daemon's resources from `go` until all nodes were done; they count like the resources of a node."""
     facts = {"daemon": daemon.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
 
 
 def _note_stops(result: TrialResult, stops: StopWatch) -> None:
-    """Write into a process's row how long it was stopped during the measurement."""
+    """Add to the row of a process how long it was stopped during the measurement."""
     for node in result.nodes:
         if stopped_s := stops.stopped_s(node.get("pid") or 0, result.start_ns):
             node["stopped_s"] = stopped_s

@@ -1,4 +1,4 @@
-"""The trials that say why messages are slow: one for each cell, after all others, and in no ranking."""
+"""The trials that show why messages are slow: one trial for each cell, after all other trials, and in no ranking."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
 MOST_MESSAGES = 100_000
-"""A thousand slow messages are enough, and readings take memory."""
+"""A thousand slow messages are enough; more readings would take more memory."""
 
 
 def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
-    """Return a turn for each cell with a good trial; none if the scenario does not ask why, or they are done."""
+    """Return a trial for each cell that has a good trial; none if the scenario does not request reasons, or if these
+    trials are done."""
     if not plan.scenario.why:
         return []
     done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}

@@ -17,10 +17,11 @@ def every() -> dict[str, Path]:
 
 
 def find_shipped(name: str) -> Path:
-    """Return the path of a shipped scenario. Raises UsageError with the most similar name if there is none."""
+    """Return the path of a shipped scenario. If there is no such scenario, raises UsageError with the most similar
+    name."""
     known = every()
     if name not in known:
-        raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or give a .toml file")
+        raise UsageError("E-UNKNOWN-SCENARIO", f"scenario {toml_files.one_of(name, known)}", "or name a .toml file")
     return known[name]
 
 
@@ -30,7 +31,7 @@ def find(asked: str) -> Path:
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """Return a scenario and the table it was read from. Raises UsageError with all errors at once."""
+    """Return a scenario, and the TOML table that it was read from. Raises UsageError with all errors at once."""
     table = rename_old_names(toml_files.read(path), str(path))
     return toml_files.validate(Scenario, table, str(path)), table
 

@@ -1,4 +1,4 @@
-"""The keys of a scenario. Every axis takes one value or a list; a list makes a cell for each value."""
+"""The keys of a scenario. Every axis takes one value, or a list: then hopmeter makes a cell for each value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
 _UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 MOST_MESSAGES = 1_000_000_000
-"""The most messages of a trial: the samples of more would fill any disk."""
+"""The maximum number of messages of a trial; the samples of more messages would fill any disk."""
 MOST_SEED = 2**63 - 1
 MOST_SPIN_US = 1_000_000
 LEARNED = "learned"
@@ -76,7 +76,7 @@ def _wait(value: str) -> str:
     wrong = next((part for part in value.split("+") if part not in WAITS), None)
     if wrong is not None:
         raise RefusedValueError(
-            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one for each sink, joined by +, such as callback+block"])
+            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one wait for each sink, joined by +, such as callback+block"])
         )
     return value
 
@@ -93,7 +93,7 @@ def _cores(value: str) -> str:
 def _codec(value: str) -> str:
     if value == "none":
         return value
-    from hopmeter.node.forms import codec_names  # only here: few scenarios need NumPy
+    from hopmeter.node.forms import codec_names  # imported here, because few scenarios need NumPy
 
     if value not in codec_names():
         raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["none", *codec_names()]))
@@ -132,7 +132,7 @@ def _checked_by(parse: Any) -> Any:
 
 
 def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
-    """Return what editors complete and reject. The model has its own check with a better message."""
+    """Return the field for editors, which complete and reject values; the model's own check has a better message."""
     return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
 
 
@@ -174,10 +174,10 @@ class Strict(BaseModel):
 
 
 class Axes(Strict):
-    """The axes of a cell. A missing one has its default (see `resolve.DEFAULTS`)."""
+    """The axes of a cell. A missing axis has its default (see `resolve.DEFAULTS`)."""
 
     transport: Axis[str] | None = Field(
-        None, description='Names of transports, "all", or "direct": all without a broker or daemon.'
+        None, description='Names of transports, "all", or "direct": all transports without a broker or daemon.'
     )
     language: Axis[Language] | None = Field(
         None,
@@ -190,7 +190,7 @@ class Axes(Strict):
         description='One process, one process each, or "apart": processes if the transport can, otherwise threads.',
     )
     wait: Axis[WaitOrWaits] | None = Field(
-        None, description="How a receiver waits; callback+block: one wait for each sink, in order."
+        None, description="How a receiver waits; `callback+block` gives one wait for each sink, in order."
     )
     cores: Axis[Cores] | None = Field(None, description="The cores that endpoints are pinned to.")
     payload: Axis[Payload] | None = Field(None, description="The content of a message after the 64-byte header.")
@@ -199,7 +199,7 @@ class Axes(Strict):
     )
     codec: Axis[Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]] | None = Field(
         None,
-        description="Converts objects to frames and back, in Python: none, a framework "
+        description="The codec that converts objects to frames and back, in Python: none, a framework "
         "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`).",
     )
     device: Axis[Literal["cpu", "gpu"]] | None = Field(
@@ -216,20 +216,20 @@ class Axes(Strict):
         None, description="Relays between source and sink."
     )
     sinks: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
-        None, description="Receivers of the last hop; servers in scatter."
+        None, description="Number of receivers of the last hop; in scatter, number of servers."
     )
     pairs: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
-        None, description="Independent source-sink pairs at once."
+        None, description="Number of independent pairs of source and sink that run at once."
     )
     work: Axis[Work] | None = Field(
         None,
-        description="What a relay or server does per message, or a sink if there is no relay; servers of a scatter "
-        "and sinks may have one each, separated by /.",
+        description="The work of a relay or server for each message, or of a sink if there is no relay; servers of a "
+        "scatter and sinks may each have their own work, separated by /.",
     )
     dispatch: Axis[Literal["parallel", "sequential"]] | None = Field(
         None, description="How a scatter calls its servers: all at once, or each after the reply of the previous one."
     )
-    burst: Axis[Count] | None = Field(None, description="Messages per burst; bursts come at rate / burst.")
+    burst: Axis[Count] | None = Field(None, description="Messages per burst; the rate of bursts is rate / burst.")
     heap: Axis[Literal["retain", "libc"]] | None = Field(
         None, description="Whether nodes retain freed memory for the next message, or the C library decides."
     )
@@ -245,7 +245,7 @@ class Axes(Strict):
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
         None, description="Messages sent before the measured ones."
     )
-    trials: Count | None = Field(None, description="Executions of each cell, in fresh processes.")
+    trials: Count | None = Field(None, description="How often to execute each cell, each time in new processes.")
 
     @model_validator(mode="after")
     def _one_length(self) -> Axes:
@@ -274,14 +274,14 @@ Stretch = Annotated[
 
 
 class Case(Axes):
-    """Axes that replace the scenario's for some of its cells."""
+    """Axes that replace those of the scenario for some of its cells."""
 
 
 class Look(Axes):
-    """Values that a scenario has unless `--full` is given: they make it a look of a few minutes."""
+    """Values of a short form of the scenario, a look of a few minutes; `--full` ignores them."""
 
     budget: Span | None = Field(None, description="How long the trials may take in total.")
-    until: Until | None = Field(None, description="What ends the run before its budget does.")
+    until: Until | None = Field(None, description="The decision that ends the run before its budget ends.")
     drain: Duration | None = Field(None, description="How long receivers wait for late messages.")
 
 
@@ -290,22 +290,22 @@ class Scenario(Axes):
 
     title: str = Field(description="The title of the scenario.")
     question: str = Field(description="The question that the scenario answers, as a sentence.")
-    quick: bool = Field(False, description="Label the results as a quick look, too short to decide on.")
+    quick: bool = Field(False, description="Label the results as a quick look, which is too short for decisions.")
     case: list[Case] = Field(
         [], description="Several sets of cells for one question; each inherits the keys above that it does not set."
     )
     budget: Span | None = Field(
         None,
         description="How long the trials may take in total, instead of a number of trials. Rounds continue until the "
-        "question is decided or the time is over; a search for the highest rate ends with it.",
+        "question is decided or the time is over; a search for the highest rate ends with the budget.",
     )
     until: Until | None = Field(
         None,
-        description='What is to be decided within the budget: the "order" of all cells of a table (the default), the '
+        description='The question to decide within the budget: the "order" of all cells of a table (the default), the '
         '"best" cell, or every median within "±5%".',
     )
     look: Look | None = Field(
-        None, description="Values that replace the others unless --full is given, for a look of a few minutes."
+        None, description="Values that replace those of the scenario for a look of minutes, unless --full is given."
     )
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
@@ -317,29 +317,29 @@ class Scenario(Axes):
         Annotated[str, _checked_by(requirement.parse), _editor_hint(f"^{requirement.FORM}$", requirement.EXAMPLES)]
     ] = Field([], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric.")
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
-        None, description="Seed of the order of trials; random and recorded if absent."
+        None, description="Seed of the order of trials; if absent, hopmeter chooses and records a random seed."
     )
     spin_us: Stretch = Field(
         None,
         description="How long before a message is due, or a sleeping work ends, a node spins instead of sleeping; "
-        "by default learned from how late sleeps end on this machine.",
+        "by default measured from how late sleeps end on this machine.",
     )
     drain: Duration = Field("200ms", description="How long receivers wait for late messages.")
     retry: Duration = Field("1s", description="How long the source retries a refused message.")
     timeout: Span = Field("20s", description="How long a node may take for each step of its start and end.")
     reply: Literal["echo", "header"] = Field(
-        "echo", description="What a server sends back: the whole request, or only its header."
+        "echo", description="The reply of a server: the whole request, or only its header."
     )
     checksum: bool = Field(False, description="Check every payload, not only those of the warm-up and the last one.")
     fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
-    mlock: bool = Field(False, description="Lock all memory of the nodes.")
+    mlock: bool = Field(False, description="Lock all memory of the nodes in RAM.")
     no_idle_states: bool | Literal["both"] = Field(
         False,
         description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0); both: measure with and "
-        "without, where this user may write that file and the run has a budget, which then decides the order with "
+        "without, if this user may write that file and the run has a budget, which then decides the order with "
         "idle cores kept awake.",
     )
-    sample_cpu: bool = Field(False, description="Sample each process's CPU every second into cpu/.")
+    sample_cpu: bool = Field(False, description="Sample the CPU of each process every second into cpu/.")
     why: bool = Field(
         False,
         description="Measure each cell once more, outside the ranking, and report why its slowest messages are slow.",
@@ -360,7 +360,7 @@ class Scenario(Axes):
                 "E-VALUES-CONFLICT", "budget and trials both set the number of trials; give one of them"
             )
         if self.until and not self.budget:
-            raise RefusedValueError("E-VALUES-CONFLICT", 'until needs a budget; add one, such as budget = "90s"')
+            raise RefusedValueError("E-VALUES-CONFLICT", 'until needs a budget; add a budget, such as budget = "90s"')
         return self
 
     @property

@@ -1,5 +1,5 @@
-"""Regular expressions that editors use for values with a syntax of their own. `units` and `model` are stricter and
-report why."""
+"""Regular expressions that editors use for values with a special syntax. `units` and `model` check more strictly and
+report the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNTIL = r"order|best|(±|\+-)[0-9]+(\.[0-9]+)?%"
 
 
 def whole(*forms: str) -> str:
-    """Return an expression that matches one of these forms completely."""
+    """Return an expression that matches a whole value of one of these forms."""
     return f"^({'|'.join(forms)})$"
 
 
@@ -33,7 +33,7 @@ def languages(choices: Iterable[str], known: Iterable[str]) -> str:
 
 
 def cores(choices: Iterable[str]) -> str:
-    """Return an expression for a word, or a list of core numbers."""
+    """Return an expression for one of these words, or for a list of core numbers."""
     return whole(*choices, f"{NUMBER}(,{NUMBER})*")
 
 

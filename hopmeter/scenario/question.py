@@ -1,4 +1,5 @@
-"""The question of a run whose options are the user's own: made from the options, not from the scenario's title."""
+"""Writes the question of a run whose options select other cells than the scenario does: from the options, not from the
+title of the scenario."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 
 IN_SENTENCE = ("transport", "payload", "rate", "language")
-"""Axes that the sentence names in words; the others follow as `name value`."""
+"""Axes that the sentence describes in words; the other axes follow as `name value`."""
 PAYLOADS = {"timing": "a small message", "image": "an image of", "video": "frames of", "file": "the file"}
 
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
-    """Return whether options select other cells than the scenario's, so that its own question no longer fits."""
+    """Return whether the options select other cells than the scenario does, so that its question no longer fits."""
     return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 

@@ -16,7 +16,8 @@ from hopmeter.system.toml_files import one_of, validate
 SOURCE = "the command line"
 Table = dict[str, Any]
 TOGETHER = ({"messages", "duration"}, {"trials", "budget"}, {"trials", "until"})
-"""Keys that exclude each other: one of them replaces the other. The trials of a search have no budget of their own."""
+"""Keys that exclude each other: if one is given, it replaces the other. The trials of a search have no separate budget.
+"""
 
 BUDGET = {"budget", "until"}
 
@@ -24,9 +25,9 @@ BUDGET = {"budget", "until"}
 def override(
     table: Table, given: Mapping[str, Any], settings: Sequence[str], manifests: Mapping[str, Manifest]
 ) -> Scenario:
-    """Return the scenario with the command line's values instead of the file's.
+    """Return the scenario with the values of the command line instead of those of the file.
 
-    If cases differ in an axis, values that some of them have select those cases (`--payload timing` of a scenario that
+    If cases differ in an axis, values that some cases have select those cases (`--payload timing` of a scenario that
     also has an image); other values replace those of every case.
     """
     changed = copy.deepcopy(table)
@@ -57,7 +58,7 @@ def shorten(table: Table, given: Mapping[str, Any]) -> Table:
 
 
 def _fixes_length(given: Mapping[str, Any]) -> bool:
-    """Return whether the number or the duration of trials is given without a budget: no other budget applies then."""
+    """Return whether the number or the duration of trials is given without a budget; then no budget applies."""
     return "budget" not in given and bool({"duration", "trials"} & given.keys())
 
 
@@ -78,7 +79,7 @@ def _forget(table: Table, names: Iterable[str]) -> None:
 
 def _replace(table: Table, key: str, value: Any) -> None:
     cases = table.get("case", [])
-    selects = key in DEFAULTS  # an axis: the numbers of messages and trials do not select cells
+    selects = key in DEFAULTS  # true for an axis; the numbers of messages and trials select no cells
     whole = [{key: table[key], **case} if key in table else case for case in cases]
     chosen = [case for case in whole if key in case and _common(case[key], value)]
     differ = any(key in case for case in cases)
@@ -98,7 +99,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _common(own: Any, asked: Any) -> list[Any]:
-    """Return the requested values that a case has itself; words for groups of transports or languages match any
+    """Return those of the requested values that a case also has; words for groups of transports or languages match any
     member."""
     if any(word in GROUPS or word in CHOICES_OF_LANGUAGE for word in _as_list(own)):
         return _as_list(asked)
@@ -111,8 +112,8 @@ def _transports(scenario: Scenario, manifests: Mapping[str, Manifest]) -> list[M
 
 
 def _parse_settings(settings: Sequence[str], manifests: Sequence[Manifest]) -> dict[str, dict[str, list[Any]]]:
-    """Parse `hwm=1,1000` or `zeromq.hwm=1` by transport. A bare name applies to every transport of the run that has
-    the setting."""
+    """Parse `hwm=1,1000` or `zeromq.hwm=1` by transport. A name without a transport applies to every transport of the
+    run that has the setting."""
     found: dict[str, dict[str, list[Any]]] = {}
     for text in settings:
         key, equals, words = text.partition("=")

@@ -35,11 +35,11 @@ TRIALS = 5
 MESSAGES = 1000
 LEAST_ROUNDS = {"order": 5, "best": 5}
 PRECISION_ROUNDS = 8
-"""The least rounds before an interval is compared with a percentage."""
+"""The minimum number of rounds before an interval is compared with a percentage."""
 
 
 def least_rounds(scenario: Scenario) -> int:
-    """Return how many rounds a budget must allow at least."""
+    """Return the minimum number of rounds that a budget must allow."""
     return LEAST_ROUNDS.get(scenario.until or "order", PRECISION_ROUNDS)
 
 
@@ -54,7 +54,7 @@ class Ask:
     warmup: int | None
     trials: int
     least: int = 1
-    """The least messages of a trial if a duration is given."""
+    """The minimum number of messages of a trial with a duration."""
 
 
 def asks(scenario: Scenario) -> list[Ask]:

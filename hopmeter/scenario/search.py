@@ -13,7 +13,7 @@ from hopmeter.scenario import patterns
 LEAST_HZ, MOST_HZ = 1e-3, 1e9
 """A higher rate is a typing error."""
 LEAST_MESSAGES = 1000
-"""The least messages of a trial if the scenario gives a duration: they resolve its p99."""
+"""The minimum number of messages of a trial with a duration, enough to resolve the p99."""
 
 
 def _duration(text: str) -> str:
@@ -22,7 +22,7 @@ def _duration(text: str) -> str:
 
 
 class Search(BaseModel):
-    """Try one rate after another: multiply by a factor until one fails, then bisect between the last two."""
+    """Try one rate after another: multiply by a factor until a rate fails, then bisect between the last two rates."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -34,9 +34,9 @@ class Search(BaseModel):
     start: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
         1000.0, description="The first rate, in messages per second."
     )
-    factor: Annotated[float, Field(gt=1, le=1e6)] = Field(2.0, description="Factor from one rate to the next.")
+    factor: Annotated[float, Field(gt=1, le=1e6)] = Field(2.0, description="The factor from one rate to the next.")
     refine: Annotated[int, Field(ge=0, le=20)] = Field(
-        3, description="Number of bisections, on a logarithmic scale, after a rate has failed."
+        3, description="The number of bisections, on a logarithmic scale, after a rate has failed."
     )
     lowest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(10.0, description="The lowest rate to try.")
     highest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
@@ -51,13 +51,13 @@ class Search(BaseModel):
 
     @property
     def bound_us(self) -> float:
-        """Return the bound in microseconds."""
+        """Return the latency bound in microseconds."""
         return units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
-        """Return what contradicts a search in a scenario or a case; empty if nothing does."""
+        """Return the error if a key of a scenario or a case contradicts the search; empty if none does."""
         if axes.rate is not None:
-            return "rate: a search sets the rates; give the first one as search.start"
+            return "rate: a search sets the rates; give the first rate as search.start"
         if axes.pace not in (None, ["open"]):
             return "pace: a search sets the rate, so pace must be open"
         return ""

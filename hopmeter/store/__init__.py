@@ -1,4 +1,4 @@
-"""Store the results: raw samples as Parquet, the run folder, and many runs as one table."""
+"""Store results: raw samples as Parquet, the run folder, and queries over many runs as one table."""
 
 from hopmeter.store.run_folder import RunFolder
 

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and explain disk errors."""
+"""Write files either completely or not at all, and explain disk errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class DamagedRunError(StoreError, UsageError):
 
 
 class DiskFullError(StoreError):
-    """The disk is full; earlier results are safe."""
+    """The disk is full; results that were stored earlier are safe."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Convert an operating-system error while `path` is written into an error with a remedy."""
+    """Convert an error of the operating system while `path` is written into an error with a remedy."""
     try:
         yield
     except OSError as cause:
@@ -37,21 +37,21 @@ def writing(path: Path) -> Iterator[None]:
             raise DiskFullError(
                 "E-DISK-FULL",
                 f"the disk is full: {path} could not be written",
-                "free space, or name another place with --out; finished trials are stored, continue with --resume",
+                "free space, or name another folder with --out; finished trials are stored, continue with --resume",
             ) from cause
         raise StoreError(
             "E-WRITE-FAILED",
             f"{path} could not be written: {cause.strerror or cause}",
-            "check the folder's permissions and its disk",
+            "check the permissions of the folder, and its disk",
         ) from cause
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name that replaces `path` at the end.
+    """Yield the name of a temporary file, which replaces `path` at the end.
 
-    Two programs may write the same file at once: each uses its own temporary name, and the last one wins. If `path` is
-    a link, its target is replaced. A pipe or a device is written directly.
+    Two programs may write the same file at once: each uses its own temporary name, and the last writer wins. If `path`
+    is a link, its target is replaced. A pipe or a device is written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -69,8 +69,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk. Network file systems report a full disk only here, and a rename must not reach the disk
-    before the content."""
+    """Flush a file to disk. Some network file systems report a full disk only at this call, and a rename must not reach
+    the disk before the content of the file."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -82,7 +82,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def append_line(path: Path, value: Any) -> None:
-    """Append one JSON line and flush it to disk; a line that does not fit is removed again."""
+    """Append one JSON line and flush it to disk; a line that does not fit on the disk is removed again."""
     line = _utf8(json.dumps(value, ensure_ascii=False))
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -102,7 +102,7 @@ def _utf8(line: str) -> bytes:
 
 
 def _take_back(descriptor: int, length: int) -> None:
-    """Truncate a file, as best effort: readers skip a torn last line anyway."""
+    """Try to truncate a file; a failure does not matter, because readers skip an incomplete last line."""
     try:
         os.ftruncate(descriptor, length)
     except OSError:

@@ -14,13 +14,13 @@ from hopmeter.model.cell import Cell
 
 FORMAT = 2
 RENAMED = {"cells": {"asking": "dispatch"}, "samples": {"participant": "endpoint"}}
-"""By table, the columns of format 1 that have a new name."""
+"""The renamed columns of format 1, by table."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
-"""The keys of a cell in format 1 that have a new name."""
+"""The renamed keys of a cell in format 1."""
 
 
 def convert_run(about: dict[str, Any]) -> dict[str, Any]:
-    """Convert what `run.json` holds to today's format. Raises UsageError if a later hopmeter wrote it."""
+    """Convert the content of `run.json` to today's format. Raises UsageError if a later hopmeter wrote it."""
     stored = about.get("format", 1)
     if stored == FORMAT:
         return about
@@ -28,7 +28,7 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             "E-RUN-FORMAT",
             f"the run has format {stored}, but this hopmeter reads up to {FORMAT}",
-            f"read it with the version that made it ({about.get('hopmeter', 'a later one')}), or a later one",
+            f"read it with the version that made it ({about.get('hopmeter', 'a later one')}), or with a later version",
         )
     converted = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):
@@ -49,7 +49,7 @@ def convert_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the nodes' reports of a trial."""
+    """Convert the reports of a trial's nodes."""
     return [_rename(node, {"participants": "endpoints"}) for node in nodes]
 
 

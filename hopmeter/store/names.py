@@ -11,6 +11,6 @@ NAMES = re.compile(NAME)
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise UsageError if the name of a `what` is not valid."""
+    """Raise UsageError if a name is not valid; `what` says what it names."""
     if not NAMES.fullmatch(name):
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")

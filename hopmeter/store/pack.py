@@ -1,7 +1,7 @@
-"""A run as one ZIP file, and back to a folder.
+"""Packs a run into one ZIP file, and unpacks it to a folder.
 
 The layout is fixed: JSON files are compressed, and Parquet files are stored as they are because Parquet compresses
-itself. A file that has anything else is refused before a byte is written.
+itself. A ZIP file with any other content is refused before any file is written.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from hopmeter.system.input_files import open_regular
 SUFFIX = ".hopmeter.zip"
 FORMAT = 1
 COMMENT = re.compile(rb"hopmeter pack (\d{1,9})")
-"""The comment of the ZIP file, which has the number of the layout."""
+"""The comment of the ZIP file, which contains the number of the layout."""
 FILE = rf"run\.json|why/trials\.jsonl|(?:cells|trials|processes)\.parquet|(?:samples|cpu|why)/{NAME}\.parquet"
 MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
-"""The name of a run, and of a file in its folder."""
+"""The names that a run, and a file in its folder, may have in the ZIP file."""
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")
 TEXTS = (".json", ".jsonl")
 MAX_JSON_BYTES = 1 << 28
-"""The largest text. All other files are as large in the ZIP file as outside."""
+"""The largest text. All other files have the same size in the ZIP file as outside, because they are not compressed."""
 MAX_FILES = 200_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ArithmeticError, RuntimeError, ValueError)
-"""What the ZIP library raises for damaged and encrypted files."""
+"""The exceptions that the ZIP library raises for damaged and encrypted files."""
 CHUNK = 1 << 20
 TIME = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in a pack: packing a run again gives the same bytes."""
+"""The time stamp of every file in a pack; it is fixed, so that packing a run again gives the same bytes."""
 
 
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
     """Write the files of a finished run that `show`, `report` and other commands read.
 
-    `samples` are the files that its trials name. Raises StoreError if one is missing.
+    `samples` are the sample files that its trials name. Raises StoreError if a file is missing.
     """
     for name in (*NEEDED, *samples):
         if not (run / name).is_file():
@@ -76,7 +76,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
         source = open_regular(path)
     except OSError as cause:
         raise DamagedRunError(
-            "E-FILE-DAMAGED", f"{path} cannot be read: {cause.strerror or cause}", "restore it from a copy"
+            "E-FILE-DAMAGED", f"{path} cannot be read: {cause.strerror or cause}", "restore the file from a copy"
         ) from cause
     with source, archive.open(member, "w", force_zip64=True) as target:
         shutil.copyfileobj(source, target, CHUNK)
@@ -87,15 +87,19 @@ def _compression(name: str) -> int:
 
 
 def unpack(file: Path, into: Path) -> Path:
-    """Unpack a run below `into`, completely or not at all, and return its folder.
+    """Unpack a run into a folder below `into`, completely or not at all, and return that folder.
 
-    Raises UsageError if the run exists there, and StoreError if the file is damaged or no packed run.
+    Raises UsageError if the run exists there, and StoreError if the file is damaged or is no packed run.
     """
     with _open_archive(file) as archive:
         name = _check_archive(file, archive)
         target = into / name
         if os.path.lexists(target):
-            raise UsageError("E-RUN-EXISTS", f"{target} exists already", "move it, or name another folder with --out")
+            raise UsageError(
+                "E-RUN-EXISTS",
+                f"{target} exists already",
+                "move the existing folder, or name another folder with --out",
+            )
         with writing(target):
             into.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=into) as scratch:
@@ -111,7 +115,8 @@ def refuse_packed(path: Path) -> None:
 
 
 def run_directory(path: Path) -> Path:
-    """Return the folder of a run; a packed one is unpacked into a temporary folder until this process ends."""
+    """Return the folder of a run; a packed run is unpacked into a temporary folder, which exists until this process
+    ends."""
     if not path.is_file():
         return path
     found = path.stat()
@@ -134,7 +139,9 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
         raise UsageError("E-NO-RUN", f"{file} does not exist", "name a file that `hopmeter pack` wrote") from cause
     except DAMAGE as cause:
         raise DamagedRunError(
-            "E-PACK-DAMAGED", f"{file} is damaged or is no packed run: {cause}", "copy it again, or pack the run again"
+            "E-PACK-DAMAGED",
+            f"{file} is damaged or is no packed run: {cause}",
+            "copy the file again, or pack the run again",
         ) from cause
     except OSError as cause:
         raise DamagedRunError(
@@ -143,13 +150,13 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
-    """Return the name of the run. Raises StoreError if the file has anything that a packed run does not have."""
+    """Return the name of the run. Raises StoreError if the file has content that a packed run does not have."""
     _check_format(file, archive.comment)
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)
     if wrong:
         raise DamagedRunError(
-            "E-PACK-UNSAFE", f"{file} was not unpacked: {wrong}", "unpack only files of `hopmeter pack`"
+            "E-PACK-UNSAFE", f"{file} was not unpacked: {wrong}", "unpack only files that `hopmeter pack` wrote"
         )
     missing = {name.partition("/")[2] for name in archive.namelist()}
     if lacking := [name for name in NEEDED if name not in missing]:
@@ -170,17 +177,17 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return what a packed run cannot have; empty if there is nothing."""
+    """Return the reason why the file cannot be a packed run; empty if it can be one."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")
     names = [each.filename for each in members]
     if not found and len(set(names)) < len(names):
-        found = "it has two files of one name"
+        found = "it has two files with the same name"
     if not found and len({name.partition("/")[0] for name in names}) > 1:
-        found = "it has more than one run"
+        found = "it contains more than one run"
     if not found and sum(each.file_size for each in members if not each.filename.endswith(TEXTS)) > size:
-        found = "its files are larger than itself"
+        found = "its files are larger than the ZIP file itself"
     return found
 
 
@@ -192,7 +199,7 @@ def _wrong_member(member: zipfile.ZipInfo) -> str:
     if kind not in (0, stat.S_IFREG):
         return f"{name} is a link or another special file"
     if member.compress_type != _compression(name) or member.flag_bits & 1:
-        return f"{name} is compressed or encrypted in another way than `hopmeter pack` does it"
+        return f"{name} is compressed or encrypted, but not in the way of `hopmeter pack`"
     if name.endswith(TEXTS) and member.file_size > MAX_JSON_BYTES:
         return f"{name} has {member.file_size:,} bytes, and at most {MAX_JSON_BYTES:,} are allowed"
     return ""

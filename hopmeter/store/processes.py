@@ -11,7 +11,7 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; a daemon comes
+    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; the daemon comes
     last."""
     nodes: list[Node] = trial["nodes"]
     names, messages = _names(nodes), _messages(nodes)
@@ -27,7 +27,7 @@ def _who(node: Node) -> dict[str, Any]:
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each reading that the node reported, None for a missing one."""
+    """Return each reading that the node reported, None for a missing reading."""
     shared, interval = used.get("shared_mappings"), used.get("interval_ns")
     counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     return {
@@ -54,7 +54,7 @@ def _messages(nodes: list[Node]) -> int:
 
 
 def _names(nodes: list[Node]) -> list[str]:
-    """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; numbered if a role
+    """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; with numbers if a role
     occurs several times."""
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()

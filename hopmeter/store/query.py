@@ -23,27 +23,27 @@ TABLES = {
     "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }
-"""The files behind each view, and the position of the run's name in their paths."""
+"""The files of each view, and the position of the run's name in their paths."""
 
 NEEDED = ("cells", "trials")
 """Views that every run has; runs of an older hopmeter lack `processes`."""
 OF_TRIALS = ("samples", "cpu")
-"""Views with a file for each trial: a damaged file is left out, and the others remain valid."""
+"""Views with one file for each trial: a damaged file is left out, and the other files remain valid."""
 SAMPLE = r"([^/]+)-(\d+)\.parquet$"
-"""Cell and trial in the name of such a file."""
+"""The cell and the trial in the name of such a file."""
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     """Open a database in memory with the views `cells`, `trials`, `processes` and `samples`, each with the column
     `run`, and `cpu` if it was sampled.
 
-    `samples` and `cpu` also have `cell` and `trial`. Columns that an older run lacks are null. A damaged file of a
-    trial is left out with a warning. Raises UsageError if there is no run or a run has no tables, StoreError if a table
-    is damaged.
+    `samples` and `cpu` also have the columns `cell` and `trial`. Columns that an older run does not have are null. If
+    the file of a trial is damaged, it is left out with a warning. Raises UsageError if there is no run or a run has no
+    tables, StoreError if a table is damaged.
     """
     folders = [run_directory(run).resolve() for run in runs]
     if not folders:
-        raise UsageError("E-NO-RUN", "no run was named", "give folders below results/")
+        raise UsageError("E-NO-RUN", "no run was named", "name folders below results/")
     database = duckdb.connect()
     for view, (pattern, run) in TABLES.items():
         files = [str(path) for folder in folders for path in _files(folder, view, pattern) if _is_whole(path, view)]
@@ -58,13 +58,13 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
         raise UsageError(
             "E-RUN-UNFINISHED",
             f"{folder} has no {pattern}",
-            "name a finished run; finish it with `hopmeter run --resume`",
+            "name a finished run; finish an unfinished run with `hopmeter run --resume`",
         )
     return files
 
 
 def _is_whole(path: Path, view: str) -> bool:
-    """Return whether the end of a Parquet file, which describes its content, can be read."""
+    """Return whether the footer of a Parquet file, which describes the content, can be read."""
     try:
         pq.read_metadata(path)
     except (OSError, pa.ArrowException) as cause:
@@ -89,7 +89,7 @@ def _select(view: str, files: list[str], run: str) -> str:
 
 
 def _rename_columns(view: str, files: list[str]) -> tuple[str, str]:
-    """Return the columns to leave out, and those of older runs under today's names."""
+    """Return the columns to leave out, and the columns of older runs under today's names."""
     found = {name for file in files for name in pq.read_schema(file).names}
     left_out, renamed = ["filename"], ""
     for old, new in RENAMED.get(view, {}).items():

@@ -1,4 +1,4 @@
-"""The run folder: everything that one execution of a scenario produces, complete after every trial."""
+"""The run folder: everything that one execution of a scenario produces, complete and readable after every trial."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hopmeter.system.untrusted_json import parse
 LATER = ("round", "steal_share")
 """Columns of trials that runs of earlier versions do not have."""
 BY_HAND = "by-hand.json"
-"""Replaces `run.json` in the folder of an interactive measurement: the request, the machines and the result."""
+"""The file that an interactive measurement has instead of `run.json`: the request, the machines and the result."""
 
 
 class RunFolder:
@@ -45,14 +45,14 @@ class RunFolder:
     def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
         """Create a run.
 
-        Raises UsageError if the run exists, finished or not, and StoreError if it cannot be written.
+        Raises UsageError if the run exists, finished or not, and StoreError if the folder cannot be written.
         """
         check_name(name, "run")
         about = {"format": FORMAT, **about}
         partial = _partial(results / name)
         for taken in (results / name, partial):
             if taken.exists():
-                remedy = "continue with --resume, or name another place with --out"
+                remedy = "continue with --resume, or name another folder with --out"
                 raise UsageError("E-RUN-EXISTS", f"the results folder {taken} exists already", remedy)
         with writing(partial):
             for part in ("samples", "logs", "cpu"):
@@ -62,9 +62,9 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, trials: bool = True) -> RunFolder:
-        """Open a run for reading: finished, unfinished or packed; without its trials if the caller needs none.
+        """Open a run for reading: finished, unfinished or packed; without its trials if the caller does not need them.
 
-        Raises UsageError if there is none, and StoreError if it is damaged.
+        Raises UsageError if there is no such run, and StoreError if it is damaged.
         """
         path = run_directory(path if path.exists() or not _partial(path).exists() else _partial(path))
         about = _read_about(path)
@@ -76,7 +76,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """Open a run to continue it: good trials stay, the others are repeated."""
+        """Open a run to continue it: good trials stay, all others are repeated."""
         refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
@@ -90,7 +90,7 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the run has its final name."""
+        """Return whether the run is finished, so that its folder has its final name."""
         return not self.path.name.startswith(".")
 
     @property
@@ -100,7 +100,8 @@ class RunFolder:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the cells as planned, dropped ones too. Raises StoreError if this hopmeter cannot read them."""
+        """Return the cells as planned, including dropped cells. Raises StoreError if this version of hopmeter cannot
+        read them."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
         except (KeyError, TypeError) as cause:
@@ -120,7 +121,7 @@ class RunFolder:
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
-        """Return whether this trial is done."""
+        """Return whether the run already has a good result of this trial."""
         return (cell, trial) in self._trials
 
     def cpu_path(self, cell: str, trial: int) -> Path:
@@ -133,10 +134,10 @@ class RunFolder:
         write_json(self.path / "run.json", self.about)
 
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store a trial and its samples, and return it as stored.
+        """Store a trial and its samples, and return the trial as stored.
 
         A trial whose samples are missing or broken is stored as failed, with the reason. Raises DiskFullError or
-        StoreError if it cannot be written; earlier trials are safe then.
+        StoreError if the trial cannot be written; earlier trials are then still safe.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -146,7 +147,7 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store the samples of a trial. For a failed trial, missing samples are no further error."""
+        """Store the samples of a trial. For a failed trial, missing samples are not an additional error."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -234,7 +235,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError) as cause:
         by_hand = (path / BY_HAND).exists()
         remedy = (
-            f"you started its participants yourself: run `hopmeter report {path}`"
+            f"you started its endpoints yourself: run `hopmeter report {path}`"
             if by_hand
             else "name a folder below results/"
         )
@@ -242,7 +243,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as cause:
         raise _damage_error(path / "run.json", cause) from cause
     if not isinstance(about, dict):
-        raise _damage_error(path / "run.json", "it is not a JSON object")
+        raise _damage_error(path / "run.json", "its content is not a JSON object")
     return about
 
 
@@ -260,7 +261,7 @@ def _damage_error(path: Path, cause: object) -> DamagedRunError:
 
 
 def _read_trials(path: Path) -> list[TrialResult]:
-    """Read the trials from the lines of an unfinished run or from the table of a finished one."""
+    """Read the trials, from the lines of an unfinished run or from the table of a finished run."""
     lines = path / "trials.jsonl"
     if lines.exists():
         return _read_lines(lines)
@@ -279,7 +280,7 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials from lines; a torn last line is a trial that did not finish."""
+    """Read the trials from lines; skip an incomplete last line, which belongs to a trial that did not finish."""
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]

@@ -1,4 +1,4 @@
-"""The lock of a run folder: only one process at a time measures into it."""
+"""The lock of a run folder: only one process at a time writes a measurement into the folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Keep other processes out of a run, which may be renamed meanwhile. Raises UsageError if one measures into it."""
+    """Lock a run against other processes; its folder may be renamed meanwhile. Raises UsageError if another process
+    measures into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:
@@ -31,16 +32,16 @@ def lock_run(run: Path) -> Iterator[None]:
 
 
 def _lock_path(run: Path) -> Path:
-    """Return the path of the lock, next to the folder, because the folder is renamed while it is locked."""
+    """Return the path of the lock, which is next to the folder, because the folder is renamed while it is locked."""
     return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
 
 
 def _hold(path: Path, run: Path) -> bool:
-    """Take the lock. Returns False if the file system is read-only or has no locks."""
+    """Take the lock. Return False if the file system is read-only or has no locks."""
     while path.parent.is_dir():
         try:
             handle = owner_lock.hold(path, FLAGS)
-        except FileNotFoundError:  # its owner has just ended and removed it
+        except FileNotFoundError:  # the owner of the lock has just ended and removed it
             continue
         except BlockingIOError as taken:
             what = f"{_owner(path)} is measuring into {run}"

@@ -21,7 +21,7 @@ HEAD_BYTES = 4096
 MAGIC = b"HMSAMPLE"
 VERSION = 1
 NONE_NS = np.iinfo(np.int64).min
-"""A time that does not apply, in raw files and in arrays; null in Parquet."""
+"""The value of a time that does not apply, in raw files and in arrays; in Parquet it is null."""
 
 TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
@@ -34,9 +34,10 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS_AT_ONCE = 1 << 20
-"""Rows of a row group; each group belongs to one endpoint, so that one can be read without the others."""
+"""The number of rows of a row group; each group belongs to one endpoint, so that the rows of one endpoint can be read
+alone."""
 
-ENDED = "the node ended before it finished writing; read its log"
+ENDED = "the node ended before it had written all samples; read the log of the node"
 AGAIN = "measure the trial again; if it happens again, check the disk"
 
 Times = NDArray[np.int64]
@@ -44,7 +45,7 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a raw file."""
+    """The header of a raw file of samples."""
 
     endpoint: int
     count: int
@@ -52,9 +53,9 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read and check the head of a raw file.
+    """Read and check the header of a raw file.
 
-    Raises StoreError if the file is missing, unfinished, of another version, or has the wrong length.
+    Raises StoreError if the file is missing, unfinished, of another version or of the wrong length.
     """
     try:
         size = path.stat().st_size
@@ -66,7 +67,7 @@ def read_head(path: Path) -> Head:
         raise _sample_error(path, "are unfinished", ENDED, "E-SAMPLES-UNFINISHED")
     magic, version, record_bytes, endpoint, _, count, unrecorded = struct.unpack_from("<8sIIIIQQ", head)
     if magic != MAGIC:
-        raise _sample_error(path, "are not samples: the file has another head")
+        raise _sample_error(path, "are not samples: the file has another header")
     if (version, record_bytes) != (VERSION, RECORD.itemsize):
         said = f"have version {version} with records of {record_bytes} bytes"
         raise _sample_error(
@@ -86,9 +87,9 @@ def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAM
 
 
 def read_raw(path: Path) -> NDArray[Any]:
-    """Map the records of a raw file, in the order of recording, without a copy.
+    """Map the records of a raw file into memory without a copy, in the order of recording.
 
-    Raises StoreError as `read_head` does, and if a record belongs to another endpoint.
+    Raises StoreError in the cases of `read_head`, and if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -102,7 +103,7 @@ def read_raw(path: Path) -> NDArray[Any]:
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
     """Combine the raw files of a trial into one Parquet file and return the number of samples.
 
-    Raises StoreError if a raw file is broken or `path` cannot be written; then `path` does not exist.
+    Raises StoreError if a raw file is damaged or `path` cannot be written; then `path` does not exist.
     """
     records = [read_raw(raw) for raw in raw_files]
     with replacing(path) as temporary, _writer(temporary) as writer:
@@ -113,7 +114,7 @@ def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    # Times grow steadily, so their differences are small: the file is a fifth of the raw one.
+    # Times grow steadily, so their differences are small: the file has a fifth of the size of the raw file.
     encodings = dict.fromkeys(("seq", *TIMES), "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, SCHEMA, compression="lz4", use_dictionary=False, column_encoding=encodings)
 
@@ -134,7 +135,7 @@ def _nullable(times: Times) -> pa.Array:
 
 
 class Samples:
-    """The samples of one trial, read for one endpoint and a few columns at a time."""
+    """The samples of one trial, which are read for one endpoint and a few columns at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -162,11 +163,12 @@ class Samples:
 
     @property
     def endpoints(self) -> list[int]:
-        """Return the endpoints that recorded anything."""
+        """Return the endpoints that recorded samples."""
         return sorted(self._groups)
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
-        """Return columns of one endpoint in the order of recording, NONE_NS if null; empty if it recorded nothing.
+        """Return columns of one endpoint in the order of recording, with NONE_NS for null; empty if the endpoint
+        recorded no sample.
 
         Raises StoreError if the file is damaged.
         """

@@ -16,6 +16,6 @@ def arrow_type(name: str) -> pa.DataType:
 
 
 def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
-    """Convert rows to a table that always has all columns."""
+    """Convert rows to an Arrow table that always has all columns of the schema."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     return pa.Table.from_pylist(list(rows), schema)

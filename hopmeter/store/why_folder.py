@@ -1,4 +1,5 @@
-"""The part of a run folder that says why messages are slow: an extra trial of each cell, with thread readings."""
+"""The part of a run folder that shows why messages are slow: one more trial of each cell, with readings of the threads'
+counters."""
 
 from __future__ import annotations
 
@@ -34,13 +35,13 @@ Readings = NDArray[Any]
 
 
 class WhyFolder:
-    """The folder `why/` of a run: for each cell its trial, samples and readings."""
+    """The folder `why/` of a run: for each cell, its additional trial with samples and readings."""
 
     def __init__(self, run: Path) -> None:
         self.path = run / "why"
 
     def add(self, result: TrialResult, raw_files: Sequence[Path]) -> None:
-        """Store the trial of a cell. If its files are broken, the trial is stored as failed, with the reason."""
+        """Store the trial of a cell. If its files are damaged, the trial is stored as failed, with the reason."""
         with writing(self.path):
             self.path.mkdir(exist_ok=True)
         try:
@@ -96,7 +97,7 @@ def _read_raw(path: Path) -> tuple[int, Readings]:
         raise _damage_error(path, cause) from cause
     head = np.frombuffer(content[8:32], "<u4")
     if content[:8] != MAGIC or head[:2].tolist() != [1, READING.itemsize]:
-        raise _damage_error(path, "it has another head")
+        raise _damage_error(path, "it has another header")
     if len(content) != HEAD_BYTES + int(head[4]) * READING.itemsize:
         raise _damage_error(path, f"it should contain {head[4]} readings")
     return int(head[2]), np.frombuffer(content, READING, offset=HEAD_BYTES)
@@ -111,4 +112,4 @@ def _select(columns: dict[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> Read
 
 
 def _damage_error(path: Path, cause: object) -> StoreError:
-    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "measure again with --why")
+    return StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", "measure the scenario again with --why")

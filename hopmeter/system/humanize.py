@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def time(seconds: float) -> str:
-    """Format a duration as `40 s`, `30 min` or `1.5 h`; anything shorter than a second becomes `1 s`."""
+    """Format a duration as `40 s`, `30 min` or `1.5 h`; a duration of less than a second becomes `1 s`."""
     if seconds <= 90:
         return f"{max(1, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -12,9 +12,9 @@ NOT_REGULAR = "it is not a regular file; copy its content into a file, and name 
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file. Raises OSError for a pipe or a device too, because reading one may never end.
+    """Open a regular file. Also raises OSError for a pipe or a device, because reading it may never end.
 
-    The file is opened without blocking, so a pipe without a writer does not hang the caller.
+    The file is opened without blocking, so that a pipe without a writer does not block the caller.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if (wrong := _why_not_regular(os.fstat(handle).st_mode)) is not None:
@@ -36,7 +36,7 @@ def read_text(path: Path) -> str:
 
 
 def read_short_text(path: Path, most_bytes: int) -> str:
-    """Return the UTF-8 text of a file or pipe. Raises ValueError if it is longer than `most_bytes`."""
+    """Return the UTF-8 text of a file or pipe. Raises ValueError if the text is longer than `most_bytes`."""
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:

@@ -1,8 +1,8 @@
-"""Which process owns a folder, and whether that process still runs.
+"""Determines which process owns a folder, and whether that process still runs.
 
-The owner locks its folder. The kernel releases the lock when the owner ends, however it ends, and shows it to every
-process of the machine that sees the folder, whichever PID or time namespace that process is in. A process on another
-host cannot see the lock, so it leaves the folder alone.
+The owner locks its folder. The kernel releases the lock when the owner ends for any reason. Every process of the
+machine that sees the folder also sees the lock, in any PID or time namespace. A process on another host cannot see the
+lock, so it leaves the folder alone.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Owner:
 
     pid: int
     started: int
-    """Start time in clock ticks since boot: the pid alone may have passed to another process."""
+    """Start time in clock ticks since boot: the kernel may have given the same pid to another process."""
     host: str
     machine: str
-    """Distinguishes hosts with the same name."""
+    """Distinguishes hosts with the same host name."""
     boot: str
     namespaces: str
 
@@ -40,12 +40,12 @@ class Owner:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Return whether this process can see the owner's locks."""
+        """Return whether this process can see the locks of the owner."""
         return (self.host, self.machine) == (os.uname().nodename, _machine_id())
 
     @property
     def shares_namespaces(self) -> bool:
-        """Return whether the owner's process numbers, start times and paths mean the same to this process."""
+        """Return whether the owner's process numbers, start times and paths have the same meaning in this process."""
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
@@ -56,14 +56,15 @@ class Owner:
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """Answer the same question for a folder that this process does not see."""
+        """Return the same for a folder that this process does not see."""
         if self.boot != boot_id():
             return False
         return not self.shares_namespaces or start_ticks(self.pid) == self.started
 
     @contextmanager
     def take_over(self, folder: Path) -> Iterator[bool]:
-        """Yield whether the owner has ended. Inside the `with` block no other process can take over the folder."""
+        """Yield whether the owner of a folder has ended. Inside the `with` block no other process can take over the
+        folder."""
         try:
             handle = _lock(folder, FOLDER, fcntl.LOCK_EX) if self.is_on_this_host else None
         except FileNotFoundError:
@@ -89,19 +90,20 @@ def _describe(pid: int) -> Owner:
 
 
 def hold(path: Path, flags: int = FOLDER) -> int:
-    """Lock a path until `release` or the end of this process; BlockingIOError if another process holds it."""
+    """Lock a path until `release` or the end of this process; BlockingIOError if another process holds the lock."""
     _held[path] = _lock(path, flags, fcntl.LOCK_EX)
     return _held[path]
 
 
 def release(path: Path) -> None:
-    """Unlock a path, if this process holds it."""
+    """Unlock a path, if this process holds the lock."""
     if (handle := _held.pop(path, None)) is not None:
         os.close(handle)
 
 
 def _let_go_after_fork() -> None:
-    """Release the parent's locks in a forked child, which would otherwise hold them longer than the parent."""
+    """In a forked child process, release the locks of the parent; otherwise the child would hold them longer than the
+    parent."""
     for path in list(_held):
         release(path)
 
@@ -123,8 +125,8 @@ def _lock(path: Path, flags: int, how: int) -> int:
 
 
 def _is_locked(folder: Path) -> bool | None:
-    """Return whether a folder is locked, or None if this process does not see it. If the lock cannot be tested, it
-    counts as held."""
+    """Return whether a folder is locked, or None if this process does not see it. If the lock cannot be tested, the
+    folder counts as locked."""
     try:
         os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
     except FileNotFoundError:
@@ -142,7 +144,7 @@ def _machine_id() -> str:
 
 
 def _namespaces() -> str:
-    """Return the namespaces of this process; empty if /proc shows the processes of other namespaces."""
+    """Return the namespaces of this process; empty if /proc belongs to another namespace."""
     with suppress(OSError):
         own = Path("/proc/self")
         if str(own.readlink()) == str(os.getpid()):

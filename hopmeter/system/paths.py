@@ -1,4 +1,5 @@
-"""Where files are: next to the package in a checkout, inside it once installed, and in the user's data folder."""
+"""The locations of files: next to the package in a checkout, inside the package if it is installed, and in the data
+folder of the user."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def data() -> Path:
 
 
 def home() -> Path:
-    """Return the user's data folder, with what `hopmeter build` and `hopmeter new` made outside a checkout."""
+    """Return the data folder of the user, which contains the files that `hopmeter build` and `hopmeter new` made
+    outside a checkout."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(own).absolute() if own else Path(shared) / "hopmeter"
@@ -36,30 +38,31 @@ def cache() -> Path:
 
 
 LONGEST = 40
-"""The most characters of the folder: Unix socket paths may have about 100, and the transport needs the rest."""
+"""The maximum length of the folder's path: Unix socket paths may have about 100 characters, and the transport needs the
+rest."""
 
 
 def short_folder() -> Path:
-    """Return the parent of the private folders of trials and links. Its path is short because socket paths are
-    limited."""
+    """Return the parent of the private folders of trials and links. Its path is short, because the length of socket
+    paths is limited."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = own and len(own) <= LONGEST and os.access(own, os.W_OK | os.X_OK)
     return Path(own) if usable else Path("/tmp")
 
 
 def node_build_dir() -> Path:
-    """Return the folder that `hopmeter build` writes nodes to."""
+    """Return the folder to which `hopmeter build` writes nodes."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
 
 
 def node_folders() -> list[Path]:
-    """Return the folders that are searched for nodes, in order."""
+    """Return the folders that hopmeter searches for nodes, in order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
 def transport_folders() -> list[Path]:
-    """Return the folders that are searched for transports, in order."""
+    """Return the folders that hopmeter searches for transports, in order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
@@ -76,7 +79,7 @@ def results() -> Path:
 
 
 def language_word(language: str) -> str:
-    """Return a language as folder and executable names spell it."""
+    """Return a language in the spelling of folder and executable names."""
     return "cpp" if language == "c++" else language
 
 
@@ -92,8 +95,8 @@ def node(transport: str, language: str) -> Path | None:
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return every transport's manifest. The first of two with the same name wins; names that begin with `_` are
-    skipped."""
+    """Return every transport's manifest. Of two transports with the same name, the first one counts; names that begin
+    with `_` are skipped."""
     found: dict[str, Path] = {}
     for folder in transport_folders() if folders is None else folders:
         for path in sorted(folder.glob("*/transport.toml")):

@@ -1,4 +1,4 @@
-"""Identify processes by number and start time, because the kernel reuses numbers."""
+"""Identify processes by process id and start time, because the kernel reuses ids."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_launcher() -> None:
-    """Have the kernel kill this process when the launcher ends. Call it in the new process, before its program
+    """Make the kernel kill this process when the launcher ends. Call this in the new process, before its program
     starts."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @functools.cache
 def _setpriv() -> str | None:
-    """Return the path of util-linux's `setpriv`, or None if there is none that can do what `die_with_launcher` does."""
+    """Return the path of util-linux's `setpriv`, or None if no installed one can do the same as `die_with_launcher`."""
     path = shutil.which("setpriv")
     if path is None:
         return None
@@ -38,7 +38,7 @@ def _setpriv() -> str | None:
 
 
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
-    """Return the options of Popen that start a program, and have the kernel kill it when the launcher ends.
+    """Return the options of Popen that start a program and make the kernel kill it when the launcher ends.
 
     A `preexec_fn` would make Python copy the launcher's page tables for each start, which takes 10 to 20 ms; `setpriv`
     takes 1 ms. Raises OSError if the program cannot be executed.
@@ -52,7 +52,7 @@ def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot, or None if it has ended, reaped or not."""
+    """Return when a process started, in clock ticks since boot; None if the process has ended, reaped or not."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
@@ -63,12 +63,12 @@ def stat_fields(pid: int) -> list[str]:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return []
-    # The name of the program may contain spaces and brackets; the text after its last bracket does not.
+    # The program's name may contain spaces and parentheses, but the text after the last closing parenthesis does not.
     return text.rpartition(")")[2].split()
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a child has ended. The child is not reaped, so its number stays reserved."""
+    """Return whether a child has ended. The child is not reaped, so its process id stays reserved."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
@@ -87,8 +87,8 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """Return what was used between two readings, with the keys of a node's `resources`. User and system time are
-        split by the clock's ticks; without any tick, all of it counts as user time."""
+        """Return the resources that were used between two readings, with the keys of a node's `resources`. The split
+        into user and system time follows the clock ticks; without any tick, the whole time counts as user time."""
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
         system_us = used_us * system // (user + system) if user + system > 0 else 0
@@ -127,7 +127,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return (minor, major) page faults and (user, system) clock ticks."""
     try:
-        # The program's name may contain anything, but the last parenthesis ends it.
+        # The program's name may contain any characters, but it ends at the last closing parenthesis.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[7]), int(fields[9])), (int(fields[11]), int(fields[12]))
     except (OSError, ValueError, IndexError):
@@ -143,7 +143,7 @@ def _status(folder: Path, name: str) -> int:
 
 
 def boot_id() -> str:
-    """Return the kernel's identifier of the current boot."""
+    """Return the kernel's id of the current boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -151,6 +151,6 @@ def boot_id() -> str:
 
 
 def kill_group(pid: int) -> None:
-    """Kill a process group by its leader's process number."""
+    """Kill a process group, given the process id of its leader."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

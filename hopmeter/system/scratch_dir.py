@@ -1,4 +1,4 @@
-"""The private folder of a command, and the note that lets the next command clean up after a crash."""
+"""The private folder of a command, and the note with which the next command can clean up after a crash."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def new_run_id() -> str:
 
 
 class ScratchDir:
-    """A private folder and its clean-up note; both exist inside the `with` block only."""
+    """A private folder and its clean-up note; both exist only inside the `with` block."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
-        # Before the note: a folder that a note names and no process locks belongs to a killed run.
+        # Lock before writing the note: a folder that a note names and that no process locks belongs to a killed run.
         owner_lock.hold(self.directory)
         self._note = _notes() / f"{os.getpid()}-{self.directory.name}.json"
         self._trials = 0
@@ -54,7 +54,7 @@ class ScratchDir:
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str]) -> None:
-        """Write down what must be cleaned up if this process is killed."""
+        """Write a note of the files that must be removed if this process is killed."""
         left = list(leftovers)
         note = {
             "owner": asdict(owner_lock.this_process()),
@@ -63,7 +63,7 @@ class ScratchDir:
             "leftovers": left,
             "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in left}},
         }
-        # A machine without a writable cache still measures; only a SIGKILL would leave files then.
+        # hopmeter also measures without a writable cache; then only a SIGKILL would leave files behind.
         with contextlib.suppress(OSError):
             self._note.parent.mkdir(parents=True, exist_ok=True)
             beside = self._note.with_suffix(".new")
@@ -72,7 +72,8 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return device and inode of a folder, to distinguish it from a folder of the same path in another container."""
+    """Return the device and inode of a folder, which distinguish it from a folder with the same path in another
+    container."""
     with contextlib.suppress(OSError):
         found = Path(place).stat()
         return [found.st_dev, found.st_ino]
@@ -84,7 +85,7 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside its folder; only names with this run's id match."""
+    """Remove the files that a killed node left outside its folder; only names with the id of this run match."""
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
         with contextlib.suppress(OSError):
@@ -93,7 +94,8 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Clean up after launchers that were killed, and list their folders. A run that may be live is left alone."""
+    """Clean up after launchers that were killed, and return the folders of those launchers. A run that may still be
+    running is not touched."""
     swept = (_sweep(path) for path in _notes().glob("*.json"))
     return [str(directory) for directory in swept if directory]
 
@@ -108,7 +110,7 @@ def _sweep(path: Path) -> Path | None:
         _clean(note)
         try:
             path.unlink()
-        except OSError:  # another command has removed it
+        except OSError:  # another command has already removed the file
             return None
     return note.directory
 
@@ -135,8 +137,8 @@ def _read(path: Path) -> Note | None:
 
 
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
-    """Return the owner that a note in the former format means. Such a note names no host: the owner is on this host
-    if the folder is here and older than this boot."""
+    """Return the owner that a note in the former format describes. Such a note does not name a host: the owner counts
+    as a process of this host if the folder is here and the note is older than this boot."""
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
         return Owner(pid, started, "", "", note["boot"], "")
@@ -144,17 +146,17 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Return whether this process sees the folders of the owner's leftovers; after a reboot they are all new."""
+    """Return whether this process sees the folders of the owner's leftovers; after a reboot, these folders are new."""
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
 def _clean(note: Note) -> None:
-    # Nodes with numbers of another namespace have ended already: the kernel ends them with their launcher.
+    # Nodes with process ids of another namespace have already ended: the kernel ends them with their launcher.
     for pid, started in note.nodes if note.owner.shares_namespaces else ():
         if started is not None and start_ticks(pid) == started:
             kill_group(pid)
     for pattern in note.leftovers:
-        # Resolved patterns contain a run's id; hopmeter may not delete anything else that a damaged note names.
+        # Resolved patterns contain the id of a run; hopmeter must not delete any other file that a damaged note names.
         if re.search(r"[0-9a-f]{16}", pattern):
             remove_leftovers([pattern], "")
     if note.directory.name.startswith(PREFIX):

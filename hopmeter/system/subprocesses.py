@@ -1,4 +1,4 @@
-"""Run programs and wait for them. After Ctrl-C they may finish cleanly, because half-written output is useless."""
+"""Run programs and wait for them. After Ctrl-C they may finish their work, because incomplete output is useless."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUNNING: set[subprocess.Popen[str]] = set()
 def run(
     command: Sequence[str | Path], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program as `subprocess.run` does, but without killing it a quarter of a second after Ctrl-C."""
+    """Run a program as `subprocess.run` does, but do not kill it a quarter of a second after Ctrl-C."""
     with subprocess.Popen(command, text=True, **options) as process:
         _RUNNING.add(process)
         try:
@@ -35,8 +35,8 @@ def run(
 
 
 def stop(at_once: bool = False) -> None:
-    """Terminate all programs that threads wait for, with their children; `at_once` kills them. Ctrl-C reaches the
-    main thread only, and CMake waits for its build tool, which nothing else would end."""
+    """Terminate all programs for which threads wait, and their children; with `at_once`, kill them. Ctrl-C interrupts
+    only the main thread, and CMake waits for its build tool, which would otherwise not end."""
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
         with suppress(psutil.Error):
             each.kill() if at_once else each.terminate()

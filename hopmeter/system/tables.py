@@ -7,7 +7,7 @@ from rich.table import Table
 from hopmeter.system.terminal import Console
 
 WIDEST = 200
-"""Characters of a line if the width is unknown."""
+"""The number of characters of a line if the width is unknown."""
 
 
 def width(console: Console, table: Table) -> int:
@@ -16,7 +16,7 @@ def width(console: Console, table: Table) -> int:
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """Print a table; in a file or a pipe no column is cut to the terminal's width."""
+    """Print a table; in a file or a pipe, no column is cut to the width of the terminal."""
     edge = console.width
     if not console.is_terminal:
         console.width = max(edge, width(console, table))

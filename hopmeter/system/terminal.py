@@ -1,4 +1,4 @@
-"""The only way to write to the terminal. Text from files, peers and logs cannot send control sequences."""
+"""The only module that writes to the terminal. It escapes control sequences in text from files, peers and logs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rich.segment import Segment
 from rich.text import Text
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
-"""Characters that begin the escape sequences by which a text could colour, move, overwrite or rename."""
+"""Characters that begin escape sequences, with which a text could set colours, move the cursor, overwrite lines or
+rename the window."""
 BIDIRECTIONAL = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """Characters that change the order in which a text is shown."""
 VISIBLE = {
@@ -33,7 +34,8 @@ class Console(rich.console.Console):  # noqa: TID251 (here it is wrapped)
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object with its text escaped; Rich's own control codes, such as a progress bar's, pass through."""
+        """Render an object with its text escaped; Rich's own control codes, such as those of a progress bar, pass
+        through."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
@@ -44,7 +46,7 @@ def visible(text: str) -> str:
 
 
 def replace_what_cannot_be_encoded() -> None:
-    """Print `?` for characters that the output's encoding lacks, so that results are never lost."""
+    """Print `?` for characters that the encoding of the output lacks, so that results are never lost."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

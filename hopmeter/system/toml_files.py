@@ -18,9 +18,9 @@ from hopmeter.system.input_files import read_short_text
 
 Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
-"""The names that pydantic gives to values out of range."""
+"""The names of pydantic's errors for values out of range."""
 MOST_BYTES = 1 << 20
-"""The most bytes of a scenario or a manifest; those of hopmeter have a few thousand."""
+"""The maximum size of a scenario or a manifest in bytes; the files of hopmeter have a few thousand."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -30,7 +30,9 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", "check the path") from cause
     except RecursionError as cause:
-        raise UsageError("E-TOML-SYNTAX", f"{path} nests too deeply for hopmeter", "write flat tables") from cause
+        raise UsageError(
+            "E-TOML-SYNTAX", f"{path} has more nested levels than hopmeter reads", "write flat tables"
+        ) from cause
     except ValueError as cause:
         raise UsageError(
             "E-TOML-SYNTAX", f"{path} is not valid TOML: {cause}", "correct the line that the message names"
@@ -38,7 +40,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
-    """Convert a table to a model. Raises UsageError with all complaints at once."""
+    """Convert a table to a model. Raises UsageError with all errors at once."""
     try:
         return model.model_validate(table)
     except ValidationError as cause:
@@ -57,13 +59,13 @@ def one_of(word: object, allowed: Iterable[object]) -> str:
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
-    """Return a "did you mean" question for a mistyped word; empty if no allowed word is similar."""
+    """Return the question "did you mean …?" for a mistyped word; empty if no allowed word is similar."""
     close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """Return the code and the sentence."""
+    """Return the code and the text of the error."""
     key = re.sub(r"(\.\d+)+$", "", ".".join(str(part) for part in error["loc"] if not _is_inner(part)))
     if error["type"] == "extra_forbidden":
         return "E-UNKNOWN-KEY", _unknown(error["loc"], model)
@@ -72,7 +74,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if error["type"] == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         return "E-VALUE-CHOICE", f"{key}: {one_of(error['input'], allowed)}"
-    # A message of hopmeter's own validators is a whole sentence; one of pydantic needs the value.
+    # A message of hopmeter's own validators is a complete sentence; to a message of pydantic, the value must be added.
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what, code = split_code(said)
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
@@ -81,7 +83,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _is_inner(part: int | str) -> bool:
-    # The author of the file does not know the names of a union's branches.
+    # Leave out the names of a union's branches, which the author of the file does not know.
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool", "list"})
 
 
@@ -99,7 +101,7 @@ def _unknown(where: tuple[int | str, ...], model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that the table at `place` may have, found by walking the model's annotations."""
+    """Return the keys that the table at `place` may have, found in the annotations of the model."""
     current: Any = model
     for part in place:
         fields = getattr(current, "model_fields", {})

@@ -1,4 +1,4 @@
-"""Parse JSON from other programs. Anything that hopmeter would not write itself raises ValueError."""
+"""Parse JSON from other programs. JSON that hopmeter itself would not write raises ValueError."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 MAX_DEPTH = 32
-"""The deepest nesting of lists and objects. More would exhaust the stack of a function that walks through them."""
+"""The deepest nesting of lists and objects. Deeper nesting would exhaust the stack of a recursive function."""
 INTEGERS = range(-(1 << 63), 1 << 64)
-"""Whole numbers of 64 bits, with or without a sign."""
+"""The range of whole numbers of 64 bits, with or without a sign."""
 
 
 def parse(text: str | bytes) -> Any:
@@ -33,4 +33,4 @@ def _check(value: Any, levels: int) -> None:
 
 
 def _too_deep() -> ValueError:
-    return ValueError(f"it nests deeper than {MAX_DEPTH} levels")
+    return ValueError(f"it has more than {MAX_DEPTH} nested levels")

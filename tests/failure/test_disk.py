@@ -57,7 +57,7 @@ def test_results_that_do_not_fit_are_told_and_the_run_goes_on_with_room(mountabl
     assert (tmp_path / "first.code").read_text() == "1\n", first
     assert "the disk is full: " in first
     assert str(mountable) in first
-    assert "free space, or name another place with --out; finished trials are stored, continue with --resume" in first
+    assert "free space, or name another folder with --out; finished trials are stored, continue with --resume" in first
     assert "Traceback" not in first
     assert int((tmp_path / "first.kept").read_text()) >= 1, "what was finished stays"
     assert done.returncode == 0, done.stderr

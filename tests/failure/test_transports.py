@@ -144,7 +144,7 @@ def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> Non
         ("babbles", "E-NODE-GARBAGE '", "hopmeter build"),
         ("cuts", "E-SAMPLES-DAMAGED head", "measure the trial again"),
         ("scribbles", "E-SAMPLES-DAMAGED another head", "measure the trial again"),
-        ("lingers", "E-NODE-STAYED 4 s `end`", "close everything"),
+        ("lingers", "E-NODE-STAYED 4 s `end`", "close all resources"),
     ],
 )
 def test_what_a_node_does_wrong_is_told_with_the_remedy(told: Told, breaks: str, what: str, remedy: str) -> None:
