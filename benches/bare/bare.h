@@ -1,4 +1,4 @@
-// Common parts of bare programs: a clock, cores, an exit for errors, and the median of the measurements.
+// Common parts of bare programs: a clock, pinning to cores, an exit for errors, and the median of the measurements.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -32,26 +32,26 @@ static inline void take_core(int core) {
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
 }
 
-// The core of the other process; this one's too if only one was named.
+// The core of the other process; the core of this process too if only one core was named.
 static int other_core;
 
 // Lets glibc retain the memory of freed messages, as in hopmeter's nodes and in any program that has freed a larger
-// block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which is half of the
-// time for 1 MB.
+// block. Otherwise glibc may return each message's memory to the kernel and allocate it again, which takes half of the
+// time at 1 MB.
 static inline void keep_memory(void) {
   void* volatile large = malloc((32 << 20) - 8192);
   free(large);
 }
 
-// Takes the first core of `A` or `A,B`, and leaves the second to the other process.
+// Pins this process to the first core of `A` or `A,B`, and leaves the second core to the other process.
 static inline void pin(const char* cores) {
   const char* second = strchr(cores, ',');
   other_core = atoi(second ? second + 1 : cores);
   take_core(atoi(cores));
 }
 
-// Forks the other process, which ends with this one; returns 0 there. It has a session of its own, as hopmeter's nodes
-// and two programs in two terminals have: the kernel may share a core by sessions.
+// Forks the other process, which ends with this one; returns 0 in the other process. The other process gets its own
+// session, as hopmeter's nodes and programs in two terminals do, because the kernel may divide a core between sessions.
 static inline pid_t other_process(void) {
   pid_t pid = fork();
   require(pid >= 0, "fork");
@@ -64,7 +64,7 @@ static inline pid_t other_process(void) {
 }
 
 // The work of a node that measures: a message contains its run, its number and its sent time, and each process stores
-// two clock readings of each.
+// two clock readings for each message.
 typedef struct {
   uint64_t run;
   int64_t number, sent;
@@ -76,7 +76,7 @@ typedef struct {
 
 static const uint64_t this_run = 0x686f706d65746572;
 
-// The arguments, and the rounds including the warm-up, each with room for its duration and for a record.
+// The arguments, and memory for all rounds including the warm-up: each round stores its duration and a record.
 static size_t frame_bytes, rounds;
 static int64_t* took;
 static record* records;
@@ -88,7 +88,7 @@ static inline void make_room(const char* asked_rounds) {
   records = (record*)calloc(rounds, sizeof *records);
 }
 
-// Prepares for the last arguments, BYTES ROUNDS CORES; retains memory from here on.
+// Prepares the program from its last arguments, BYTES ROUNDS CORES; glibc retains memory from here on.
 static inline void prepare(char** words) {
   keep_memory();
   frame_bytes = strtoul(words[0], NULL, 10);

@@ -1,5 +1,5 @@
-// Common parts of programs at a steady rate: a schedule, and the median transit time of the messages. A frame of 16 KiB
-// or more is written before its time, a smaller one when it is due, as hopmeter does.
+// Common parts of programs with a steady rate: a schedule, and the median transit time of the messages. As in hopmeter,
+// a frame of 16 KiB or more is written before its due time, and a smaller frame when it is due.
 #pragma once
 #include <time.h>
 
@@ -21,7 +21,7 @@ struct Schedule {
   std::size_t bytes;
   std::int64_t period_ns, messages;
   std::vector<std::int64_t> took_ns{};
-  // The source of every payload's copy, like a camera's own memory.
+  // The memory from which every payload is copied, like the memory of a camera.
   std::vector<unsigned char> picture;
 
   Schedule(char** words)
@@ -35,8 +35,8 @@ struct Schedule {
 
   bool is_early() const { return bytes >= 16 << 10; }
 
-  // Offers every message in its time to `send`, which calls `write` for the payload and then stamps: `write` returns
-  // when the message is due.
+  // Calls `send` for every message on the schedule. `send` calls `write` for the payload and then reads the sent time;
+  // `write` returns when the message is due.
   template <class Send>
   void run(Send&& send) {
     const std::int64_t start_ns = now_ns() + 100'000'000;
@@ -60,7 +60,7 @@ struct Schedule {
     if (took_ns.size() < took_ns.capacity()) took_ns.push_back(arrived_ns - sent_ns);
   }
 
-  // The median without the first tenth, in nanoseconds.
+  // The median without the first tenth of the messages, in nanoseconds.
   int tell() {
     took_ns.erase(took_ns.begin(), took_ns.begin() + took_ns.size() / 10);
     require(!took_ns.empty(), "measure anything");

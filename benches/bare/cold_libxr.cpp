@@ -1,5 +1,5 @@
-// A callback of LibXR at a steady rate: cold_libxr BYTES RATE_HZ MESSAGES CORES prints the median from stamp to arrival
-// in nanoseconds. Written for topics up to the spring of 2026, which take any size.
+// A callback of LibXR at a steady rate: cold_libxr BYTES RATE_HZ MESSAGES CORES prints the median time from stamp to
+// arrival in nanoseconds. The program is for LibXR's topics until spring 2026, which accept any size.
 #include <memory>
 #include <message.hpp>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t room = 16 << 20;
 
 struct Frame {
-  Frame() {}  // leaves the memory untouched
+  Frame() {}  // leaves the memory uninitialised
   Header header;
   unsigned char payload[room];
 };

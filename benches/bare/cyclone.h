@@ -1,16 +1,17 @@
-// Common parts of the bare programs over Cyclone DDS: a sample on one topic, written back to another by a second
-// process; reliable, volatile, over the loopback device. The program that includes this first defines the message: the
-// type `sample`, its `described` for the library, the history (`DEPTH`), and the functions declared right below.
+// Common parts of the bare programs over Cyclone DDS: a second process answers each sample on one topic with a sample
+// on another topic; reliable, volatile, over the loopback device. The program that includes this header first defines
+// the message: the type `sample`, its description `described` for the library, the history (`DEPTH`), and the functions
+// that are declared right below.
 //
-// It works like a ring of hopmeter's: a thread of its own sends and waits for the answer; waiting returns after 100 ms
-// to check the time; each arrival is recorded with two clock readings; each process has a session of its own, because
-// the scheduler may share a core by sessions.
+// The program works like a ring of hopmeter: a separate thread sends and waits for the answer, and waiting returns
+// after 100 ms to check the time. Each arrival is recorded with two clock readings. Each process has its own session,
+// because the scheduler may divide a core between sessions.
 #pragma once
 #include <dds/dds.h>
 
 #include "bare.h"
 
-// The constant part of a message of `frame_bytes`, of which 64 stand for the header.
+// The constant part of a message of `frame_bytes`, of which the header takes 64.
 static void shape(sample* message);
 static void stamp(sample* message, int64_t number, int64_t sent_ns);
 static int64_t number_of(const sample* message);
@@ -35,7 +36,7 @@ static int take(void) {
   return 0;
 }
 
-// A writer does not wait: if too many samples are unconfirmed, the sample is offered again.
+// A writer does not wait: if too many samples are unconfirmed, the program offers the sample again.
 static void write_sample(const sample* what) {
   dds_return_t code;
   while ((code = dds_write(writer, what)) == DDS_RETCODE_TIMEOUT) sched_yield();
@@ -63,7 +64,7 @@ static void watch(dds_entity_t participant) {
   require(dds_waitset_attach(waitset, reader, 0) == 0, "watch for samples");
 }
 
-// Without a callback the reader is watched by a wait set.
+// Without a callback, a wait set watches the reader.
 static void open_ends(dds_domainid_t domain, const char* to, const char* from, dds_on_data_available_fn called) {
   require(dds_create_domain(domain, loopback) > 0, "open the domain");
   const dds_entity_t participant = dds_create_participant(domain, NULL, NULL);
@@ -97,8 +98,9 @@ static void relay(void) {
   }
 }
 
-// The time from the stamp until the message came back, or 0 if it did not. A late answer to an earlier message is
-// ignored: otherwise each would trigger the next message, and be late itself, for ever.
+// The time from the stamp until the message came back, or 0 if the message did not come back. A late answer to an
+// earlier message is ignored: otherwise each late answer would trigger the next message, whose answer would also be
+// late, and so on forever.
 static int64_t round_trip(int looks, int (*comes)(void)) {
   const int64_t number = number_of(&message) + 1, sent_ns = now_ns();
   stamp(&message, number, sent_ns);
@@ -112,7 +114,7 @@ static int64_t round_trip(int looks, int (*comes)(void)) {
   return 0;
 }
 
-// `comes` waits for at most one look's time; arrivals are recorded then.
+// `comes` waits for at most the time of one look, and records the arrivals in that time.
 static void measure(int (*comes)(void)) {
   shape(&message);
   for (int tries = 0; round_trip(1, comes) == 0;) require(tries++ < 200, "find the other process");

@@ -1,8 +1,8 @@
-// Cyclone DDS alone: a ping on one topic, written back to another by a second process; reliable, volatile, a history of
-// one, with the messages of transports/cyclonedds, over the loopback device. cyclonedds WAY DOMAIN BYTES ROUNDS CORES:
-// prints the median round trip in ns. WAY is `listener` or `waitset`. CORES as in bare.h.
+// Cyclone DDS alone: a second process answers a ping on one topic with a message on another topic. It uses reliable,
+// volatile quality, a history of one and the messages of transports/cyclonedds, over the loopback device. cyclonedds
+// WAY DOMAIN BYTES ROUNDS CORES prints the median round trip in ns. WAY is `listener` or `waitset`. CORES as in bare.h.
 //
-// cyclone.h explains it; with a listener, the thread that sends waits until the listener wakes it.
+// cyclone.h explains the program; with a listener, the thread that sends waits until the listener wakes it.
 #define _GNU_SOURCE
 #include <semaphore.h>
 

@@ -1,8 +1,9 @@
-// Fast DDS alone: a ping on one topic, written back to another by a second process, both waiting with wait sets;
-// reliable, volatile, a history of ten, with the messages of transports/fastdds, over UDP or a shared segment of
-// SEGMENT bytes, 0 for the library's size. fastdds DOMAIN BYTES ROUNDS CORES SEGMENT: prints the median round trip in
-// ns. CORES as in bare.h. Waiting returns after 100 ms to check the time, and each process records each arrival. Its
-// files in shared memory have HOPMETER_BENCH_RUN in their names if that is set, as those of hopmeter's nodes.
+// Fast DDS alone: a second process answers a ping on one topic with a message on another topic; both wait with wait
+// sets. It uses reliable, volatile quality, a history of ten and the messages of transports/fastdds, over UDP or a
+// shared segment of SEGMENT bytes (0 for the library's size). fastdds DOMAIN BYTES ROUNDS CORES SEGMENT prints the
+// median round trip in ns. CORES as in bare.h. Waiting returns after 100 ms to check the time, and each process records
+// each arrival. If HOPMETER_BENCH_RUN is set, its files in shared memory have that run in their names, like those of
+// hopmeter's nodes.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -63,7 +64,7 @@ struct End {
     factory.delete_participant(participant);
   }
 
-  // When a message arrived, or 0 if none did.
+  // The time at which a message arrived, or 0 if no message arrived.
   int64_t receive(Timing& message) {
     SampleInfo info;
     ConditionSeq arrived;
@@ -96,7 +97,7 @@ int main(int count, char** words) {
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // The time from the stamp until the message came back, or 0 if it did not.
+  // The time from the stamp until the message came back, or 0 if the message did not come back.
   measure([&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());

@@ -1,6 +1,6 @@
-// gRPC alone: the synchronous stub calls, the synchronous server answers with a copy, with the messages of
-// transports/grpc. grpc BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h. Over TCP; each
-// process has a session of its own, as hopmeter's nodes have: the scheduler shares a core by sessions.
+// gRPC alone: the synchronous stub calls, and the synchronous server answers with a copy, in the messages of
+// transports/grpc. grpc BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h. The calls go over
+// TCP. Each process has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"

@@ -1,5 +1,5 @@
-// iceoryx alone: a chunk on one topic, copied into a chunk of another by a second process. iceoryx BYTES ROUNDS CORES,
-// while RouDi runs: prints the median round trip in ns. CORES as in bare.h.
+// iceoryx alone: a second process copies a chunk from one topic into a chunk of another topic. While RouDi runs,
+// iceoryx BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
 #include <iceoryx_posh/popo/wait_set.hpp>
@@ -36,7 +36,7 @@ struct End {
     require(!lent.has_error(), "get a chunk");
   }
 
-  // Sleeps until a chunk has arrived; returns false if none came.
+  // Sleeps until a chunk has arrived; returns false if no chunk arrived.
   bool receive(int patience_ms, auto&& look) {
     waits.timedWait(iox::units::Duration::fromMilliseconds(patience_ms));
     return !in.take()
@@ -54,7 +54,7 @@ void join(const char* who) {
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name.c_str()));
 }
 
-// Runs until a message says that it is the last: RouDi needs its resources back, so no process is killed.
+// Runs until a message says that it is the last: no process is killed, because RouDi needs its resources back.
 int relay() {
   join("relay");
   End end("back", "there");
@@ -70,7 +70,7 @@ int relay() {
   return 0;
 }
 
-// Sends one message there and back, and returns the time; -1 if it was lost.
+// Sends one message there and back; returns the round trip, or -1 if the message was lost.
 int64_t round_trip(End& end, int patience_ms) {
   static int64_t number = 0;
   int64_t lasted = -1;

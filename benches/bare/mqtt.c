@@ -1,6 +1,6 @@
-// libmosquitto alone: a client that publishes and one that subscribes in each of two processes; the other process
-// publishes what it receives. mqtt HOST:PORT BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in
-// bare.h.
+// libmosquitto alone: each of two processes has a client that publishes and a client that subscribes; the other process
+// publishes each message that it receives. mqtt HOST:PORT BYTES ROUNDS CORES prints the median round trip in ns. CORES
+// as in bare.h.
 #define _GNU_SOURCE
 #include <mosquitto.h>
 

@@ -1,5 +1,5 @@
-// libnats alone: a request through nats-server, answered with a copy; sent at once and not with the next batch. nats
-// ADDRESS BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h.
+// libnats alone: a request through nats-server, which the other process answers with a copy. Requests are sent at once,
+// not with the next batch. nats ADDRESS BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 

@@ -1,5 +1,5 @@
-// nng alone: REQ sends and waits, REP answers with a copy, each frame in a message of nng's. nng ENDPOINT BYTES ROUNDS
-// CORES: prints the median round trip in ns. CORES as in bare.h.
+// nng alone: REQ sends and waits, REP answers with a copy, and each frame is in a message of nng. nng ENDPOINT BYTES
+// ROUNDS CORES prints the median round trip in ns. CORES as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -39,7 +39,7 @@ static int serve(const char* endpoint) {
     nng_msg_free(request);
     note(of.number, arrived);
   }
-  pause();  // the last reply leaves on a thread of nng's; this process is killed with the other
+  pause();  // a thread of nng sends the last reply; this process is killed together with the other
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // A bare ping-pong over stream sockets: the cost of tcp and unix without any instrument. pingpong unix|tcp plain|alike
-// BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h. plain: one connection for both
-// directions, the usual way. alike: the work of a ring of hopmeter's, with a connection for each direction, a length
-// before each frame, receiving with a timeout, and a record with two clock readings in each process.
+// BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h. `plain` is the usual way: one connection
+// for both directions. `alike` does the work of a ring of hopmeter: a connection for each direction, a length before
+// each frame, receiving with a timeout, and a record with two clock readings in each process.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -37,9 +37,9 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
   return recv(socket_fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
 }
 
-// The kernel copies fastest from the start of a page, which also starts a cache line; from malloc's address for a
-// megabyte, a TCP socket took three times as long. Written to, because all unwritten pages are the same one, and in the
-// cache.
+// The kernel copies fastest from the start of a page, which is also the start of a cache line; from the address that
+// malloc returns for a megabyte, a TCP socket took three times as long. The buffer is written to, because all unwritten
+// pages share one page, which is in the cache.
 static char* page_aligned(size_t bytes) {
   void* memory;
   require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");

@@ -1,9 +1,10 @@
-// roscpp alone: a sensor_msgs/Image on one topic, published again on another by a second process, each polled by a
-// callback queue of its own, with queues of 100 and without TCP_NODELAY. ros1 BYTES ROUNDS CORES: prints the median
+// roscpp alone: a second process publishes a sensor_msgs/Image from one topic again on another topic. Each process
+// polls its own callback queue, with queues of 100 and without TCP_NODELAY. ros1 BYTES ROUNDS CORES prints the median
 // round trip in ns. CORES as in bare.h; the environment names a running rosmaster.
 //
-// It works like a ring of hopmeter's: waiting returns after 100 ms to check the time; each arrival is recorded with two
-// clock readings; each process has a session of its own, because the scheduler may share a core by sessions.
+// The program works like a ring of hopmeter: waiting returns after 100 ms to check the time, and each arrival is
+// recorded with two clock readings. Each process has its own session, because the scheduler may divide a core between
+// sessions.
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
 #include <sensor_msgs/Image.h>
@@ -36,7 +37,7 @@ struct End {
   ros::Subscriber subscriber;
 };
 
-// Passes on each message by reference, until one has no stamp.
+// Passes each message on by reference, until a message has no stamp.
 static void relay() {
   bool ended = false;
   End end("/back", "/there", [&](const Event& event) {
@@ -61,7 +62,7 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // The time from the stamp until the message came back, or 0 if it did not.
+  // The time from the stamp until the message came back, or 0 if the message did not come back.
   int64_t round_trip(int looks) {
     took = 0;
     sent = now_ns();

@@ -1,6 +1,7 @@
-// Cyclone DDS alone with ROS 2's names and types: a sensor_msgs/Image on one topic, written back to another by a second
-// process, both waiting with wait sets; reliable, volatile, a history of ten, over the loopback device. ros2wire DOMAIN
-// BYTES ROUNDS CORES: prints the median round trip in ns. CORES as in bare.h; cyclone.h explains it.
+// Cyclone DDS alone with ROS 2's names and types: a second process answers a sensor_msgs/Image on one topic with an
+// image on another topic; both wait with wait sets. It uses reliable, volatile quality and a history of ten, over the
+// loopback device. ros2wire DOMAIN BYTES ROUNDS CORES prints the median round trip in ns. CORES as in bare.h; cyclone.h
+// explains the program.
 #define _GNU_SOURCE
 #include "sensor_msgs.c"
 #include "std_msgs.c"
@@ -20,7 +21,8 @@ static void shape(sample* message) {
   message->data._buffer = calloc(1, frame_bytes);
 }
 
-// hopmeter's label contains the number; here it is in a field that is 0 there, as this is no image.
+// hopmeter's label contains the number; here the number is in a field that is otherwise 0, because the payload is no
+// image.
 static void stamp(sample* message, int64_t number, int64_t sent_ns) {
   message->height = (uint32_t)number;
   message->header.stamp.sec = (int32_t)(sent_ns / 1000000000);

@@ -1,5 +1,5 @@
-// A futex wakes a sleeper in another process, on another core, at a steady rate, as the ring of shm does. wake HZ
-// ROUNDS: prints the median from the time it was due to the sleeper's first clock reading, in ns.
+// A futex wakes a sleeper in another process, on another core, at a steady rate, like the ring of shm. wake HZ ROUNDS
+// prints the median from the time when the wake-up was due to the sleeper's first clock reading, in ns.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include "bare.h"
 
-enum { SPUN_NS = 250000 };  // hopmeter's source learns how late its sleeps end, and spins at most that long
+enum { SPUN_NS = 250000 };  // hopmeter's source measures how late its sleeps end, and spins for at most this long
 
 typedef struct {
   _Atomic uint32_t word;

@@ -1,4 +1,4 @@
-/* The cheapest hand-over between two processes through a futex: store, wake, wait. */
+/* The cheapest way to wake another process through a futex: store, wake, wait. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One word for each direction, on separate cache lines. */
+/* One futex word for each direction, on separate cache lines. */
 struct words {
   _Alignas(128) atomic_uint there;
   _Alignas(128) atomic_uint back;
@@ -42,7 +42,7 @@ static int64_t now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Returns the nanoseconds of `rounds` round trips, after a tenth as many to warm up; negative on failure. */
+/* Returns the nanoseconds of `rounds` round trips, after a tenth as many for the warm-up; negative on failure. */
 int64_t bare_futex_ns(uint32_t rounds, int core_here, int core_there) {
   struct words* words = mmap(NULL, sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (words == MAP_FAILED || pin(core_there) != 0 || pin(core_here) != 0) return -1;

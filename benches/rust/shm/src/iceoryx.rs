@@ -1,5 +1,5 @@
-//! iceoryx2's publish-subscribe as its own benchmark sets it up: no history, a buffer of one, overflow allowed, loaned
-//! slices whose content is not written. We write and check 8 bytes of it, as with the ring.
+//! iceoryx2's publish-subscribe, set up like its own benchmark: no history, a buffer of one, overflow allowed, and
+//! loaned slices whose content is not written. This program writes and checks 8 bytes of each slice, as with the ring.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ pub struct Iceoryx {
     publisher: Bytes,
     subscriber: Subscriber<ipc::Service, [u8], ()>,
     frame_bytes: usize,
-    // Fields are dropped in this order: the folder is last.
+    // Rust drops the fields in this order: the folder last.
     _node: Node<ipc::Service>,
     _folder: Folder,
 }
 
-/// The folder of iceoryx2's files during one measurement, and the prefix of its shared memory: both are removed.
+/// The folder of iceoryx2's files during one measurement, and the prefix of its shared memory; both are removed.
 struct Folder {
     path: PathBuf,
     prefix: String,
@@ -30,9 +30,9 @@ struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // The other process may have removed it first, or will remove it after its node has left.
+        // The other process may have removed the files first, or will remove them after its node has left.
         let _ = std::fs::remove_dir_all(&self.path);
-        // If two nodes leave at once, one may leave a file behind.
+        // If two nodes leave at the same time, one of them may leave a file.
         for file in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
             if file.file_name().to_string_lossy().starts_with(&self.prefix) {
                 let _ = std::fs::remove_file(file.path());
@@ -77,7 +77,7 @@ impl End for Iceoryx {
         for (to, from) in sample.payload_mut().iter_mut().zip(number.to_le_bytes()) {
             to.write(from);
         }
-        // SAFETY: bytes of mapped memory always have a value.
+        // SAFETY: the bytes of mapped memory always have a value.
         unsafe { sample.assume_init() }.send()?;
         Ok(())
     }

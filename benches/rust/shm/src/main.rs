@@ -1,8 +1,9 @@
-//! The ring against iceoryx2 (spinning, two cores) and against a bare futex (blocking, one core).
+//! Compares the ring with iceoryx2 (spinning, two cores) and with a bare futex (blocking, one core).
 //!
-//! Each result is a closed round trip between two fresh processes, halved: the cost of one hop. Ours and the other's
-//! alternate, and the median of the ratios of each pair counts, with its 95 % interval. Exit status 1 means that an
-//! interval is wholly above its limit. `shm-bench [PAIRS]`, or `shm-bench hop` for one result.
+//! Each result is half of a closed round trip between two new processes: the cost of one hop. Results of the ring and
+//! of the other program alternate. What counts is the median of the ratios of all pairs, with its 95 % interval. Exit
+//! status 1 means that an interval is completely above its limit. `shm-bench [PAIRS]`, or `shm-bench hop` for a single
+//! result.
 
 mod iceoryx;
 mod outcome;
@@ -17,7 +18,7 @@ use pingpong::{Plan, measure};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The camera image of the studies, 1440 x 1080 in three bytes.
+/// The camera image of the studies: 1440 x 1080 pixels of three bytes.
 const IMAGE_BYTES: usize = 1440 * 1080 * 3;
 
 extern "C" {

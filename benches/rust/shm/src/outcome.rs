@@ -1,8 +1,8 @@
-//! Two results measured in turns, and their ratio.
+//! Results of two programs that are measured in turns, and their ratio.
 
 use crate::Result;
 
-/// Pairs of results in nanoseconds: ours and the other's.
+/// Pairs of results in nanoseconds: first the ring, then the other program.
 pub struct Comparison {
     name: String,
     limit: f64,
@@ -10,7 +10,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Measures in turns; every second pair in the other order, so that neither is always first.
+    /// Measures in turns, every second pair in the opposite order, so that neither program is always first.
     pub fn of(
         name: &str,
         limit: f64,
@@ -65,8 +65,8 @@ fn median(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// The order statistics that contain the median with at least 95 %, from the binomial distribution, whatever the
-/// distribution of the values.
+/// The ranks of the two values between which the median is with at least 95 % certainty, from the binomial
+/// distribution; they are valid for any distribution of the values.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len();
     let (mut term, mut below) = (0.5_f64.powi(n as i32), 0.0);

@@ -1,4 +1,5 @@
-//! A round trip between this process and an echo in another, over any of the transports.
+//! A round trip between this process and another process that returns each frame, over any of the
+//! transports.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -9,20 +10,21 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Result, iceoryx, ring};
 
-/// After this many looks for one frame, seconds have passed.
+/// After this many looks for one frame, some seconds have passed.
 const MOST_LOOKS: u32 = 1 << 28;
 const MOST_NAPS: u32 = 100;
 
-/// One end: sends numbered frames of a fixed length and receives them.
+/// One link end: it sends numbered frames of a fixed length and receives them.
 pub trait End {
     fn send(&mut self, number: u64) -> Result<()>;
     /// The next frame, if it has arrived.
     fn look(&mut self) -> Result<Option<u64>>;
-    /// Sleeps until a frame arrives, for a tenth of a second at most; only for ends that block.
+    /// Sleeps until a frame arrives, for at most a tenth of a second; only for link ends that
+    /// block.
     fn sleep(&mut self) {}
 }
 
-/// Waits for the next frame; an error if it does not come.
+/// Waits for the next frame; returns an error if no frame arrives.
 fn next(end: &mut dyn End, blocks: bool) -> Result<u64> {
     for _ in 0..if blocks { MOST_NAPS } else { MOST_LOOKS } {
         if let Some(number) = end.look()? {
@@ -35,7 +37,7 @@ fn next(end: &mut dyn End, blocks: bool) -> Result<u64> {
     Err("the other process has not answered for seconds".into())
 }
 
-/// The measurement and its cores.
+/// The program to measure and its cores.
 #[derive(Clone)]
 pub struct Plan {
     pub transport: &'static str,
@@ -78,7 +80,7 @@ impl Plan {
     }
 }
 
-/// Nanoseconds of one hop: half a round trip.
+/// The nanoseconds of one hop, which is half a round trip.
 pub fn measure(plan: &Plan) -> Result<f64> {
     pin(plan.cores[0])?;
     let mut echo = Command::new(std::env::current_exe()?)
@@ -114,7 +116,7 @@ fn round_trips(plan: &Plan, end: &mut dyn End) -> Result<f64> {
     Ok(start.elapsed().as_nanos() as f64 / plan.rounds as f64 / 2.0)
 }
 
-/// The other process: sends every frame's number back.
+/// The other process: it returns the number of every frame.
 pub fn echo(words: &[String]) -> Result<()> {
     let plan = Plan::from_words(words)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -125,7 +127,7 @@ pub fn echo(words: &[String]) -> Result<()> {
         let number = next(end.as_mut(), plan.blocks)?;
         end.send(number)?;
     }
-    // Stays until the other side has read the last frame.
+    // Runs until the other side has read the last frame.
     from.read_to_end(&mut Vec::new())?;
     Ok(())
 }

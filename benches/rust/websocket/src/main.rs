@@ -1,8 +1,8 @@
-//! A ping-pong with tungstenite alone: a WebSocket for each direction, with the sender as server and the receiver as
-//! client, as between the publishers and subscribers of transports/websocket.
+//! A ping-pong with tungstenite alone: a WebSocket for each direction, with the sender as its server and the receiver
+//! as its client, as between the publishers and subscribers of transports/websocket.
 //!
-//! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are those of the
-//! process that sends first and of the one that sends back: `A`, or `A,B`.
+//! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the core of the
+//! process that sends first and the core of the process that sends back: `A`, or `A,B`.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const WARMUP: usize = 100;
 const RELAY: &str = "relay";
-/// The largest block from which glibc learns to retain memory.
+/// The size of the largest block whose release makes glibc retain memory.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 fn main() -> Result<()> {
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Sends back each message, until the other process has ended. It has a session of its own, as hopmeter's nodes have.
+/// Sends back each message, until the other process has ended. The process has its own session, as hopmeter's nodes do.
 fn relay(address: &str, core: usize) -> Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -66,7 +66,7 @@ fn ask(bytes: usize, rounds: usize, cores: &str) -> Result<()> {
     Ok(())
 }
 
-/// The relay, and the address that it listens on.
+/// The relay, and the address at which it listens.
 fn start(address: &str, core: &str) -> Result<(Child, String)> {
     let mut child =
         Command::new(std::env::current_exe()?).args([RELAY, address, core]).stdout(Stdio::piped()).spawn()?;
@@ -75,7 +75,7 @@ fn start(address: &str, core: &str) -> Result<(Child, String)> {
     Ok((child, line.trim().into()))
 }
 
-/// tungstenite copies each message: the frame is written in place each time.
+/// tungstenite copies each message, so each frame can be written in the same memory.
 fn round_trip(there: &mut Socket, back: &mut Socket, frame: &mut Bytes) -> Result<i64> {
     let sent_ns = now_ns();
     let mut written = std::mem::take(frame).try_into_mut().map_err(|_| "tungstenite has kept a frame")?;

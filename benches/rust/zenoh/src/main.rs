@@ -1,9 +1,10 @@
-//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the sample it got.
+//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the sample that it
+//! received.
 //!
-//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: from
-//! just before the first put until the last callback is entered, divided by the number of hops. `plain` passes messages
-//! on and does nothing else; `alike` does the work of a relay that measures: it reads the clock when it is called and
-//! before it puts, reads the message's header, and stores a record of it.
+//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: the
+//! time from just before the first put until the last callback begins, divided by the number of hops. `plain` passes
+//! messages on and does nothing else. `alike` does the work of a relay that measures: it reads the clock when it is
+//! called and before it puts, reads the header of the message, and stores a record of the message.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +20,13 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const FRAME_BYTES: usize = 64;
 const WARMUP: usize = 50;
-/// The last stretch before each message is spun, as in hopmeter's source.
+/// As in hopmeter's source, the program spins for a short time before each message.
 const SPIN_NS: i64 = 50_000;
 const SETTLE_NS: i64 = 200_000_000;
 
 type Latencies = Arc<Mutex<Vec<i64>>>;
 
-/// A relay's record of a message, one cache line.
+/// The record of one message at a relay; it fills one cache line.
 #[repr(C, align(64))]
 struct Record {
     seq: i64,
@@ -57,14 +58,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Called before zenoh creates its threads, which inherit it.
+/// Called before zenoh creates its threads, so that they inherit the core.
 fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// A peer that listens on a port of its own and searches for no others.
+/// A peer that listens on its own port and searches for no other peers.
 fn peer() -> Result<Config> {
     let mut config = Config::default();
     config.insert_json5("mode", "\"peer\"")?;
@@ -75,14 +76,14 @@ fn peer() -> Result<Config> {
     Ok(config)
 }
 
-/// The source's publisher, and the subscribers that keep the chain together.
+/// The source's publisher, and the subscribers, which exist as long as the chain.
 struct Chain {
     source: Publisher<'static>,
     _subscribers: Vec<zenoh::pubsub::Subscriber<()>>,
 }
 
 impl Chain {
-    /// Relays store `room` records each; with none, they do not read the messages that they pass on either.
+    /// Each relay has room for `room` records; without room, relays do not read the messages that they pass on either.
     fn declare(session: &Session, relays: usize, latencies: Latencies, room: usize) -> Result<Self> {
         let mut subscribers = Vec::with_capacity(relays + 1);
         for place in 0..relays {
@@ -115,7 +116,7 @@ fn pass_on(next: &Publisher<'_>, sample: &Sample) {
     next.put(sample.payload().clone()).wait().expect("a session is open");
 }
 
-/// A relay that measures. The lock shows the compiler that one thread at a time calls it.
+/// A relay that measures. The lock proves to the compiler that one thread at a time calls the callback.
 fn recording(next: Publisher<'static>, room: usize) -> impl Fn(Sample) + Send + Sync + 'static {
     let records = Mutex::new(Vec::with_capacity(room));
     move |sample| {
@@ -146,7 +147,7 @@ fn first_word(frame: &ZBytes) -> i64 {
 fn wait_for(due_ns: i64) {
     let wake_ns = due_ns - SPIN_NS;
     let wake = Timespec { tv_sec: wake_ns / 1_000_000_000, tv_nsec: wake_ns % 1_000_000_000 };
-    // After an early wake-up by a signal, it spins for longer.
+    // If a signal ends the sleep early, the program spins for longer.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &wake);
     while now_ns() < due_ns {}
 }
