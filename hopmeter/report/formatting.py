@@ -53,12 +53,16 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 NO_INTERVAL = "?"
-"""Shown instead of an interval that is unknown."""
+"""Shown instead of an interval that is unknown or too wide."""
+WIDEST = 1000
+"""An interval with a larger factor between its ends says nothing."""
 
 
 def bracket(low: float | None, high: float | None) -> str:
-    """Return `(303–1,443)`; `(?)` if the interval is unknown."""
-    return f"({NO_INTERVAL if low is None or high is None else f'{number(low)}–{number(high)}'})"
+    """Return `(303–1,443)`; `(?)` if the interval is unknown or wider than a factor of 1,000."""
+    if low is None or high is None or 0 < low * WIDEST < high:
+        return f"({NO_INTERVAL})"
+    return f"({number(low)}–{number(high)})"
 
 
 def times(value: float | None) -> str:

@@ -161,3 +161,23 @@ def test_a_line_of_progress_shows_control_characters_as_text() -> None:
 def test_an_error_shows_control_characters_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     main.fail(HopmeterError("E-X", HOSTILE, HOSTILE))
     assert capsys.readouterr().err.count(SHOWN) == 2
+
+
+def test_an_interval_that_says_nothing_is_a_question_mark() -> None:
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 594.0, 0.5, 501.0), cell("unix", 20.0, 0.5, 499.0)))
+    assert re.search(r"tcp .* \(\?\)", said.get()) and re.search(r"unix .*\(0\.500–499\)", said.get())
+    assert "(?): no interval" in said.get()
+
+
+def test_a_group_of_references_has_a_table_only_if_there_is_no_other() -> None:
+    alone = cell("memory", 33.5, placement="thread", installable=False)
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("zeromq", 9.0), alone))
+    assert "threads of one process" in said.get()
+    assert not re.search(r"^ *memory +", said.get(), re.MULTILINE)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(alone))
+    assert re.search(r"^ *memory +", said.get(), re.MULTILINE)

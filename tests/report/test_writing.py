@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from hopmeter.analysis import groups
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.parts import plan_table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES
@@ -45,7 +45,7 @@ def test_words_of_a_figure_keep_their_digits() -> None:
 
 
 def test_every_axis_of_a_scenario_tells_groups_and_planned_cells_apart() -> None:
-    assert set(AXES) <= set(groups.CONDITIONS) & set(run_table.VARIABLE)
+    assert set(AXES) <= set(groups.CONDITIONS) & set(plan_table.VARIABLE)
 
 
 def test_what_was_not_measured_stands_with_its_reason(report: Path) -> None:

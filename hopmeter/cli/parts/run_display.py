@@ -12,7 +12,7 @@ from hopmeter.api import planning
 from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.parts import plan_table, run_table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.errors import HopmeterError
 from hopmeter.plan import Cell, Plan
@@ -52,7 +52,7 @@ def show_plan(made: Plan, console: Console, as_json: bool) -> int:
                 )
             )
     else:
-        run_table.print_plan(console, made)
+        plan_table.print_plan(console, made)
     return 0 if made.runnable else NOTHING_TO_RUN
 
 
@@ -141,7 +141,7 @@ def _print_dropped(console: Console, cells: Sequence[Cell], as_json: bool) -> No
             if cell.dropped:
                 print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
     else:
-        run_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
+        plan_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
 def _print_resume_command(console: Console, folder: Any) -> None:

@@ -13,10 +13,9 @@ from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import LEAST_TRIALS, PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.messages import split_code, tag
-from hopmeter.model.cell import AXES
 from hopmeter.model.columns import unit
-from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.comparison_sentences import details, lead
 from hopmeter.report.copy_sentences import copy_sentences
@@ -25,7 +24,6 @@ from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
 from hopmeter.report.steal_sentences import steal_sentence
-from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -49,22 +47,29 @@ def print_run(console: Console, run: Run) -> None:
     searches = [each.sentence for each in search_groups([run])]
     for sentence in [*searches, *map(limits_table.sentence, echoes([run])), *copy_sentences([run])]:
         console.print(Text(sentence))
-    for group in groups([run]):
-        _print_group(console, group, [each for each in run.about.get("columns") or [] if each not in ALWAYS_SHOWN])
+    tables = groups([run])
+    columns = [each for each in run.about.get("columns") or [] if each not in ALWAYS_SHOWN]
+    for group in tables:
+        _print_group(console, group, columns, with_references=not any(map(_has_choice, tables)))
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
     _print_warnings(console, run.rows)
     print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
 
-def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None:
-    """Print one table; `columns` are those that the scenario adds."""
+def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
+    """Print one table; `columns` are those that the scenario adds.
+
+    A group that has only references gets a sentence, and a table only `with_references`.
+    """
     shown = [*columns, *([SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else [])]
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
     console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
+    if not with_references and not _has_choice(group):
+        return
     left_out = _repeated(group)
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
@@ -72,6 +77,10 @@ def _print_group(console: Console, group: Group, columns: Sequence[str]) -> None
             left_out.append(name)
             table = _table(group, shown, left_out)
     print_whole(console, table)
+
+
+def _has_choice(group: Group) -> bool:
+    return any(row.recommendable for row in group.rows)
 
 
 def _repeated(group: Group) -> list[str]:
@@ -236,10 +245,12 @@ def _notes(run: Run) -> list[str]:
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
     if any(row["status"] == "ok" and row.p50 is None for row in rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
-    no_interval = f"({formatting.NO_INTERVAL}): no interval, which needs {LEAST_TRIALS} good trials."
+    no_interval = (
+        f"({formatting.NO_INTERVAL}): no interval, since trials differ too much or fewer than {LEAST_TRIALS} are good."
+    )
     notes = (
         ("Brackets: 95 % interval. Rows with the same rank do not differ significantly.", lambda row: row.ok),
-        (no_interval, lambda row: row.ok and row.bounds is None),
+        (no_interval, lambda row: row.ok and _has_open_bracket(row)),
         ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
         (f"{few}.", lambda _: True),
         ("floor, reference: no library to install; for comparison only.", lambda row: row["installable"] is False),
@@ -249,65 +260,13 @@ def _notes(run: Run) -> list[str]:
     return [text for text, applies in notes if any(map(applies, rows))]
 
 
+def _has_open_bracket(row: Row) -> bool:
+    """Return whether the row shows `(?)`."""
+    shown = [bounds[1:] for bounds in (_median(row), _ratio(row)) if bounds[0] is not None]
+    return formatting.bracket(None, None) in [formatting.bracket(*ends) for ends in shown]
+
+
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
     """Print the warnings of rows once for each text, as the report does."""
     warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
-    _print_reasons(console, "warnings", warnings)
-
-
-def print_plan(console: Console, made: Plan) -> None:
-    """Print the cells that would be measured, and those that would not."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    shown = _varying(made.runnable)
-    for head in ("cell", *shown, "floor"):
-        table.add_column(head.replace("rate_hz", "rate"), overflow="fold", no_wrap=head in ("cell", "floor"))
-    for cell in made.runnable:
-        table.add_row(
-            cell.id,
-            *(_word(cell[name]) for name in shown),
-            cell.comparison.floor or formatting.NOTHING,
-            style="" if cell.comparison.ranked else "dim",
-        )
-    print_whole(console, table)
-    console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
-    for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
-        console.print(Text(reason, style="yellow"))
-    print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
-
-
-def _length(made: Plan) -> str:
-    if made.scenario.budget_s is not None:
-        return f"at most {humanize.time(made.seconds)}, until {made.scenario.until or 'order'}"
-    trials = sum(cell.schedule.trials for cell in made.runnable)
-    return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
-
-
-ALWAYS = ("transport", "language")
-VARIABLE = ("profile", *AXES, "messages", "trials")
-
-
-def _varying(cells: Sequence[Cell]) -> list[str]:
-    """Return the columns in which cells differ."""
-    return [*ALWAYS, *(name for name in VARIABLE if len({cell[name] for cell in cells}) > 1)]
-
-
-def _word(value: object) -> str:
-    if value is None:
-        return formatting.NOTHING
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
-    """Print the cells that are not measured, once for each reason."""
-    _print_reasons(console, "dropped", dropped)
-
-
-def _print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]]) -> None:
-    reasons: dict[str, list[str]] = {}
-    for cell, reason in cells_and_reasons:
-        reasons.setdefault(reason, []).append(f"{cell.axes.transport} ({cell.axes.language})")
-    if reasons:
-        console.print(f"\n{title}", style="bold")
-    for reason, cells in reasons.items():
-        many = f"{formatting.join(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
-        console.print(Text(f"  {many}: {reason}"), soft_wrap=False)
+    print_reasons(console, "warnings", warnings)

@@ -1,0 +1,74 @@
+"""The table of a plan in the terminal: its cells, and those that are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from hopmeter.model.cell import AXES
+from hopmeter.plan import Cell, Plan
+from hopmeter.report import formatting
+from hopmeter.system import humanize
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
+
+
+def print_plan(console: Console, made: Plan) -> None:
+    """Print the cells that would be measured, and those that would not."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    shown = _varying(made.runnable)
+    for head in ("cell", *shown, "floor"):
+        table.add_column(head.replace("rate_hz", "rate"), overflow="fold", no_wrap=head in ("cell", "floor"))
+    for cell in made.runnable:
+        table.add_row(
+            cell.id,
+            *(_word(cell[name]) for name in shown),
+            cell.comparison.floor or formatting.NOTHING,
+            style="" if cell.comparison.ranked else "dim",
+        )
+    print_whole(console, table)
+    console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
+    for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
+        console.print(Text(reason, style="yellow"))
+    print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
+
+
+def _length(made: Plan) -> str:
+    if made.scenario.budget_s is not None:
+        return f"at most {humanize.time(made.seconds)}, until {made.scenario.until or 'order'}"
+    trials = sum(cell.schedule.trials for cell in made.runnable)
+    return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
+
+
+ALWAYS = ("transport", "language")
+VARIABLE = ("profile", *AXES, "messages", "trials")
+
+
+def _varying(cells: Sequence[Cell]) -> list[str]:
+    """Return the columns in which cells differ."""
+    return [*ALWAYS, *(name for name in VARIABLE if len({cell[name] for cell in cells}) > 1)]
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return formatting.NOTHING
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
+    """Print the cells that are not measured, once for each reason."""
+    print_reasons(console, "dropped", dropped)
+
+
+def print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]]) -> None:
+    """Print cells below a title, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for cell, reason in cells_and_reasons:
+        reasons.setdefault(reason, []).append(f"{cell.axes.transport} ({cell.axes.language})")
+    if reasons:
+        console.print(f"\n{title}", style="bold")
+    for reason, cells in reasons.items():
+        many = f"{formatting.join(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
+        console.print(Text(f"  {many}: {reason}"), soft_wrap=False)
