@@ -1,6 +1,6 @@
 """Shared Python code of the transports over Cyclone DDS: a node's domain and participant, and the ends of links.
 
-A transport provides its messages as objects of the class `Message` below. ../cpp has the same for C++.
+A transport provides its messages as objects of the class `Message` below. ../cpp contains the same for C++.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, host
 DOMAINS = 99
 """The ports of lower domains are below the ephemeral ports of the system."""
 LARGE_BUFFER_BYTES = 4 << 20
-"""The size that the profile for large frames requests."""
+"""The name begins with a letter; the name of a link may begin with another character."""
 ONE_DATAGRAM_BYTES = 14720
-"""The bytes that Cyclone DDS puts into a datagram by default."""
+"""The number of bytes that Cyclone DDS puts into a datagram by default."""
 IN_PIECES = (
     "large samples travel in pieces, and those that the socket's receive buffer has no room for are dropped; "
     "profile=large asks for 4 MB of it"
 )
-"""The reason for lost messages; the C++ adapters report the same."""
+"""The reason for lost messages; the C++ adapters report the same reason."""
 UNLIMITED = -1
 QUEUED_PRIORITY = -1
-"""Cyclone DDS delivers samples of at least priority 0 on the receiving thread, and others from a queue."""
+"""Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and other samples from a queue."""
 
 
 class Message(Protocol):
@@ -47,14 +47,14 @@ class Message(Protocol):
 
 
 def configuration(setup: Setup, *, tagged: bool) -> str:
-    """Return the configuration in the form that CYCLONEDDS_URI takes.
+    """Return the configuration in the format of CYCLONEDDS_URI.
 
-    On one machine it uses only the loopback device and finds peers without multicast. Across machines it uses the
-    device of this machine's address and finds peers by multicast.
+    On one machine, the domain uses only the loopback device and finds peers without multicast. Across machines, the
+    domain uses the device of this machine's address and finds peers by multicast.
 
     With a tag, processes of other trials in the same domain do not connect. Processes of other vendors do not connect
-    either, because they do not support tags. Peers are searched at the ports of a hundred processes; more would reach
-    into the next domain.
+    either, because they do not support tags. Peers are searched for at the ports of a hundred processes; more ports
+    would overlap with the next domain.
     """
     at = host(setup)
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -88,7 +88,7 @@ class Participant:
             ) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
-        # The binding must create topics of one type from one thread.
+        # The binding must create all topics of one type on one thread.
         self._making = threading.Lock()
 
     def topic(self, message: Message, link: Link) -> Topic[Any]:
@@ -108,12 +108,17 @@ class Participant:
         return Qos(*self._policies())
 
     def service_qos(self) -> Qos:
-        """Quality for the topics of services, which are reliable and volatile, as in ROS 2. Their history follows the
-        settings."""
+        """Quality of service for the topics of services, which are reliable and volatile, as in ROS 2.
+
+        Their history follows the settings.
+        """
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self) -> Qos:
-        """Quality for a client's writer. If servers are called, its requests are queued."""
+        """Quality of service for a client's writer.
+
+        If servers are called, the client's requests go through the queue.
+        """
         return Qos(
             *self._history_policies(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback")
         )
@@ -125,10 +130,10 @@ class Participant:
         return waitset
 
     def _is_queued(self, link: Link) -> bool:
-        """Whether samples are queued for a thread that only calls listeners.
+        """Whether samples go through a queue, to a thread that does nothing but call listeners.
 
-        Samples of calls are queued if servers are called: such a server waits for the next server's reply, which the
-        receiving thread has to deliver.
+        If servers are called, samples of calls go through the queue: such a server waits for the reply of the next
+        server, which the receiving thread must deliver.
         """
         if link.name.endswith("_reply"):
             return False
@@ -147,7 +152,7 @@ class Participant:
         keeps_last = settings["history"] == "keep-last"
         history = Policy.History.KeepLast(settings["depth"]) if keeps_last else Policy.History.KeepAll
         return [
-            # A writer that must not wait reports that it is busy.
+            # A writer that must not wait returns busy instead.
             Policy.Reliability.Reliable(max_blocking_time=0) if reliable else Policy.Reliability.BestEffort,
             Policy.Durability.Volatile if volatile else Policy.Durability.TransientLocal,
             history,
@@ -157,7 +162,7 @@ class Participant:
     def note(self, reader: DataReader[Any], writer: int) -> None:
         """Record the path of a sample that a reader received."""
         told = reader.get_matched_publication_data(writer)
-        if told is not None:  # otherwise the writer has left in the meantime
+        if told is not None:  # otherwise the writer has gone in the meantime
             within = told.participant_instance_handle == self._own
             self._ways.add("within the process" if within else "UDP on the loopback device")
 
@@ -182,7 +187,7 @@ def _priority(*, queued: bool) -> list[Any]:
 def _buffer_facts() -> dict[str, str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LARGE_BUFFER_BYTES)
-        # Linux reports double the size that it grants, and reduces a larger request without an error.
+        # Linux reports double the size that it grants, and may grant a smaller buffer than requested without an error.
         granted = probe.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
     facts = {"receive_buffer": f"{granted} bytes"}
     if granted < LARGE_BUFFER_BYTES:
@@ -194,6 +199,6 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities now, not when the collector finds them: listeners and their readers refer to each other."""
+    """Delete entities now, before the garbage collector would: listeners and their readers refer to each other."""
     for entity in entities:
         entity.__del__()

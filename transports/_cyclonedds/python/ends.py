@@ -18,7 +18,7 @@ from .cyclone import Message, Participant, delete
 
 
 def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
-    """Write a sample; return False if this would wait."""
+    """Write a sample; return False if writing would wait."""
     try:
         writer.write(sample)
     except DDSException as error:
@@ -54,7 +54,7 @@ class Inbox:
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
-        """Hand over the next sample, if there is one."""
+        """Pass on the next sample, if there is one."""
         sample = self.next()
         if sample is not None:
             take(*self._message.read(sample), native=sample)
@@ -69,7 +69,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples with data; others only report that a writer has left."""
+        """Yield the samples with data; the other samples only report that a writer has gone."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
@@ -82,7 +82,7 @@ class Arrivals:
         self._spins = participant.setup.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Look for samples. If there are none and this end blocks, look again after something has arrived."""
+        """Look for samples. If there are no samples and this end blocks, look again after something has arrived."""
         if look():
             return 1
         if self._spins:
@@ -110,7 +110,7 @@ class Subscriber:
 
 
 class Called(Listener):
-    """Has the receiving thread look for samples or, within the process, the writing thread."""
+    """Looks for samples on the receiving thread or, within a process, on the writing thread."""
 
     def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
         self._reader, self._look = reader, look

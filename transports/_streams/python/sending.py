@@ -14,7 +14,7 @@ from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
 PREFIX_BYTES = 64
-"""The length, and zeros up to a cache line, from which the kernel copies fastest."""
+"""The length of the frame, and zeros up to a cache line, from which the kernel copies fastest."""
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 GONE = (BrokenPipeError, ConnectionResetError)
 Prepare = Callable[[socket.socket], None]
@@ -26,7 +26,10 @@ def prepare_nothing(connection: socket.socket) -> None:
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
-    """Set SO_SNDBUF or SO_RCVBUF; 0 leaves the system's default. Linux truncates silently, which is an error here."""
+    """Set SO_SNDBUF or SO_RCVBUF; 0 leaves the system's default.
+
+    Linux silently grants less, which counts as an error here.
+    """
     if not wanted:
         return
     sock.setsockopt(socket.SOL_SOCKET, option, wanted)
@@ -35,8 +38,10 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 
 
 class Receiver:
-    """One connection of a publisher, and the bytes that it has not yet taken. A receiver that has gone takes
-    everything."""
+    """One connection of a publisher, and the bytes that it has not yet taken.
+
+    A receiver that has gone counts as one that takes everything.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         set_patience(connection, socket.SO_SNDTIMEO, PATIENCE_S)
@@ -56,7 +61,7 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Send and wait; after a while the rest becomes the backlog, which a thread sends."""
+        """Send and wait; after some time the rest becomes the backlog, which a thread sends."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])
@@ -66,14 +71,14 @@ class Receiver:
 
 
 class Draft:
-    """One buffer that holds prefix and frame."""
+    """One buffer that holds the prefix and the frame."""
 
     def __init__(self, frame_bytes: int) -> None:
         self._buffer = page_aligned(PREFIX_BYTES + frame_bytes)
         self._message = self._frame = self._buffer[:0]
 
     def message(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Return a frame as `fill` writes it, with its prefix."""
+        """Return a frame that `fill` has written, with its prefix."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._lay_out(HEADER_BYTES + payload_bytes)
         fill(self._frame)

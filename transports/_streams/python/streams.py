@@ -48,7 +48,7 @@ class Subscriber:
         return count
 
     def _receive(self, waits: bool) -> bool:
-        """Receive the rest of an incomplete frame, otherwise all that fits; return whether anything came."""
+        """Receive the rest of an incomplete frame, otherwise everything that fits; return whether any byte came."""
         rest, flags = self._next_read()
         try:
             came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)
@@ -66,7 +66,7 @@ class Subscriber:
         return self._buffer[self._end : PREFIX_BYTES + self._length(0)], socket.MSG_WAITALL
 
     def _hand_over(self, take: Take) -> int:
-        """Pass every whole frame to the role, and move the beginning of the next one to the front."""
+        """Pass every whole frame to the role, and move the beginning of the next frame to the front."""
         start, end, count = 0, self._end, 0
         while end - start >= PREFIX_BYTES and (after := start + PREFIX_BYTES + self._length(start)) <= end:
             take(self._buffer[start + PREFIX_BYTES : after])
@@ -96,7 +96,7 @@ class Client(Subscriber):
 
 
 class Caller(Subscriber):
-    """A client, as the server sees it."""
+    """A client, from the view of the server."""
 
     def __init__(self, setup: Setup, connection: socket.socket) -> None:
         super().__init__(setup, connection)
@@ -110,7 +110,7 @@ class Caller(Subscriber):
 
 
 class Server:
-    """The server. With one client it waits in `recv`, with several in `poll`."""
+    """The server. With one client, waits in `recv`; with several clients, waits in `poll`."""
 
     def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
@@ -126,7 +126,7 @@ class Server:
             self._sleep(timeout_s)
         count = sum([caller.answer(in_recv_s, handle) for caller in self._callers])
         self._polls += 1
-        # A server that waits in `recv` notices new clients only here: after each empty poll, and from time to time.
+        # A server that waits in `recv` looks for new clients only here: after each empty poll, and from time to time.
         if (self._blocks and not count) or not self._callers or self._polls % POLLS_PER_LOOK == 0:
             self._update_callers()
         return count
@@ -138,7 +138,7 @@ class Server:
         places.poll(timeout_s * 1000)
 
     def _update_callers(self) -> None:
-        """Accept new clients, and drop those that have left."""
+        """Accept new clients, and remove clients that have gone."""
         for caller in [each for each in self._callers if each.has_ended]:
             self._callers.remove(caller)
             caller.close()

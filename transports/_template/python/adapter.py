@@ -11,12 +11,15 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 from hopmeter.node.sockets import set_patience
 
 PATIENCE_S = 5.0
-"""A receiver that takes nothing for this long has stopped. Without this limit it would also stop the sender."""
+"""A receiver that has taken nothing for this long counts as stopped.
+
+Without this limit, such a receiver would block the sender too.
+"""
 
 
 class Publisher:
     def __init__(self, setup: Setup, link: Link) -> None:
-        # Receivers get this address; here it is the only way to find this end.
+        # Receivers get this address; in this transport, it is the only way to find this end.
         self.address = os.path.join(setup.directory, f"{link.name}.sock")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -32,26 +35,28 @@ class Publisher:
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         self._accept()
         frame = self._buffer[: HEADER_BYTES + payload_bytes]
-        # `fill` stamps the time, so call it as late as you can. If your library loans memory, fill that instead.
+        # `fill` stamps the sent time, so call it as late as you can. If your library loans memory, let `fill` write
+        # into that memory instead.
         fill(frame)
         flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT
         for receiver in list(self._receivers):
             try:
                 receiver.send(frame, flags)
-                # Once one receiver has the frame, send it to all: busy would cause a second send.
+                # Once one receiver has the frame, send it to all: after busy, the role would send it a second time.
                 flags = socket.MSG_NOSIGNAL
             except BlockingIOError:
                 if flags & socket.MSG_DONTWAIT:
                     return False
                 raise
             except (BrokenPipeError, ConnectionResetError):
-                # A receiver may die at any time. The instrument counts that as loss; it is no failure of this end.
+                # A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is no
+                # failure of this end.
                 self._receivers.remove(receiver)
                 receiver.close()
         return True
 
     def _accept(self) -> None:
-        """Accept the receivers that have connected since; they may connect at any time."""
+        """Accept the receivers that have connected since the last call; they may connect at any time."""
         while True:
             try:
                 receiver, _ = self._listener.accept()
@@ -81,14 +86,15 @@ class Subscriber:
             set_patience(self._connection, socket.SO_RCVTIMEO, timeout_s)
             self._timeout_s = timeout_s
         try:
-            # `spin` looks once and returns. `block` sleeps in the transport itself, never in a loop around it.
+            # With `spin`, looks once and returns. With `block`, sleeps in the transport itself, never in a loop around
+            # it.
             length = self._connection.recv_into(self._buffer, 0, 0 if waits else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
         except ConnectionResetError:
             length = 0
         if length == 0:
-            # The sender does not return; without this pause the role would poll in a busy loop.
+            # The sender does not come back; without this pause the role would poll in a busy loop.
             time.sleep(timeout_s if waits else 0)
             return 0
         take(self._buffer[:length])
@@ -99,14 +105,15 @@ class Subscriber:
 
 
 class Transport(BaseTransport):
-    """One per process. Put here what all ends share: a session, a context, a broker's connection."""
+    """One per process. Put the objects here that all ends share: a session, a context, a broker's connection."""
 
-    # The path that the bytes really took, for the result. If there are several, ask the library, not the settings.
+    # The path that the bytes really took, for the result. If there are several paths, ask the library which one it
+    # took; the settings do not prove it.
     path = "packets of Unix sockets"
 
     @staticmethod
     def version() -> str:
-        """Return the version that the library reports, not the one that the manifest pins."""
+        """Return the version that the library reports, not the version that the manifest pins."""
         return f"Linux {os.uname().release}"
 
     def publisher(self, link: Link) -> Publisher:

@@ -20,12 +20,12 @@ from hopmeter.node.mapped_files import mapped_files
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}
 SERVICE_PATH = "TCP of eCAL's services"
 MEMORY_FILE = "ecal_[0-9a-f]+"
-"""The name has nothing of the trial in it, so a process records the files that it has mapped."""
+"""The name contains nothing of the trial, so a process records the files that it has mapped."""
 QUIET_S = 0.01
 PARTS = ecal.init.PUBLISHER | ecal.init.SUBSCRIBER | ecal.init.SERVICE
 METHOD = ecal.ServiceMethodInformation("frame")
 DONE, UNANSWERED = 0, 1
-"""The codes that a method returns to eCAL."""
+"""The return codes of a method for eCAL."""
 
 
 class Publisher:
@@ -64,8 +64,8 @@ class Subscription:
 
     def close(self) -> None:
         self._seen |= mapped_files(MEMORY_FILE)
-        # Waits for a running call. Destruction does not release the interpreter lock, which a call may wait for. So
-        # this first waits until no calls arrive.
+        # Waits for a running call. Destroying an object does not release the interpreter lock, for which a call may
+        # wait. So this first waits until no calls arrive.
         self._subscriber.set_receive_callback(self._refuse)
         deadline = time.monotonic() + 1
         time.sleep(QUIET_S)
@@ -78,7 +78,7 @@ class Server(CalledServer):
     """A server that handles one request at a time. eCAL's pool would handle requests of several clients at once."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        # A new reply for each request: eCAL may copy it after the next request has come.
+        # Each request needs a new reply: eCAL may copy the reply after the next request has come.
         super().__init__(lambda payload_bytes, fill: BytesBuffer().fill(payload_bytes, fill))
         transport.path = SERVICE_PATH
         self._server = ecal.ServiceServer(link.name)
@@ -99,7 +99,7 @@ class Server(CalledServer):
 
 
 class Client:
-    """Calls without waiting; a queue stores the replies from eCAL's threads until a poll."""
+    """Makes calls without waiting; a queue stores the replies from eCAL's threads until a poll."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         transport.path = SERVICE_PATH
@@ -108,7 +108,7 @@ class Client:
         self.poll = self._replies.poll
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        # False if no server is connected.
+        # Returns False if no server is connected.
         request = self._outgoing.fill(payload_bytes, fill)
         return bool(self._client.call_with_callback_async("frame", request, self._receive))
 
@@ -133,7 +133,7 @@ class Transport(CallbackTransport):
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
         self.config = configuration(setup)
         if not ecal.initialize(self.config, f"hopmeter_{setup.run}", PARTS):
-            raise AdapterError("eCAL does not start", "look at what it says in the node's log")
+            raise AdapterError("eCAL does not start", "see the log of the node")
 
     @staticmethod
     def version() -> str:
@@ -144,13 +144,13 @@ class Transport(CallbackTransport):
 
     def close(self) -> None:
         ecal.finalize()
-        for file in self._seen:  # their publisher was killed before it could remove them, their locks and events
+        for file in self._seen:  # locks and events whose publisher was killed before it could remove them
             for left in (file, *file.parent.glob(f"{file.name}_*")):
                 left.unlink(missing_ok=True)
 
 
 def configuration(setup: Setup) -> ecal.Configuration:
-    """Return eCAL's own defaults, on ports of this trial, with one layer and the manifest's settings."""
+    """Return eCAL's own defaults, but on ports of this trial, with one layer and the manifest's settings."""
     settings, config = setup.settings, ecal.Configuration()
     port = 20000 + int(setup.run, 16) % 6000 * 2
     config.registration.local.udp.port = config.registration.network.udp.port = port

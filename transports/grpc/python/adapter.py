@@ -1,7 +1,7 @@
 """gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
 
-grpcio calls its handlers on threads of a pool, and a waiting thread reads a stream. `block` hands over from those
-threads.
+grpcio calls its handlers on threads of a pool, and a waiting thread reads a stream. With `block`, these threads pass
+messages to the thread that waits.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from .messages import SERVICE, Kind
 RECEIVERS = 64
 """The number of streams and calls that a server handles at once, each on a thread."""
 UNDER_WAY = 16
-"""The number of messages that wait for a receiver's stream; one more is `busy`."""
+"""The number of messages that can wait for a receiver's stream; one message more is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """Return options without a limit on the message size except the manifest's, with a connection for each link end,
-    and without a proxy."""
+    """Return options: a message limit only from the manifest, a connection for each link end, and no proxy."""
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", -1),
@@ -39,7 +38,7 @@ def options(setup: Setup) -> list[tuple[str, int]]:
 
 
 class BindingEnd:
-    """gRPC's server with one method, on an address of its own."""
+    """A gRPC server with one method, at its own address."""
 
     def bind(self, transport: Transport, link: Link, method: str, handler: Any) -> None:
         self._pool = ThreadPoolExecutor(RECEIVERS)
@@ -52,14 +51,13 @@ class BindingEnd:
         self._server.start()
 
     def close(self) -> None:
-        """End all running calls, and the threads that served them: the library leaves those to the garbage
-        collector."""
+        """End all running calls and the threads that served them, which the library leaves to the garbage collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
 
 class Publisher(BindingEnd):
-    """A server; every receiver has a stream with a queue."""
+    """A server; each receiver has a stream with a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         kind = self._kind = transport.kind
@@ -93,7 +91,7 @@ class Publisher(BindingEnd):
 
 
 class Subscription:
-    """A stream that a thread of its own reads; the thread calls `on_frame`."""
+    """A stream that a separate thread reads; the thread calls `on_frame`."""
 
     def __init__(self, setup: Setup, link: Link, kind: Kind, on_frame: Take) -> None:
         self._channel = grpc.insecure_channel(link.address, options(setup))
@@ -108,7 +106,7 @@ class Subscription:
             for message in self._stream:
                 on_frame(*kind.read(message))
         except grpc.RpcError:
-            return  # the publisher has gone, or this end was closed: no message will come
+            return  # the publisher has gone or this end was closed, so no message will come
 
     def close(self) -> None:
         self._stream.cancel()

@@ -27,7 +27,10 @@ class Kind:
         self.coders = self.message.SerializeToString, self.message.FromString
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Return a message with a frame. The label is made from the header, so only after the stamp."""
+        """Return a message with a frame.
+
+        The label is computed from the whole header, so only after the sent time was written.
+        """
         header, payload = bytearray(HEADER_BYTES), bytearray(payload_bytes)
         fill(header, payload)
         if self._is_image:
@@ -35,7 +38,7 @@ class Kind:
         return self.message(id=seq_of(header), nanosec=sent_of(header), source=label(header), padding=bytes(payload))
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """Return header and payload of the frame that a message carries."""
+        """Return the header and the payload of the frame that a message carries."""
         if self._is_image:
             return header_of(message.frame_id, message.nanosec, len(payload := message.data)), payload
         return header_of(message.source, message.nanosec, len(payload := message.padding)), payload

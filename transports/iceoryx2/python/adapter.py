@@ -105,4 +105,4 @@ class Transport(BaseTransport):
     def close(self) -> None:
         del self._node
         for left in Path("/dev/shm").glob(f"{self.setup.run}_*.global_mgmt"):
-            left.unlink(missing_ok=True)  # iceoryx2 stores it for the next node, which a trial never has
+            left.unlink(missing_ok=True)  # iceoryx2 stores this file for the next node, which a trial never has

@@ -45,7 +45,8 @@ class Subscriber:
         self._spins = setup.wait == "spin"
         self._take: Take | None = None
         self._count = 0
-        # LCM now opens its receiving socket and sends itself a message; a subscribe call would not report a failure.
+        # LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a
+        # failure.
         if lcm.fileno() < 0:
             raise AdapterError(f"LCM receives nothing at {link.address}", REMEDY)
         self._subscription = lcm.subscribe(link.name, self._receive)
@@ -79,7 +80,7 @@ class Transport(BaseTransport):
         if self._in_memory:
             return Publisher(self._new_queue(link), link.name, "memq://")
         group_address, port = group(link.name if self.settings["group"] == "link" else self.setup.run)
-        ttl = 0 if host(self.setup) == LOOPBACK else 1  # 0 does not leave the machine
+        ttl = 0 if host(self.setup) == LOOPBACK else 1  # with 0, messages do not leave the machine
         url = f"udpm://{group_address}:{port}?ttl={ttl}"
         return Publisher(open_lcm(url), link.name, url)
 
@@ -90,7 +91,7 @@ class Transport(BaseTransport):
         return Subscriber(open_lcm(url), link, self.setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """Return an in-memory queue: one instance that both ends of a link share."""
+        """Return an in-memory queue: one instance, which both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

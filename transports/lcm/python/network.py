@@ -10,8 +10,7 @@ REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo
 
 
 def group(name: str) -> tuple[str, int]:
-    """Return a multicast group of the local scope (239.255/16) and a port below the ephemeral ones; always the same for
-    a name."""
+    """Return the multicast group (local scope, 239.255/16) and the port (below the ephemeral ports) for a name."""
     mixed = 2166136261
     for letter in name.encode():
         mixed = (mixed ^ letter) * 16777619 & 0xFFFFFFFF  # FNV-1a
@@ -26,7 +25,7 @@ def facts(setup: Setup) -> dict[str, str]:
         granted = kernel.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2  # the kernel doubles the request
         kernel.connect(group(setup.run))
         source = kernel.getsockname()[0]
-    # The scope of loopback addresses may be too narrow for a group; then there is no address.
+    # The scope of loopback addresses may be too narrow for a group; then there is no source address.
     is_loopback = source.startswith("127.") or source == "0.0.0.0"
     fallbacks = []
     if not is_loopback:

@@ -21,7 +21,7 @@ def demand(code: int, doing: str) -> None:
 
 
 class Publisher:
-    """A publisher. paho's thread writes the bytes that the socket does not take immediately, and acknowledges."""
+    """A publisher. paho's thread writes bytes that the socket does not take at once, and sends acknowledgements."""
 
     def __init__(self, client: Client, topic: str, qos: int) -> None:
         self.address = ""
@@ -34,7 +34,7 @@ class Publisher:
         return self._publish(frame)
 
     def forward(self, native: bytes) -> bool:
-        """Send the received bytes in place."""
+        """Send the received bytes from where they are."""
         return self._publish(native)
 
     def _publish(self, frame: Any) -> bool:
@@ -72,7 +72,7 @@ class Subscriber:
     def close(self) -> None:
         self._client.on_message = None
         self._client.disconnect()
-        # Without a thread of paho's, only its loop closes the socket.
+        # Without a thread of paho, only paho's loop closes the socket.
         while self._client.socket() is not None and self._client.loop(0.1) == MQTT_ERR_SUCCESS:
             pass
 

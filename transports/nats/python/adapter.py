@@ -1,8 +1,8 @@
 """NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
-nats-py runs in an event loop. Every link end has a connection and a loop of its own, which runs on the participant's
-thread while it sends or waits. This adapter offers no callbacks: a callback would run inside such a loop, where a relay
-could not enter the next one.
+nats-py runs in an event loop. Every link end has its own connection and event loop, which runs on the endpoint's thread
+while it sends or waits. This adapter offers no callbacks: a callback would run inside such a loop, where a relay could
+not enter the next loop.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """Send a message and wait until the broker has answered a later ping, because the loop runs only inside this
-        call."""
+        """Send a message and wait until the broker has answered a later ping: the event loop runs only in this call."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -52,7 +51,7 @@ class Connection:
         return subscription
 
     def next_message(self, subscription: Subscription, timeout_s: float) -> Msg | None:
-        """Return the next message in time. The broker's own "no responders" message counts as none."""
+        """Return the next message if it arrives in time. The broker's own "no responders" message does not count."""
         try:
             message = self.run(subscription.next_msg(timeout_s))
         except nats.errors.TimeoutError:
@@ -104,7 +103,7 @@ class Subscriber(Receiver):
 
 
 class Client(Subscriber):
-    """A client. The replies of all its calls come to one inbox."""
+    """A client. The replies to all its calls arrive in one inbox."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         End.__init__(self, transport, link)

@@ -16,7 +16,7 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, host
 
 LONGEST_CALL_S = 1.0  # how long a call without a reply prevents a new one
-LONGEST_REPLY_MS = 100  # REP forgets the client when it refuses a reply, so a reply cannot be offered again
+LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be offered again
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
@@ -52,7 +52,7 @@ class End:
             fill(ffi.buffer(lib.nng_msg_body(message), HEADER_BYTES + payload_bytes))
             code = lib.nng_sendmsg(self._handle, message, flags)
         finally:
-            if code != 0:  # otherwise nng owns it
+            if code != 0:  # otherwise nng owns the message
                 lib.nng_msg_free(message)
         if code in (lib.NNG_EAGAIN, lib.NNG_ETIMEDOUT):
             return False
@@ -76,7 +76,7 @@ class End:
         return Message(self._received[0])
 
     def _wait(self, timeout_s: float) -> bool:
-        """Wait with a poll, because nng's own timeout would end the whole call of a REQ socket."""
+        """Wait in a poll, because nng's own timeout would end the whole call of a REQ socket."""
         if self._readable is None:
             self._readable = select.poll()
             self._readable.register(self._socket.recv_fd, select.POLLIN)
@@ -87,8 +87,11 @@ class End:
 
 
 class Client(End):
-    """A client. REQ has one call under way. For a new call, nng would drop the current one, and with it a reply that is
-    only late. So a new call is busy until the reply has come or will not come any more."""
+    """A client.
+
+    REQ has only one call at a time. For a new call, nng would drop the current call, and with it a reply that is only
+    late. So a new call is busy until the reply of the current call has arrived or has taken too long.
+    """
 
     _started: float | None = None
     _late: Message | None = None
@@ -101,7 +104,7 @@ class Client(End):
         return accepted
 
     def _is_over(self, started: float) -> bool:
-        """Whether the call under way has its reply, which is stored, or has waited long enough."""
+        """Whether the current call has its reply, which is stored, or has waited long enough."""
         if self._late is None:
             self._late = super().receive(0)
             if self._late is not None:
@@ -112,7 +115,7 @@ class Client(End):
         message, self._late = self._late, None
         if message is not None:
             return message
-        if self._started is None:  # nng reports an error for receiving without a call
+        if self._started is None:  # nng reports an error if you receive without a call
             if not self._spins:
                 time.sleep(timeout_s)
             return None
@@ -167,8 +170,10 @@ class Transport(BaseTransport):
         return Client(self._connect(self._open(pynng.Req0), link), self.setup)
 
     def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
-        """Open a socket without a size limit. nng closes connections that send more, by default 1 MiB; 0 is without
-        limit."""
+        """Open a socket without a size limit.
+
+        By default, nng closes connections that send more than 1 MiB; 0 means no limit.
+        """
         return protocol(recv_max_size=0)
 
     def _bind(self, socket: pynng.Socket, link: Link) -> str:

@@ -1,4 +1,4 @@
-"""The two sides of multiprocessing's connections; neither waits forever for a peer that does nothing."""
+"""The two sides of multiprocessing's connections; neither side waits forever for a peer that does nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 class Writer(Connection):
-    """A sending end that waits for room only briefly, and leaves the rest of a message to a thread.
+    """A sending end that waits only briefly for room, and leaves the rest of a message to a thread.
 
     `insists` is for a sender that is itself a thread: it waits until there is room or `insists` is cleared.
     """
@@ -39,13 +39,13 @@ class Writer(Connection):
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Notice a receiver that has left, when no send can reveal it."""
+        """Notice that a receiver has gone, when no send can show this."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
 
     def _send(self, buf: Any, write: Any = None) -> None:
-        """Send with one `os.write` if there is room; otherwise continue as the class above does."""
+        """Send with one `os.write` if there is room; otherwise send as the base class does."""
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
@@ -58,7 +58,7 @@ class Writer(Connection):
         super()._send(buf, self._write)  # type: ignore[misc]
 
     def _write(self, handle: int, data: Any) -> int:
-        """Write as `os.write` does; multiprocessing requires that it accepts at least one byte."""
+        """Write like `os.write`; multiprocessing requires that the call accepts at least one byte."""
         with self._backlog.lock:
             if self.is_full:
                 self._backlog.append(data)
@@ -108,7 +108,7 @@ class Writer(Connection):
 
 
 class WriterOutlet:
-    """The channel to one receiver; it is full or gone if its writer is."""
+    """The channel to one receiver; it is full or gone if its writer is full or gone."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -135,7 +135,7 @@ class Reader(Connection):
         os.set_blocking(self.fileno(), not spins)
         self.patience_s = 0.0 if spins else -1.0
         self.begun = False
-        """While this is false, `BlockingIOError` means that no message came in time."""
+        """While this is false, `BlockingIOError` means that no message arrived in time."""
 
     def wait_for(self, timeout_s: float) -> None:
         """Set how long every later receive waits."""
@@ -144,7 +144,7 @@ class Reader(Connection):
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        """Receive a complete piece with one `os.read`; otherwise continue as the class above does."""
+        """Receive a complete piece with one `os.read`; otherwise receive as the base class does."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
@@ -167,7 +167,7 @@ class Reader(Connection):
 
 
 class Subscriber:
-    """A polled receiver; kinds differ in how they receive one message. By default it comes from a queue."""
+    """A polled receiver; each kind receives one message in its own way. By default, the message comes from a queue."""
 
     _queue: Any
 

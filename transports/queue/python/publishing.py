@@ -1,4 +1,4 @@
-"""Publishers between processes: they accept receivers, and have one outlet for each of them."""
+"""Publishers between processes: they accept receivers, and have one outlet for each receiver."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Outlet(Protocol):
 
 
 def waiting_limit(setup: Setup) -> int:
-    """Return how many frames may wait in a queue without a limit of its own before a send is busy."""
+    """Return how many frames may wait in a queue that has no limit, before a send is busy."""
     return max(4, int(WAITING_BYTES // setup.frame_bytes))
 
 
 class Reception:
     """A listener of multiprocessing in the private folder, and the thread that accepts receivers.
 
-    multiprocessing's queues are made for child processes that inherit them. Nodes are not children of each other, so
-    they connect here.
+    multiprocessing's queues are made for child processes that inherit them. Nodes are not child processes of each
+    other, so they connect here.
     """
 
     def __init__(self, setup: Setup, link: Link) -> None:
@@ -56,7 +56,7 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # a receiver that leaves while it connects does not count
+            with contextlib.suppress(OSError, EOFError):  # a receiver that has gone before it connected does not count
                 self._arrived.append(self.new_outlet(connection))
 
     def outlets(self) -> list[Outlet]:
@@ -70,7 +70,7 @@ class Reception:
         return self._outlets
 
     def _drop_gone(self) -> None:
-        """Close the outlets of all receivers that have left."""
+        """Close the outlets of all receivers that have gone."""
         for outlet in self._outlets:
             if outlet.is_gone:
                 outlet.close()

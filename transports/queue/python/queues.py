@@ -1,5 +1,8 @@
-"""The real `multiprocessing.Queue` and `SimpleQueue`. Each is built from a pipe whose reading end was handed over, and
-from a semaphore that both processes open by its name."""
+"""The real `multiprocessing.Queue` and `SimpleQueue`.
+
+Each queue is built from a pipe whose reading end was passed on, and from a semaphore that both processes open by its
+name.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ class SimpleQueueOutlet(WriterOutlet):
 
 
 class QueuePublisher(Publisher):
-    """Hands the reading end of a new pipe to each receiver."""
+    """Passes the reading end of a new pipe to each receiver."""
 
     _numbers = count()
 

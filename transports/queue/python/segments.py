@@ -1,7 +1,7 @@
 """`multiprocessing.shared_memory`: a ring of frames in one segment, and a `Pipe` to each receiver to wake it.
 
-The segment has 64 counters of 64 bytes, then the slots. A counter is the number of frames that a receiver has finished,
-or that were sent before it joined.
+The segment has 64 counters of 64 bytes, then the slots. A counter holds the number of frames that a receiver has
+finished, or that were sent before it joined.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ RECEIVERS = 64
 LINE = 64
 LENGTH = struct.Struct("<Q")
 OWN: set[str] = set()
-"""The segments that this process created: only these belong to its resource tracker."""
+"""The segments that this process created; only these belong to the process's resource tracker."""
 
 
 class Ring:
-    """A segment as both sides use it."""
+    """A segment, as both sides use it."""
 
     def __init__(self, segment: SharedMemory, slots: int, slot_bytes: int) -> None:
         self._segment = segment
         self._slots, self._slot_bytes = slots, slot_bytes
-        self._bytes = segment.buf or memoryview(b"")  # it is None after close
+        self._bytes = segment.buf or memoryview(b"")  # the value is None after close
         self.done = self._bytes[: RECEIVERS * LINE].cast("Q")[:: LINE // 8]
 
     def slot(self, number: int, length: int) -> memoryview:
@@ -83,7 +83,7 @@ class SegmentPublisher(Reception):
         outlets = self._receivers()
         if any(outlet.is_full or self._next - self._ring.done[outlet.index] >= self._slots for outlet in outlets):
             for outlet in outlets:
-                outlet.writer.notice_departure()  # a receiver that has left must not block the others
+                outlet.writer.notice_departure()  # a receiver that has gone must not block the others
             return False
         fill(self._ring.slot(self._next, HEADER_BYTES + payload_bytes))
         self._next += 1
@@ -99,7 +99,7 @@ class SegmentPublisher(Reception):
         return outlets
 
     def _greet(self, outlet: BellOutlet, taken: set[int]) -> None:
-        """Assign a counter to a new receiver: it gets the frames from now on."""
+        """Assign a counter to a new receiver: it gets the frames that are sent from now on."""
         outlet.index = next((index for index in range(RECEIVERS) if index not in taken), -1)
         if outlet.index < 0:
             raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer, or another kind")

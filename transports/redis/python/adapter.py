@@ -9,7 +9,7 @@ from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
 
 class Publisher:
-    """A publisher with PUBLISH. The call waits for the broker's answer, as redis-py does."""
+    """A publisher with PUBLISH. The call waits for the broker's answer, because redis-py waits for it."""
 
     def __init__(self, client: redis.Redis, channel: str) -> None:
         self.address = ""
@@ -21,7 +21,7 @@ class Publisher:
         return self.forward(memoryview(frame))
 
     def forward(self, native: bytes | memoryview) -> bool:
-        """Send the received bytes in place."""
+        """Send the received bytes from where they are."""
         self._client.publish(self._channel, native)
         return True
 
@@ -60,7 +60,7 @@ class Transport(BaseTransport):
         self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 
     def _client(self) -> redis.Redis:
-        """Return a connection for one link end; it connects at its first command."""
+        """Return a connection for one link end; it connects when it sends its first command."""
         if self._is_unix:
             return redis.Redis(unix_socket_path=self._unix)
         host, _, port = self._tcp.partition(":")

@@ -1,6 +1,7 @@
 """ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls its handlers on threads of its own and cannot be polled; `block` hands over from those threads.
+rospy calls its handlers on its own threads and cannot be polled; with `block`, these threads pass messages to the
+thread that waits.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ waits."""
 
 
 def name_of(link: Link) -> str:
-    """Return the ROS name of a link. It begins with a letter; the name of a link may begin with another character."""
+    """Return the ROS name of a link.
+
+    The name begins with a letter; the name of a link may begin with another character.
+    """
     return f"/hopmeter_{link.name}"
 
 
 def unregister(topic: Any) -> None:
-    """End a publisher or subscriber. rospy closes their connections, but leaves the epoll that watches them to the
-    garbage collector, in a cycle."""
+    """End a publisher or subscriber. rospy closes the connections, but leaves their epoll to the garbage collector."""
     shared = topic.impl
     topic.unregister()
     if shared.closed:
@@ -54,7 +57,7 @@ class Publisher:
 
 
 class Subscription:
-    """A subscription. The thread that reads the connection calls it, one call at a time; no call follows a close."""
+    """A subscription. The thread that reads the connection calls this, one call at a time; no call follows a close."""
 
     def __init__(self, settings: dict[str, Any], link: Link, carrier: Carrier, on_frame: Take) -> None:
         self._read, self._on_frame = carrier.read, on_frame
@@ -80,7 +83,7 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server. One thread for each connection calls it. A request that gets no reply fails at its client."""
+    """A server. Each connection has a thread, which calls this. A request that gets no reply fails at its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.started_carrier()
@@ -109,12 +112,12 @@ class Client:
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier, self._persists = transport.started_carrier(), transport.settings["persistent"]
         self._proxy = rospy.ServiceProxy(name_of(link), self._carrier.service, self._persists)
-        self._proxy.persistent = True  # so that its connection can be closed during the wait; otherwise _call ends it
+        self._proxy.persistent = True  # so that this connection can be closed during the wait; otherwise _call ends it
         self._calls = BlockingCalls(self._carrier.write, self._call)
         self.start, self.poll = self._calls.start, self._calls.poll
 
     def _call(self, request: Any) -> Parts | None:
-        """Return the frame of the reply; None if the server has gone, refuses or never existed."""
+        """Return the frame of the reply; None if the server has gone, refuses the call or never existed."""
         try:
             reply = self._proxy.call(request)
         except LOST:
@@ -145,8 +148,7 @@ class Transport(CallbackTransport):
         self._starting, self._started = threading.Lock(), False
 
     def started_carrier(self) -> Carrier:
-        """Return the carrier and start the node if necessary: the first end starts it, so that its threads get an
-        endpoint's core."""
+        """Return the carrier; the first end also starts the node, so that its threads get an endpoint's core."""
         with self._starting:
             if not self._started:
                 name = f"hopmeter_{os.getpid()}"

@@ -51,7 +51,7 @@ class Carrier:
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Have `fill` write a frame into a new message."""
+        """Call `fill` to write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
         header, payload = bytearray(64), bytearray(payload_bytes)
@@ -62,6 +62,6 @@ class Carrier:
         return Image(fields, *self._image_fields, payload)
 
     def read(self, message: Any) -> tuple[bytes, bytes]:
-        """Return header and payload of the frame that a message carries."""
+        """Return the header and the payload of the frame that a message carries."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, fields.stamp.to_nsec(), len(payload)), payload

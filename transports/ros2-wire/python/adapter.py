@@ -1,5 +1,6 @@
-"""The wire protocol of ROS 2 with Cyclone DDS's Python binding: messages of ../idl, and topics and services with the
-names that ROS 2 gives them. It uses no rclpy.
+"""The wire protocol of ROS 2 with Cyclone DDS's Python binding.
+
+The adapter uses the messages of ../idl, and names topics and services as ROS 2 does. It uses no rclpy.
 
 The rest is in ../../_cyclonedds/python.
 """
@@ -16,7 +17,7 @@ from .services import Client, Server
 class Transport(Carrier):
     def __init__(self, setup: Setup) -> None:
         message = Headers() if setup.payload == "timing" else Images(setup)
-        # ROS 2 does not support tags.
+        # ROS 2 does not support domain tags.
         super().__init__(setup, message, tagged=False)
         self._service = Service(message)
         self.facts = self._facts

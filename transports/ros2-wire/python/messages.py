@@ -1,4 +1,4 @@
-"""The messages of ../idl in Python, and where they store a frame; ../README.md has the table.
+"""The messages of ../idl in Python, and the fields in which they store a frame; ../README.md has the table.
 
 The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
 """
@@ -103,7 +103,7 @@ class Images(Headers):
 
 
 class Enveloped:
-    """A message within a request or a reply; the sender sets the client's identity and the number."""
+    """A message inside a request or a reply; the sender sets the client's identity and the number."""
 
     def __init__(self, message: Headers, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic

@@ -1,5 +1,4 @@
-"""Services as rmw_cyclonedds sends them: a topic for the requests, and one for the replies that all clients of a
-service receive."""
+"""Services in the form of rmw_cyclonedds: a topic for requests, and one for replies, which all clients receive."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from .messages import Service
 
 
 class ServiceEnd:
-    """A writer and a reader: for requests and replies, or for replies and requests."""
+    """A writer and a reader: either for requests and replies, or for replies and requests."""
 
     address = ""
 
@@ -32,7 +31,7 @@ class Client(ServiceEnd):
     def __init__(self, participant: Participant, service: Service, link: Link) -> None:
         super().__init__(participant, link, service.request, service.reply, participant.request_qos())
         self._number = 0
-        # The binding returns it as a signed number.
+        # The binding returns this number with a sign.
         self._own = self._writer.get_instance_handle() % (1 << 64)
         self._arrivals = Arrivals(participant, self._reader)
 
@@ -87,7 +86,7 @@ class Server(ServiceEnd):
         handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """Close the writer. If this end is called, the called end closes itself and its reader."""
+        """Close the writer. If this end is called, the subscription closes itself and its reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

@@ -79,7 +79,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_
 
 
 class Answer:
-    """The response of a service to one request; none if the request is unanswered."""
+    """The response of a service to one request; None if the request is unanswered."""
 
     def __init__(self, carrier: Carrier, request: Any, response: Any) -> None:
         self._carrier, self._request, self._response = carrier, request, response
@@ -99,7 +99,10 @@ class Answer:
 
 
 class Server:
-    """A server. From `serve` on it is called, if the link ends of its process are called; otherwise it is polled."""
+    """A server.
+
+    After `serve`, the server is called, if the link ends of its process are called; otherwise it is polled.
+    """
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         self.address = ""
@@ -144,13 +147,13 @@ class Server:
         return self._end
 
     def close(self) -> None:
-        """Release nothing: the served subscription closes itself."""
+        """Release nothing: the subscription that `serve` returned closes itself."""
         if not self._serves:
             self._end.close()
 
 
 class Client:
-    """A client. The polling thread hands its responses to futures."""
+    """A client. The polling thread passes the responses to futures."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
         context.calls_servers()

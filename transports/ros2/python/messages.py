@@ -22,7 +22,7 @@ def services_folder() -> Path:
     """Return the folder of the services' package, next to the nodes. `hopmeter build ros2 --language c++` created it
     with ROS 2's tools.
 
-    Its libraries are requested by name only, in folders that were fixed when this process started; libraries that are
+    These libraries are requested by name only, in folders that were fixed when this process started; libraries that are
     already loaded are found.
     """
     for folder in paths.node_folders():
@@ -54,10 +54,10 @@ class Carrier:
         self.service = CarryTiming if self.is_timing else CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Have `fill` write a frame into a new message."""
+        """Call `fill` to write a frame into a new message."""
         if self.is_timing and payload_bytes:
             raise no_payload_field(payload_bytes)
-        # With this exact type, its octets are neither checked one by one nor copied when they are set.
+        # With exactly this type, the octets are neither checked one by one nor copied when they are set.
         header, payload = bytearray(HEADER_BYTES), array("B", bytes(payload_bytes))
         fill(header, payload)
         fields = Header(stamp=time_sent(header), frame_id=label(header))
@@ -70,13 +70,13 @@ class Carrier:
         return image
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return header and payload of the frame that a message carries."""
+        """Return the header and the payload of the frame that a message carries."""
         fields, payload = (message, b"") if self.is_timing else (message.header, message.data)
         return header_of(fields.frame_id, nanoseconds(fields.stamp), len(payload)), payload
 
 
 class PlainCarrier(Carrier):
-    """The smallest of the plain messages that has room."""
+    """The smallest plain message type that has room."""
 
     ROOM = ((1 << 10, Plain1K), (1 << 16, Plain64K), (1 << 20, Plain1M), (1 << 23, Plain8M))
 
@@ -92,7 +92,7 @@ class PlainCarrier(Carrier):
         self.message = fitting[0]
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
-        """Have `fill` write a frame into a new message."""
+        """Call `fill` to write a frame into a new message."""
         message, header = self.message(), bytearray(HEADER_BYTES)
         fill(header, message.data[:payload_bytes])
         message.stamp, message.length = time_sent(header), payload_bytes
@@ -100,7 +100,7 @@ class PlainCarrier(Carrier):
         return message
 
     def read(self, message: Any) -> tuple[bytes, Any]:
-        """Return header and payload of the frame that a message carries."""
+        """Return the header and the payload of the frame that a message carries."""
         text, payload = message.label.tobytes().decode("ascii", "replace"), message.data[: message.length]
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 

@@ -25,17 +25,19 @@ DOMAINS = 99
 
 
 class NoReplyError(Exception):
-    """A request that remains unanswered. rclpy sends every value that a service's callback returns; only an exception
-    prevents that."""
+    """A request stays unanswered. rclpy sends every value that a callback returns; only an exception prevents this."""
 
 
 def name_of(link: Link) -> str:
-    """Return the ROS name of a link. It begins with a letter; the name of a link may begin with another character."""
+    """Return the ROS name of a link.
+
+    The name begins with a letter; the name of a link may begin with another character.
+    """
     return f"/hopmeter_{link.name}"
 
 
 def domain_of(run: str) -> int:
-    """Return the domain of a trial. Peers in C++, and those of the transport ros2-wire, compute the same."""
+    """Return the domain of a trial. Peers in C++ and peers of the transport ros2-wire compute the same domain."""
     return 1 + int(run[:8], 16) % DOMAINS
 
 
@@ -57,7 +59,7 @@ class ProcessContext:
         self.qos = qos_of(setup.settings)
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         self.ros_context = Context()
-        # Logging would write files into the user's home.
+        # Logging would write files into the user's home folder.
         self.ros_context.init([], initialize_logging=False, domain_id=domain_of(setup.run))
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -65,15 +67,17 @@ class ProcessContext:
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
         self._clients: set[int] = set()
-        """The participants (threads) that call servers."""
+        """The endpoints (threads) that call servers."""
         self._nested = 0
-        """The number of servers in the shared executor that wait for other servers in it."""
+        """The number of servers in the shared executor that wait for other servers in the same executor."""
         self.executors = self.ends = 0
         self.callers: set[int] = set()
 
     def called_node(self) -> Node:
-        """Return a node for an end that is called. An executor takes whole nodes, so ends that share an executor
-        share a node."""
+        """Return a node for an end that is called.
+
+        An executor takes only whole nodes, so ends that share an executor also share a node.
+        """
         if not self.shares:
             return self.node()
         with self._lock:
@@ -87,7 +91,7 @@ class ProcessContext:
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """Return the executor of an end that is called, its own or the process's; leave it when the end is closed."""
+        """Return the executor of a called end, its own or that of the process; leave it when the end is closed."""
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -96,7 +100,7 @@ class ProcessContext:
             return executor_thread
 
     def leave_executor(self, executor_thread: Spinning) -> None:
-        """Leave the executor; the last end stops it."""
+        """Leave the executor; when the last end leaves, the executor stops."""
         with self._lock:
             executor_thread.ends -= 1
             if executor_thread.ends:
@@ -105,11 +109,14 @@ class ProcessContext:
         executor_thread.stop()
 
     def calls_servers(self) -> None:
-        """Record a participant that opens a client."""
+        """Record an endpoint that opens a client."""
         self._clients.add(threading.get_ident())
 
     def serves(self) -> None:
-        """Record a participant that serves. One that also calls servers occupies a thread of a shared executor."""
+        """Record an endpoint that serves.
+
+        An endpoint that also calls servers occupies a thread of a shared executor.
+        """
         if not self.shares or threading.get_ident() not in self._clients:
             return
         with self._lock:
@@ -180,7 +187,7 @@ class Polled:
 
 
 class Spinning:
-    """An executor that spins for one node on a thread of its own."""
+    """An executor that spins for one node on its own thread."""
 
     def __init__(self, context: ProcessContext, node: Node) -> None:
         self.ends, self._executor, self._stopped = 0, context.executor(), False
@@ -196,19 +203,19 @@ class Spinning:
 
     def stop(self) -> None:
         self._stopped = True
-        self._executor.create_task(lambda: None)  # only work ends a spin; waking does not
+        self._executor.create_task(lambda: None)  # only work ends a spin; waking the executor does not
         self._thread.join()
         pool = getattr(self._executor, "_executor", None)
         if isinstance(pool, ThreadPoolExecutor):
-            pool.shutdown()  # rclpy does not wait for callbacks that run, and leaves threads to the garbage collector
+            pool.shutdown()  # rclpy does not wait for running callbacks, and leaves threads to the garbage collector
         self._executor.shutdown()
 
 
 class Called:
     """A link end that an executor calls, one call at a time, from `start` until it is closed.
 
-    `open_end` opens it in this `node` and `group`. It returns the function that removes it from the node, if link ends
-    share a node.
+    `open_end` opens the link end in this `node` and `group`. It returns the function that removes the link end from the
+    node, if link ends share a node.
     """
 
     def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:

@@ -13,7 +13,7 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Take
 
 NOTHING = -1
 NAP_S = 1.0
-"""How long a called end sleeps at most; closing wakes it earlier."""
+"""How long a called end sleeps at most; closing it ends the sleep earlier."""
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
@@ -37,12 +37,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """Return the functions that keep the interpreter lock, and those that release it."""
+    """Return the functions that keep the interpreter lock, and the functions that release it."""
     return load_library("shm", FUNCTIONS)
 
 
 def demand(result: int | None) -> int:
-    """Return a handle or a count; raise the library's message for the failure if there is none."""
+    """Return a handle or a count; if there is none, raise an error with the library's message."""
     if result is not None and result >= NOTHING:
         return result
     quick, _ = library()
@@ -78,9 +78,9 @@ class Consumer:
         self._frame_of = SlotViews(functools.partial(quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Take) -> int:
-        """Hand over the available frames, at most `most`; return how many."""
+        """Pass on the available frames, at most `most`; return how many."""
         for count in range(most):
-            claim = self._claim(self._handle)  # releases the previous one
+            claim = self._claim(self._handle)  # releases the previous frame
             if claim < 0:
                 demand(claim)
                 return count
@@ -89,10 +89,11 @@ class Consumer:
         return most
 
     def wait(self, timeout_s: float, take: Take) -> int:
-        """Sleep until a frame is available, the timeout passes or another thread interrupts it. Hand over the frame;
-        return how many.
+        """Sleep until a frame is available, the timeout passes or another thread interrupts the sleep.
 
-        This is one call, because a thread has cold caches after a sleep: every further call would cost microseconds.
+        Pass the frame on; return how many frames there were.
+
+        This is a single call, because the caches are cold after a sleep: every further call would cost microseconds.
         """
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:
@@ -107,7 +108,7 @@ class Consumer:
 
 
 class Subscriber(Consumer):
-    """A polled subscriber; sleeps in the ring if it blocks."""
+    """A polled subscriber, which sleeps in the ring if it blocks."""
 
     def __init__(self, link: Link, sleeps: bool, slots: int) -> None:
         super().__init__(link, sleeps)
@@ -122,7 +123,7 @@ class Subscriber(Consumer):
 
 
 class Subscription(Consumer):
-    """A thread that sleeps in the ring and calls."""
+    """A thread that sleeps in the ring and calls the callback."""
 
     def __init__(self, link: Link, on_frame: Take) -> None:
         super().__init__(link, may_sleep=True)

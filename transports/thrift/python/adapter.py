@@ -19,7 +19,7 @@ from .messages import Messages, read
 
 
 class Client:
-    """The generated client, whose calls consist of a sending and a receiving half."""
+    """The generated client; each of its calls consists of a sending half and a receiving half."""
 
     def __init__(self, setup: Setup, channel: Channel) -> None:
         self._channel, self._messages = channel, Messages(setup)
@@ -92,7 +92,7 @@ class Server:
         self._readable.register(channel.handle, select.POLLIN)
 
     def _answer(self, place: int, processor: Exchange.Processor) -> None:
-        """Answer a client's requests. A client that has left is removed from the list."""
+        """Answer a client's requests. A client that has gone is removed from the list."""
         channel = self._clients[place]
         try:
             processor.process(channel.protocol, channel.protocol)
@@ -109,7 +109,7 @@ class Server:
         for channel in self._clients.values():
             channel.close()
         if self._stack.unix:
-            Path(self.address).unlink(missing_ok=True)  # Thrift left it there
+            Path(self.address).unlink(missing_ok=True)  # Thrift does not remove the file itself
 
 
 class Answering:

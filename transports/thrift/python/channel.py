@@ -1,4 +1,4 @@
-"""Connections: a socket, with Thrift's transport and protocol over it as the settings choose."""
+"""Connections: a socket with Thrift's transport and protocol, which the settings choose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thrift.transport.TTransport import (
 from hopmeter.node.contract import Link, Setup, host
 
 MESSAGE_BYTES = 4096
-"""The most bytes that a message adds to its frame: the name of the call and the fields' tags, with a margin."""
+"""The most bytes that a message adds to its frame: the name of the call and the tags of the fields, with a margin."""
 
 
 class Stack:
@@ -48,7 +48,7 @@ class Stack:
             bound = TServerSocket(self._host, 0)
         bound.listen()
         if not self.unix:
-            bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections inherit it
+            bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit this option
         return bound
 
     def connect(self, link: Link) -> Channel:
@@ -72,7 +72,7 @@ class Channel:
         self.protocol = stack.protocol(self._transport)
 
     def has_buffered(self) -> bool:
-        """Whether bytes of another message were read with the last one."""
+        """Whether bytes of the next message were read together with the last message."""
         ahead = self._transport.cstringio_buf
         return bool(ahead.tell() < len(ahead.getvalue()))
 
@@ -81,5 +81,5 @@ class Channel:
 
 
 def is_departure(error: TTransportException) -> bool:
-    """Whether the error means that the peer has left, which is no failure of this end."""
+    """Whether the error means that the peer has gone, which is no failure of this end."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

@@ -18,8 +18,10 @@ class Messages:
         self._parts = PartsBuffer()
 
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:
-        """Have `fill` write a frame. Thrift accepts the payload only as `bytes`, which cannot be filled, so it is
-        copied."""
+        """Call `fill` to write a frame.
+
+        Thrift accepts the payload only as `bytes`, which cannot be filled, so the payload is copied.
+        """
         header, payload = self._parts.fill(payload_bytes, fill)
         text, data = label(header), bytes(payload)
         if self.method == "image":
@@ -28,7 +30,7 @@ class Messages:
 
 
 def read(message: Timing | Image) -> tuple[bytes, bytes]:
-    """Return header and payload of the frame that a message carries."""
+    """Return the header and the payload of the frame that a message carries."""
     if isinstance(message, Timing):
         return header_of(message.source, message.nanosec, len(message.padding)), message.padding
     return header_of(message.frame_id, nanoseconds(message.stamp), len(message.data)), message.data

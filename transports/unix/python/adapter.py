@@ -73,5 +73,5 @@ class Transport(BaseTransport):
         return made
 
     def _set_buffer(self, made: socket.socket) -> None:
-        """Set the send buffer of an accepted connection, which does not inherit it from the listening socket."""
+        """Set the send buffer of an accepted connection, which does not inherit the size from the listening socket."""
         set_buffer(made, socket.SO_SNDBUF, self.settings["send_buffer"], "net.core.wmem_max")

@@ -1,4 +1,4 @@
-"""Calls: request and reply are one message each on the client's connection."""
+"""Calls: a request and a reply are one WebSocket message each; both use the client's connection."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Client(Subscriber):
         return not is_behind(self._connection) and self._ask(native)
 
     def _ask(self, request: bytes | memoryview) -> bool:
-        with contextlib.suppress(ConnectionClosed):  # the server has left: the call is lost, as with every transport
+        with contextlib.suppress(ConnectionClosed):  # the server has gone: the call is lost, as with every transport
             self._connection.send(request)
         return True
 
 
 class Server(ListeningEnd):
-    """The server. The library would call a handler on a thread for each connection; this one is polled."""
+    """The server. The library would call a handler on a thread for each connection; this server is polled instead."""
 
     def __init__(self, setup: Setup, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()
@@ -70,7 +70,7 @@ class Server(ListeningEnd):
         def reply(payload_bytes: int, fill: Fill) -> bool:
             if is_behind(connection):
                 return False
-            with contextlib.suppress(ConnectionClosed):  # the client has left: its reply is lost
+            with contextlib.suppress(ConnectionClosed):  # the client has gone: its reply is lost
                 connection.send(self._outgoing.fill(payload_bytes, fill))
             return True
 

@@ -36,7 +36,7 @@ def is_behind(connection: Connection) -> bool:
 
 
 class ListeningEnd:
-    """The library's server with its thread. Each connection has two more threads; one of them only waits for its
+    """The server of the library, with its thread. Each connection has two more threads; one of them only waits for its
     end."""
 
     def __init__(self, setup: Setup, listener: Listener, **more: Any) -> None:

@@ -1,6 +1,6 @@
 """Sockets on which the library never blocks for long: a thread sends the bytes that a slow peer has not yet taken.
 
-websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds its lock meanwhile.
+websockets sends with `sendall`, which waits forever for a peer that reads nothing, and holds its lock during the wait.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PatientSocket(socket.socket):
 
     def close(self) -> None:
         super().close()
-        self._backlog.join()  # its last send ends within `PATIENCE_S`
+        self._backlog.join()  # the last send of the connection ends within `PATIENCE_S`
 
 
 class Listener(socket.socket):

@@ -15,7 +15,7 @@ from .patient import Listener
 
 
 class Publisher(ListeningEnd):
-    """The sending end: a server that every subscriber connects to."""
+    """The sending end: a server to which every subscriber connects."""
 
     def __init__(self, setup: Setup, listener: Listener) -> None:
         self._receivers: list[ServerConnection] = []
@@ -42,7 +42,7 @@ class Publisher(ListeningEnd):
 
 
 class Subscriber:
-    """A subscriber. The library's own thread for the connection receives ahead of `poll`."""
+    """A subscriber. The library's own thread for the connection receives messages before `poll` takes them."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection

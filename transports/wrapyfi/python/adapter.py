@@ -1,4 +1,4 @@
-"""Wrapyfi in Python: its own MiddlewareCommunicator publishes and listens to objects; ../README.md has details."""
+"""Wrapyfi in Python: its own MiddlewareCommunicator publishes objects and listens for them; see ../README.md."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ PLUGINS = {
     "tensorflow": "tensorflow_tensor",
     "torch": "pytorch_tensor",
 }
-"""Wrapyfi's encoder for an object, by the object's package. This release searches for encoders in a folder that does
-not exist, and finds none. Each encoder registers itself when it is imported."""
+"""Wrapyfi's encoder for an object, which the object's package selects.
+
+This release searches for encoders in a folder that does not exist, and finds none. Each encoder registers itself when
+it is imported.
+"""
 
 # Wrapyfi enables all log messages, and each link end then warns that it should use TCP, which it does.
 logging.getLogger().setLevel(logging.ERROR)
@@ -59,7 +62,7 @@ class Subscriber:
         self, communicator: Communicator, listener: WaitedListener, setup: Setup, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
-        # Replaces the payload if the frame carries an object; nobody reads it.
+        # Replaces the payload if the frame carries an object; nobody reads this payload.
         self._room = np.empty(setup.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -94,8 +97,8 @@ class Transport(BaseTransport):
         }
         hwm = setup.settings["hwm"]
         for middleware in (ZeroMQMiddlewarePubSubPublish, ZeroMQMiddlewarePubSubListen):
-            # The instance of this process. A link end would create it with a sleep of a second, for a broker that it
-            # does not start.
+            # The instance of this process. A link end would create this instance itself, with a sleep of a second, for
+            # a broker that it does not start.
             middleware(zeromq_post_kwargs={"LINGER": 0, "SNDHWM": hwm, "RCVHWM": hwm})
 
     @staticmethod
@@ -116,7 +119,7 @@ class Transport(BaseTransport):
     def subscriber(self, link: Link) -> Subscriber:
         opened: list[WaitedListener] = []
         communicator = Communicator("listen", topic(link), opened=opened.append, **self._given)
-        communicator.exchange()  # opens it; a message that is already there was a probe
+        communicator.exchange()  # opens the link end; a message that is already there was a probe
         return Subscriber(communicator, opened[0], self.setup, self._objects)
 
     def facts(self) -> dict[str, str]:
@@ -127,6 +130,9 @@ class Transport(BaseTransport):
 
 
 def topic(link: Link) -> str:
-    """Return the topic of a link. ZeroMQ subscribes to all topics with the same beginning; with a slash at its end, no
-    topic is the beginning of another."""
+    """Return the topic of a link.
+
+    ZeroMQ subscribes to all topics with the same beginning; if topics end with a slash, no topic is the beginning of
+    another.
+    """
     return f"/{link.name}/"

@@ -16,14 +16,14 @@ from wrapyfi.listeners.zeromq import ZeroMQNativeObjectListener
 from wrapyfi.publishers.zeromq import ZeroMQNativeObjectPublisher
 
 MIDDLEWARE = "zeromq-of-hopmeter"
-"""Wrapyfi's `zeromq`, with the classes below for its link ends."""
+"""Wrapyfi's `zeromq` middleware, with the classes below for its link ends."""
 NUMBERS = itertools.count()
 REGISTRY = threading.RLock()
-"""Wrapyfi stores all methods in one dictionary, and iterates over it when one is closed."""
+"""Wrapyfi stores all methods in one dictionary, and iterates over the dictionary when one method is closed."""
 
 
 class Communicator(MiddlewareCommunicator):
-    """`exchange(obj)` publishes the object, or returns the object that has arrived; None if none has."""
+    """`exchange(obj)` publishes the object, or returns the object that has arrived; None if no object has arrived."""
 
     def __init__(self, mode: str, topic: str, **given: Any) -> None:
         super().__init__()
@@ -49,8 +49,11 @@ class Communicator(MiddlewareCommunicator):
 
 @Publishers.register("NativeObject", MIDDLEWARE)
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
-    """Wrapyfi's own publisher, connected by its constructor. Otherwise its first message would connect it, and then
-    sleep for 0.2 seconds in place of a proof that a listener exists. Here messages prove it."""
+    """Wrapyfi's own publisher, connected by its constructor.
+
+    Otherwise the first message would connect it, and then sleep for 0.2 seconds instead of proving that a listener
+    exists. Here, messages prove that a listener exists.
+    """
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
@@ -59,12 +62,12 @@ class EstablishedPublisher(ZeroMQNativeObjectPublisher):
 
 @Listeners.register("NativeObject", MIDDLEWARE)
 class WaitedListener(ZeroMQNativeObjectListener):
-    """Wrapyfi's own listener, which only looks. A wait for a message needs its socket."""
+    """Wrapyfi's own listener, which never waits. Waiting for a message needs the listener's socket."""
 
     def __init__(self, *args: Any, opened: Callable[[WaitedListener], None], **given: Any) -> None:
         super().__init__(*args, **given)
         opened(self)
 
     def wait(self, timeout_s: float) -> bool:
-        """Return whether a message came in time."""
+        """Return whether a message arrived in time."""
         return bool(self._socket.poll(math.ceil(timeout_s * 1000)))

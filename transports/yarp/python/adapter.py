@@ -12,8 +12,10 @@ from .network import Network, yarp
 from .topics import Buffered, Called, Polled, Writing
 
 ROOM = 1024
-"""The number of frames that wait for the polling thread. A sender would wait forever for room, so one more frame is
-dropped."""
+"""The number of frames that can wait for the polling thread.
+
+A sender would wait forever for room, so a further frame is dropped.
+"""
 
 
 class Transport:

@@ -13,8 +13,11 @@ from .network import Network, yarp
 
 
 class Server(yarp.PortReader):  # type: ignore[misc]
-    """The thread that reads a connection answers its requests. If the server is polled, that thread waits for the poll.
-    YARP's own `read` and `reply` also wait there, but cannot look without waiting."""
+    """The thread that reads a connection also answers the connection's requests.
+
+    If the server is polled, that thread waits for the poll. YARP's own `read` and `reply` also wait there, but cannot
+    look without waiting.
+    """
 
     def __init__(self, network: Network, link: Link) -> None:
         super().__init__()
@@ -45,7 +48,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """Answer a request. YARP calls this; a client whose request gets no answer fails."""
+        """Answer a request. YARP calls this method; if a request gets no answer, the client's call fails."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_in_turn(request, reply):
             return False
@@ -53,8 +56,10 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """Return the request and the reply of this connection, which has a thread: YARP sends the reply from its memory
-        only after `read` has returned."""
+        """Return the request and the reply of this connection, which has a thread:
+
+        YARP sends the reply from its memory only after `read` has returned.
+        """
         connection = threading.get_ident()
         if connection not in self._images:
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
@@ -87,7 +92,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
 
 
 class Serving:
-    """While this is open, requests are handled on the threads that read them."""
+    """While this object is open, requests are handled on the threads that read them."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -104,7 +109,7 @@ class Client:
         self._network, self._server = network, link.address
         self._request, self._rpc = yarp.ImageMono(), yarp.RpcClient()
         self._port = self._rpc.asPort()
-        # A call without a reply delays the closing of its port for that long.
+        # A call without a reply delays the closing of its port by this time.
         self._port.setTimeout(network.settings["patience"])
         self._name = network.open(self._rpc, link)
         network.connect(self._name, self._server)
@@ -139,9 +144,10 @@ class Client:
                 self._replies.put(reply)
 
     def _call(self, reply: Any) -> bool:
-        """Make a call, after reconnecting if necessary: YARP drops the connection of a call that fails."""
+        """Make a call, after reconnecting if necessary: if a call fails, YARP drops its connection."""
         connected = self._rpc.getOutputCount() or self._network.connects(self._name, self._server)
-        # Three arguments, because an image is also a writer: YARP takes two as a message and an object to notify.
+        # The call has three arguments, because an image is also a writer: YARP takes two arguments as a message and an
+        # object to notify.
         return bool(connected and self._port.write(self._request, reply, None))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A frame as an image of one row: its bytes are the frame's, header first."""
+"""A frame as an image of one row: the bytes of the row are the frame, header first."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hopmeter.node.contract import HEADER_BYTES, Fill
 
 
 def bytes_of(image: Any) -> Any:
-    """Return the memory of an image of one row, (width,) bytes, borrowed from it."""
+    """Return the memory of an image of one row, (width,) bytes, borrowed from the image."""
     return (ctypes.c_ubyte * image.width()).from_address(int(image.getRawImage() or 0))
 
 
 def write(image: Any, payload_bytes: int, fill: Fill) -> None:
-    """Have `fill` write a frame into an image. The image reuses its memory if the size is the same."""
+    """Call `fill` to write a frame into an image. The image keeps its memory if the size is the same."""
     size = HEADER_BYTES + payload_bytes
     if image.width() != size:
         image.setQuantum(1)

@@ -1,4 +1,7 @@
-"""The state that all link ends of a process share: YARP's network, the names of their ports, and how these connect."""
+"""The state that all link ends of a process share:
+
+YARP's network, the names of their ports, and how the ports connect.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ with search_path(*ROOT.glob("lib/python3*/*-packages")):
     import yarp
 
 PATIENCE_S = 10.0
-"""Longer than a busy machine takes to answer, but short enough for a user."""
+"""Longer than a busy machine takes to answer, but short enough for a user to wait."""
 TRIES = 20
-"""A name server assigns port numbers without knowing which ones other programs use."""
+"""A name server assigns port numbers without knowing which numbers other programs use."""
 
 
 def carrier_between(source: str, sink: str) -> str:
@@ -40,7 +43,10 @@ class Network:
         self._next = itertools.count()
         self._carriers: set[str] = set()
         self._asking, self._shutting = threading.Lock(), threading.Lock()
-        """The name server lets two connections wait. One more is tried again after 1 s, then 2, 4, 8 and 16."""
+        """The name server lets two connections wait.
+
+        The next connection is tried again after 1 s, then after 2, 4, 8 and 16 s.
+        """
         self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
             raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
@@ -55,8 +61,11 @@ class Network:
         raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
 
     def close_port(self, port: Any) -> None:
-        """Close a port. That also contacts the name server, and all link ends of a process close at once. It uses
-        another lock than `_asking`: closing waits for pending messages, and those may have to reconnect."""
+        """Close a port.
+
+        Closing a port also contacts the name server, and all link ends of a process close at once. Closing uses another
+        lock than `_asking`, because closing waits for pending messages, and those may have to reconnect.
+        """
         with self._shutting:
             port.close()
 

@@ -1,4 +1,4 @@
-"""Streaming ports: those that write, and those that are polled or called."""
+"""Streaming ports: ports that write, and ports that are polled or called."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ class Writing:
         return self.forward(self._image)
 
     def forward(self, native: Any) -> bool:
-        """Send a received message. This fails if a receiver has gone: its frame is lost, and the others have received
-        theirs."""
+        """Send a received message.
+
+        The write fails if a receiver has gone: its frame is lost, and the other receivers have received theirs.
+        """
         self._port.write(native)
         return True
 
@@ -34,7 +36,7 @@ class Writing:
 
 
 class Buffered:
-    """Hands an image to the thread that YARP has for each receiver."""
+    """Passes an image to the thread that YARP has for each receiver."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._port = network, yarp.BufferedPortImageMono()
@@ -71,8 +73,10 @@ class Polled:
 
 
 class Called(yarp.PortReader):  # type: ignore[misc]
-    """A called subscription. The thread that reads the connection calls it. With `keeps` each frame has an image of its
-    own."""
+    """A called subscription.
+
+    The thread that reads the connection calls this. With `keeps`, each frame has its own image.
+    """
 
     def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
         super().__init__()
@@ -86,7 +90,7 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """Take a message; YARP calls this. A second connection exists only while the first one ends."""
+        """Take a message; YARP calls this. A second connection exists only while the first connection ends."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

@@ -17,7 +17,7 @@ HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"
 """How zenoh ends a query that got no reply."""
 DROPPED = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait"
-"""The reason for lost messages; the Rust adapter reports the same."""
+"""The reason for lost messages; the Rust adapter reports the same reason."""
 
 
 def key(link: Link) -> str:
@@ -58,7 +58,7 @@ class Subscriber:
 
 
 class Called:
-    """A subscriber or queryable that calls, on the thread that eclipse-zenoh starts for it."""
+    """A subscriber or queryable with a callback, on the thread that eclipse-zenoh starts for it."""
 
     def __init__(self, declared: Any) -> None:
         self._declared = declared
@@ -68,8 +68,10 @@ class Called:
 
 
 class Client:
-    """A client. The replies to all its calls come through one channel, as in Rust; zenoh's own channels belong to one
-    call each."""
+    """A client.
+
+    The replies to all its calls arrive in one channel, as in Rust; each of zenoh's own channels belongs to one call.
+    """
 
     def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
         self._arrivals, self._frames, self._querier = arrivals, frames, querier
@@ -104,7 +106,7 @@ class Client:
 
 
 class Server:
-    """A server. It declares its queryable when it is known whether it will be polled or called."""
+    """A server. The server declares its queryable when it knows whether it will be polled or called."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()

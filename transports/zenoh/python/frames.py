@@ -1,4 +1,4 @@
-"""Frames as zenoh's bytes: where they are written, and how they are read on arrival."""
+"""Frames in zenoh's bytes: where they are written, and how they are read when they arrive."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ LEAST_BYTES = 1 << 20
 
 
 class Frames:
-    """The memory in which frames are written. Zenoh's Python API loans no memory to write into, so it copies frames
-    from here."""
+    """The memory in which frames are written.
+
+    Zenoh's Python API loans no memory for writing, so it copies frames from here.
+    """
 
     def __init__(self, setup: Setup) -> None:
         self._frame = bytearray()
@@ -41,18 +43,18 @@ class Frames:
 
 
 COPIED_FROM_BYTES = 3072
-"""The size from which zenoh copies messages into shared memory by itself, if it may."""
+"""The size from which on zenoh itself copies messages into shared memory, if the settings allow it."""
 
 
 class Arrivals:
-    """Counts arrivals, and those through shared memory, to prove that it is in use."""
+    """Counts the frames that arrived, and those that arrived through shared memory, to prove that it is in use."""
 
     def __init__(self, shared_memory: str) -> None:
         self._counts = shared_memory != "off"
         self._frames = self._shared = 0
 
     def deliver(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
-        """Hand a message over, with its bytes copied by the Python API. An empty message only wakes the receiver."""
+        """Pass a message on, with its bytes copied by the Python API. An empty message only wakes the receiver."""
         if not message:
             return 0
         self._frames += 1
@@ -62,8 +64,10 @@ class Arrivals:
         return 1
 
     def facts(self, way: str, expected: bool) -> dict[str, str]:
-        """Return the path of the frames, if any arrived, and whether it differs from the requested one. The first few
-        frames come before the two sides know of each other's memory."""
+        """Return the path of the frames, if any arrived, and whether it differs from the requested path.
+
+        The first few frames arrive before the two sides know of each other's shared memory.
+        """
         if not self._frames:
             return {}
         if not self._counts:

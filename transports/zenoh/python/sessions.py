@@ -1,4 +1,4 @@
-"""The sessions of a node, and which peers each one reaches: ../README.md."""
+"""The sessions of a node, and the peers that each session reaches: ../README.md."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WAKE_S = 0.05
 class Sessions:
     """The sessions and the shared memory that they leave.
 
-    Either one session listens for all binding ends, and one session exists for each address that ends connect to; or
-    each link end has a session of its own.
+    Either one session listens for all binding ends, and one session exists for each address to which ends connect; or
+    each link end has its own session.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -90,8 +90,10 @@ class Sessions:
 
 
 class Waker:
-    """Ends a native `recv`, which has no timeout. Every 50 ms, if the receiver has slept since the last check, `wake`
-    sends it an empty message within its session."""
+    """Ends a native `recv`, which has no timeout.
+
+    Every 50 ms, if the receiver has slept since the last check, `wake` sends it an empty message within its session.
+    """
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake, self._closed = wake, threading.Event()

@@ -34,7 +34,7 @@ class End:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def send_frame(self, payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
-        """Send a new frame: pyzmq copies small ones; ZeroMQ reads large ones in place."""
+        """Send a new frame: pyzmq copies small frames; ZeroMQ reads large frames in place."""
         frame = self._pool.take(HEADER_BYTES + payload_bytes)
         if frame is None:
             return False
@@ -54,7 +54,7 @@ class End:
     def close(self) -> None:
         self._socket.close()
         if self._file is not None:
-            self._file.unlink(missing_ok=True)  # ZeroMQ leaves it there
+            self._file.unlink(missing_ok=True)  # ZeroMQ does not remove the file itself
 
 
 class Publisher(End):
@@ -86,7 +86,7 @@ class Client(Subscriber):
 
 
 class Server(Subscriber):
-    """A server. Each request comes after a message that names its client."""
+    """A server. Each request comes after a message part that names its client."""
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         return super().poll(timeout_s, lambda client, **_: handle(self._recv(0, self._copies), self._reply_to(client)))
@@ -98,7 +98,7 @@ class Server(Subscriber):
             except zmq.ZMQError as gone:
                 if gone.errno != zmq.EHOSTUNREACH:
                     raise
-                return True  # the client has left: its reply is lost, as with every transport
+                return True  # the client has gone: its reply is lost, as with every transport
 
         return reply
 
@@ -121,7 +121,7 @@ class Transport(BaseTransport):
         return self._connect(Subscriber, link, zmq.SUB, zmq.SUBSCRIBE, b"")
 
     def server(self, link: Link) -> Server:
-        # With this option a full queue is reported instead of a silent loss.
+        # With this option, ZeroMQ reports a full queue instead of losing the message silently.
         return self._bind(Server, link, zmq.ROUTER, zmq.ROUTER_MANDATORY, 1)
 
     def client(self, link: Link) -> Client:
