@@ -16,7 +16,7 @@ import numpy as np
 
 from hopmeter.analysis.cell import examine
 from hopmeter.analysis.floors import headline
-from hopmeter.analysis.open_questions import Answer, Question, look
+from hopmeter.analysis.open_questions import Answer, IsJudged, Question, look, look_at_requirements
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.budget import LEVEL_ROUNDS, shows_level, trial_s
@@ -33,6 +33,8 @@ LOOKS = 1.6
 LAST_SHARE = 0.85
 """After this share of the rounds that fit, the next look is the last one."""
 UNTIL = "order"
+UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
+"""The unit of the open questions; medians if a percentage is asked."""
 
 Value = Callable[[Cell, TrialResult], float | None]
 """Returns a trial's median of the latency that ranks its cell; None if it has none."""
@@ -98,11 +100,13 @@ class BudgetedRounds:
         value: Value,
         looks: Mapping[str, list[dict[str, Any]]] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        is_judged: IsJudged | None = None,
     ) -> None:
         """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run."""
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = plan.scenario.until or UNTIL
         self._least, self._value, self._clock = least_rounds(plan.scenario), value, clock
+        self._is_judged = is_judged if self.until == "require" else None
         self._draw = random.Random(plan.seed + len(done))
         self._order = count(max((each.order for each in done), default=-1) + 1)
         self._took: dict[str, list[float]] = {}
@@ -119,7 +123,7 @@ class BudgetedRounds:
 
     def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
         only = all(shows_level(cell, plan) for cell in cells)
-        alone = sum(cell.comparison.ranked for cell in cells) < 2 and not self.until.startswith("±")
+        alone = sum(cell.comparison.ranked for cell in cells) < 2 and UNITS.get(self.until) == "pairs"
         least = self._least if alone else None
         return Table(group, cells, only, self._least, least, active=frozenset(cell.id for cell in cells))
 
@@ -162,8 +166,7 @@ class BudgetedRounds:
         left = f"{humanize.time(self.left_s)} left"
         asked = sum(len(table.answer.asked) for table in self._tables if table.answer)
         still_open = sum(len(table.open) for table in self._tables)
-        unit = "medians" if self.until.startswith("±") else "pairs"
-        return f"{still_open} of {asked} {unit} open, {left}" if asked else left
+        return f"{still_open} of {asked} {UNITS.get(self.until, 'medians')} open, {left}" if asked else left
 
     def next_round(self) -> list[Turn]:
         """Return the turns of the next round; none if everything is decided or the time does not suffice."""
@@ -225,7 +228,11 @@ class BudgetedRounds:
         alpha = spend(share, table.spent)
         if alpha <= 0:
             return
-        table.answer = look(table.cells, self._seen.get(table.group, ()), self.until, alpha)
+        seen = self._seen.get(table.group, ())
+        if self._is_judged:
+            table.answer = look_at_requirements(table.cells, seen, self._is_judged, alpha)
+        else:
+            table.answer = look(table.cells, seen, self.until, alpha)
         table.decided |= table.answer.decided & table.answer.asked
         table.active = table.answer.needed.union(*table.open)
         table.looks.append(

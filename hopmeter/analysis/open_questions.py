@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hopmeter.model.cell import Cell
@@ -10,7 +10,10 @@ from hopmeter.statistics import Observation, Ranking, fit, is_precise, rounds_ne
 from hopmeter.statistics.ranking import BEST
 
 Question = frozenset[str]
-"""The cells of a question: the two of a pair, or the one whose median is to be known."""
+"""The cells of a question: the two of a pair, or the one whose median is to be known, or that has requirements."""
+Bounds = tuple[float | None, float | None, float | None]
+IsJudged = Callable[[Cell, Bounds, float], bool]
+"""Returns whether a cell meets or misses its requirements, at a level; its median comes with its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,18 @@ def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str,
     result = fit([each for each in observations if each.cell in ranked], alpha, BEST if until == BEST else None)
     needed = frozenset(ranked - set(result.cells)) | ({result.best} if result.best else set())
     return _medians(result, needed, until) if until.startswith("±") else _pairs(cells, result, needed)
+
+
+def look_at_requirements(
+    cells: Sequence[Cell], observations: Iterable[Observation], is_judged: IsJudged, alpha: float
+) -> Answer:
+    """Look at the requirements of each cell that is ranked, at a level `alpha`."""
+    ranked = [cell for cell in cells if cell.comparison.ranked] or list(cells)
+    ids = {cell.id for cell in ranked}
+    levels = fit([each for each in observations if each.cell in ids], alpha).levels
+    unknown: Bounds = (None, None, None)
+    judged = frozenset(Question({cell.id}) for cell in ranked if is_judged(cell, levels.get(cell.id, unknown), alpha))
+    return Answer(frozenset(Question({cell.id}) for cell in ranked), judged, frozenset())
 
 
 def _medians(result: Ranking, needed: frozenset[str], until: str) -> Answer:

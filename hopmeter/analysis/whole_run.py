@@ -10,7 +10,7 @@ import numpy as np
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.percentiles import quantiles
-from hopmeter.analysis.requirements import requirement_columns
+from hopmeter.analysis.requirements import ALPHA, look_levels, requirement_columns
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
@@ -35,12 +35,14 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
             values = _figures(cell, each)
             folder.judge(each.result, values)
             trials.append(asdict(each.result) | values)
-    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, folder.about.get("looks") or {})
+    looks = folder.about.get("looks") or {}
+    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks)
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
     required = folder.about.get("scenario", {}).get("require") or []
+    alphas = look_levels(folder.about.get("scenario", {}).get("until"), looks)
     for cell, each_row in zip(cells, rows, strict=True):
-        each_row |= requirement_columns(cell, each_row, headline(cell), required)
+        each_row |= requirement_columns(cell, each_row, headline(cell), required, alphas.get(cell.group, ALPHA))
     if asked := folder.about.get("scenario", {}).get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows

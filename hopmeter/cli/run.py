@@ -75,7 +75,7 @@ def run(
     warmup: Annotated[int | None, _length("Messages sent before the measured ones.")] = None,
     trials: Annotated[int | None, _length("Trials of each cell, instead of a budget.")] = None,
     budget: Annotated[Text, _length("How long all trials may take, such as 90s, instead of --trials.")] = None,
-    until: Annotated[Text, _length("What ends the run before its budget does: order, best, or ±5%.")] = None,
+    until: Annotated[Text, _length("What ends the run before its budget does: order, best, require, or ±5%.")] = None,
     full: Annotated[
         bool,
         typer.Option(

@@ -15,13 +15,18 @@ from hopmeter.system import humanize
 TRIALS = 12
 """As many rounds decide most differences of a half on a noisy machine (docs/method.md)."""
 BUDGET = re.compile(r"--budget (\S+?)`")
-VALUES = ("--trials", "--budget", "--out", "--seed", "--resume")
+VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
 FLAGS = ("--json", "--dry-run")
 
 
 def next_sentence(run: Run) -> str:
-    """Return the command that decides more, and what it decides; empty if nothing is left to decide."""
+    """Return the command that decides more, and what it decides; empty if nothing is left to decide.
+
+    A run that asks for its requirements only has no order to decide.
+    """
+    if run.part("scenario").get("until") == "require":
+        return ""
     more_time = run.text("more_time")
     if found := BUDGET.search(more_time):
         decides = more_time[found.end() :].partition(";")[0].strip().removeprefix("would ")
@@ -34,7 +39,8 @@ def _command(run: Run, *options: str) -> str:
     """Return the run's own command with another length."""
     recorded = run.about.get("command")
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
-    return shlex.join([*without(words, VALUES, FLAGS), *options])
+    until = run.part("scenario").get("until") if "--budget" in options and "--until" in words else None
+    return shlex.join([*without(words, VALUES, FLAGS), *(["--until", str(until)] if until else []), *options])
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:

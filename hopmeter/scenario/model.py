@@ -102,7 +102,9 @@ def _codec(value: str) -> str:
 
 def _until(value: str) -> str:
     if not re.fullmatch(patterns.UNTIL, value):
-        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["order", "best", "±5% (or another percentage)"]))
+        raise RefusedValueError(
+            "E-VALUE-CHOICE", one_of(value, ["order", "best", "require", "±5% (or another percentage)"])
+        )
     return value.replace("+-", "±")
 
 
@@ -159,7 +161,9 @@ Work = Annotated[
     _checked_by(units.works),
     _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
-Until = Annotated[str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "±5%"])]
+Until = Annotated[
+    str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "require", "±5%"])
+]
 Needed = Annotated[
     str, _checked_by(requirement.parse), _editor_hint(patterns.whole(requirement.FORM), requirement.EXAMPLES)
 ]
@@ -302,7 +306,7 @@ class Scenario(Axes):
     until: Until | None = Field(
         None,
         description='The question to decide within the budget: the "order" of all cells of a table (the default), the '
-        '"best" cell, or every median within "±5%".',
+        '"best" cell, whether each cell meets what is in "require", or every median within "±5%".',
     )
     look: Look | None = Field(
         None, description="Values that replace those of the scenario for a look of minutes, unless --full is given."
@@ -361,6 +365,11 @@ class Scenario(Axes):
             )
         if self.until and not self.budget:
             raise RefusedValueError("E-VALUES-CONFLICT", 'until needs a budget; add a budget, such as budget = "90s"')
+        if self.until == "require" and not self.require:
+            raise RefusedValueError(
+                "E-VALUES-CONFLICT",
+                'until = "require" needs a requirement; add a requirement, such as require = ["p99 < 1ms"]',
+            )
         return self
 
     @property

@@ -13,7 +13,7 @@ UNIT = f"({'|'.join(UNITS_NS)})"
 TIME = rf"{NUMBER}(\.{NUMBER})?{UNIT}"
 COPIED = f"({NUMBER}|frame)(:({'|'.join(WAYS)}))?(:({'|'.join(DESTINATIONS)}))?"
 
-UNTIL = r"order|best|(±|\+-)[0-9]+(\.[0-9]+)?%"
+UNTIL = r"order|best|require|(±|\+-)[0-9]+(\.[0-9]+)?%"
 
 
 def whole(*forms: str) -> str:

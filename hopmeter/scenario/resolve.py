@@ -33,7 +33,7 @@ DEFAULTS: dict[str, list[Any]] = {
 }
 TRIALS = 5
 MESSAGES = 1000
-LEAST_ROUNDS = {"order": 5, "best": 5}
+LEAST_ROUNDS = {"order": 5, "best": 5, "require": 5}
 PRECISION_ROUNDS = 8
 """The minimum number of rounds before an interval is compared with a percentage."""
 

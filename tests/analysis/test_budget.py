@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.budget import BudgetedRounds, what_more_time_decides
+from hopmeter.analysis.requirements import requirement_columns
 from hopmeter.analysis.search import Hunt
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -47,12 +48,18 @@ class Run:
     looks: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     fails: frozenset[str] = frozenset()
 
+    def is_judged(self, cell: Cell, median: tuple[float | None, float | None, float | None], alpha: float) -> bool:
+        row: dict[str, Any] = dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
+        trials = sum(each.cell == cell.id for each in self.trials)
+        row |= {"status": "ok", "trials_good": trials}
+        return requirement_columns(cell, row, "", self.made.scenario.require, alpha)["require"] != "undecided"
+
     def value(self, cell: Cell, result: TrialResult) -> float:
         draw = random.Random(f"{cell.id} {result.trial}")
         return self.median(cell) * math.exp(draw.gauss(0, self.noise))
 
     def rounds(self, most: int = 10_000) -> Iterator[list[Turn]]:
-        self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now)
+        self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now, self.is_judged)
         for _ in range(most):
             if not (turns := self.budget.next_round()):
                 break
@@ -212,3 +219,29 @@ def test_the_two_sides_of_a_cell_are_compared_with_each_other_only() -> None:
     ]
     run = Run(plan(sides), lambda cell: 10.0 if cell.comparison.side == "old" else 20.0, noise=0.01)
     assert run.counts() == {each.id: 5 for each in sides}
+
+
+def test_rows_stop_when_they_meet_or_miss_the_requirements() -> None:
+    wanted = {"until": "require", "require": ["p50 < 20us"]}
+    run = Run(plan(cells_of(10, 19.99, 40), **wanted))
+    counts = run.counts()
+    assert max(counts["c0"], counts["c2"]) < 20 < counts["c1"]
+    assert run.budget.status.startswith("1 of 3 rows open")
+    assert what_more_time_decides(run.budget, run.made.cells) == ""
+    (looks,) = run.looks.values()
+    assert looks[-1]["open"] == [["c1"]] and sum(each["alpha"] for each in looks) <= 0.05 + 1e-9
+
+
+def test_one_row_alone_has_requirements_to_decide() -> None:
+    wanted = {"until": "require", "require": ["p50 < 20us"]}
+    assert Run(plan(cells_of(19.99), **wanted)).counts()["c0"] > 20
+    assert Run(plan(cells_of(10), **wanted)).counts()["c0"] < 20
+
+
+def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
+    wanted, many, wrong = {"until": "require", "require": ["p50 < 10us"]}, 200, 0
+    for seed in range(many):
+        run = Run(plan([cell(id=f"q{seed}", transport="t10")], "30s", **wanted), noise=0.1)
+        run.counts()
+        wrong += not any(table.open for table in run.budget._tables)
+    assert wrong <= 0.065 * many

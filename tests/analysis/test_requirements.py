@@ -9,12 +9,14 @@ import pytest
 from rich.text import Text
 
 from hopmeter.analysis.groups import groups
-from hopmeter.analysis.requirements import judge, overall
+from hopmeter.analysis.requirements import judge, judge_trials, overall
 from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.cli.parts import run_table
 from hopmeter.report import ranking_table
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
 from hopmeter.scenario.requirement import parse
+from hopmeter.store import RunFolder
 from hopmeter.system.terminal import Console
 from tests.report import fixture, rows
 from tests.report.fixture import Made
@@ -57,6 +59,31 @@ def test_without_an_interval_it_is_undecided_and_without_a_result_missed() -> No
     assert judge(parse("p99 < 2ms"), ROW | {"response_p99_high_us": None}, "response") == "undecided"
     assert judge(parse("p99 < 2ms"), ROW | {"status": "saturated"}, "response") == "misses"
     assert judge(parse("lost = 0"), ROW | {"lost": None}, "response") == "undecided"
+
+
+def test_a_look_judges_by_a_wider_interval() -> None:
+    row = ROW | {"response_p99_us": 1000.0, "trials_good": 5}
+    for wanted, verdict, at_look in (("p99 < 1.3ms", "meets", "undecided"), ("p99 < 780us", "misses", "undecided")):
+        assert judge(parse(wanted), row, "response") == verdict
+        assert judge(parse(wanted), row, "response", 0.002) == at_look
+    assert judge(parse("p99 < 5ms"), row, "response", 0.002) == "meets"
+    assert judge(parse("lost < 0.1%"), row, "response") == "meets"
+    assert judge(parse("lost < 0.1%"), row, "response", 0.002) == "undecided"
+
+
+@pytest.mark.parametrize(("until", "verdict"), [("require", "undecided"), ("order", "meets")])
+def test_the_results_judge_at_the_level_of_the_last_look(tmp_path: Path, until: str, verdict: str) -> None:
+    scenario = {"require": ["lost < 1%"], "until": until, "budget": "10s"}
+    folder = RunFolder.open(
+        fixture.build(tmp_path / "run", (Made("zenoh"),), trials=5, messages=100, scenario=scenario)
+    )
+    group = folder.cells[0].group
+    folder.note(looks={group: [{"rounds": 5, "alpha": 0.002, "cells": [], "open": [], "decided": []}]})
+    assert analyse_run(folder)[0]["require"] == verdict
+    is_judged = judge_trials(folder, ["lost < 1%"])
+    assert not is_judged(folder.cells[0], (None, None, None), 0.002) and is_judged(
+        folder.cells[0], (None, None, None), 0.05
+    )
 
 
 def test_all_requirements_together() -> None:

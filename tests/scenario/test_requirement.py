@@ -47,6 +47,13 @@ def test_a_scenario_has_requirements() -> None:
         validate(Scenario, table | {"require": ["p99 < 1"]}, "test")
 
 
+def test_until_require_needs_a_requirement() -> None:
+    table = {"title": "T", "question": "Q?", "budget": "90s", "until": "require"}
+    assert validate(Scenario, table | {"require": ["lost = 0"]}, "test").until == "require"
+    with pytest.raises(Exception, match="E-VALUES-CONFLICT"):
+        validate(Scenario, table, "test")
+
+
 def test_a_limit_may_count_as_met() -> None:
     assert Requirement("", "cpu", 5.0, inclusive=True).is_met(5.0)
     assert not Requirement("", "cpu", 5.0, inclusive=False).is_met(5.0)
