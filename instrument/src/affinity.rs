@@ -84,7 +84,7 @@ fn request_latency(bound: &str) -> Result<File> {
 }
 
 /// Makes the timers of this thread as exact as the kernel allows; by default a timer may fire up to 50 us late. Threads
-/// that were started earlier keep the default, as in a program of a user of the library. Threads that this thread
+/// that were started earlier keep the default slack, like the threads of any other program. Threads that this thread
 /// starts later inherit its timer slack.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });

@@ -84,7 +84,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Puts the destination into the state that the next copy needs. Runs outside any measured interval.
+    /// Puts the destination into the state that the next copy needs. This call runs outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}

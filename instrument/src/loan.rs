@@ -30,7 +30,7 @@ impl<'a> FrameMut<'a> {
 /// Writes a frame, except for the sent time.
 pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
-/// Writes one frame into memory that the transport loans. This happens once per send, on the caller's thread.
+/// Writes one frame into memory that the transport loans. Each send writes one frame, on the caller's thread.
 ///
 /// The sent time is read last, by code that the compiler inlines into the adapter. So no code of the instrument runs
 /// between the reading of the sent time and the transport. An adapter should therefore write the frame as late as it

@@ -169,7 +169,7 @@ pub enum Heap {
 pub enum Reply {
     /// The whole request.
     Echo,
-    /// The header of the request alone.
+    /// The header of the request, without a payload.
     Header,
 }
 

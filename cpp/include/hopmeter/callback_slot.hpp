@@ -37,7 +37,7 @@ class CallbackSlot {
   std::optional<Callback> callback_;
 };
 
-/// Keeps its callback in a slot until it is destroyed.
+/// A subscription whose callback is in a slot until the subscription is destroyed.
 template <class Callback>
 class SlotSubscription final : public Subscription {
  public:

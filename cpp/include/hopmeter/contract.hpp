@@ -131,7 +131,7 @@ class Subscriber {
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
 
-/// A receiving end that is called. The destructor waits for a running call; no call follows it.
+/// A receiving end that is called. The destructor waits for a running call; no call follows after the destructor.
 class Subscription {
  public:
   virtual ~Subscription() = default;
@@ -247,7 +247,7 @@ class Transport {
   virtual Owned<Server> server(const Link& link);
   /// Connects the client side of an rpc link. May wait.
   virtual Owned<Client> client(const Link& link);
-  /// Called once, after the last message.
+  /// The instrument calls this once, after the last message.
   virtual Facts facts() { return {}; }
 };
 

@@ -64,8 +64,8 @@ class Fill {
 enum class Sent : std::int32_t {
   /// The transport accepted the frame.
   accepted = HOPMETER_ACCEPTED,
-  /// The transport cannot take the frame without waiting (queue full, no free slot). The role offers the same message
-  /// again.
+  /// The transport cannot take the frame without waiting (queue full, no free slot). After `busy`, the role offers the
+  /// same message again.
   busy = HOPMETER_BUSY,
 };
 

@@ -33,10 +33,10 @@ use crate::transport::PyTransport;
 
 /// Runs a node with an adapter in Python; returns its exit code.
 ///
-/// open(setup) creates the adapter's Transport; version() returns the library's version. Both are called only when they
-/// are needed, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport of
-/// `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do; other
-/// threads of the interpreter may run during that work. objects() creates the codec of a spec that names one
+/// open(setup) creates the adapter's Transport; version() returns the library's version. The node calls both only when
+/// it needs them, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport
+/// of `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do;
+/// other threads of the interpreter may run during that work. objects() creates the codec of a spec that names one
 /// (`hopmeter.node.objects.Objects`). `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]

@@ -2,8 +2,8 @@
 //!
 //! A receiver that is called on the sender's thread is reached within tens of nanoseconds. At one message every 30 ms
 //! no code is in the caches, and neither is the instrument's. So the source sends a few messages to itself before the
-//! cell begins, through [`crate::empty`] and at the cell's rate and size. Their time is reported next to the cell's
-//! latencies.
+//! cell begins, through [`crate::empty`] and at the cell's rate and size. The time of these messages is reported next
+//! to the cell's latencies.
 
 use std::sync::{Arc, Mutex};
 

@@ -70,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// Prepares the work for the next message. Called after the message was passed on.
+    /// Prepares the work for the next message. The role calls this after it has passed the message on.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

@@ -45,8 +45,8 @@ inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
   return qos;
 }
 
-/// The quality of service for the topics of services, which are reliable and volatile, as in ROS 2. Their history
-/// follows the settings.
+/// The quality of service for the topics of services, which are reliable and volatile, as in ROS 2. The history of
+/// service topics follows the settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
 /// The quality of service for a client's writer. If servers are called, the client's requests go through the queue.

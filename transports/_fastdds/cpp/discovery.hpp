@@ -109,8 +109,8 @@ class Discovery final : public fast::DomainParticipantListener {
     return "";
   }
 
-  /// The scheduling of the processes decides whether a frame larger than a segment arrives. The next run may lose such
-  /// a frame.
+  /// The scheduling of the processes decides whether a frame larger than a segment arrives. The next run may lose a
+  /// frame of this size.
   std::string segment_warning(const std::set<std::string>& paths) const {
     constexpr std::size_t default_segment_bytes = 512 << 10;  // the library's
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;

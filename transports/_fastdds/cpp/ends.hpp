@@ -205,7 +205,7 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
  private:
   /// Any thread that delivers a sample may enter this function. If both ends are in this process, that thread may
   /// already be inside this function, further down on its stack: a sample that was sent here caused the new one. The
-  /// running call then takes the samples that have arrived.
+  /// call that is already running then takes the samples that have arrived.
   void on_data_available(fast::DataReader* reader) override {
     const std::lock_guard lock(mutex_);
     if (is_running_) return;
@@ -222,9 +222,9 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// The same for servers, on a separate thread, which the listener wakes. A server may call the next server and wait for
-/// its reply. If the server ran on the thread that delivered the request, the delivery of that reply would wait too;
-/// within a process this is the client's thread.
+/// Calls `look` for servers, on a separate thread, which the listener wakes. A server may call the next server and wait
+/// for its reply. If the server ran on the thread that delivers requests, that thread could not deliver the next
+/// server's reply. Within a process, it is the client's thread.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:

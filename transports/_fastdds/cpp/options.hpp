@@ -32,7 +32,7 @@ struct Options {
   /// How many bytes all writers of a participant together send within a millisecond, on a thread of the library; 0 for
   /// no limit.
   std::uint32_t flow_bytes = 0;
-  /// How long a writer may wait before it is busy.
+  /// How long a write may wait before it fails with `busy`.
   std::int32_t patience_ms = 100;
   /// Looks for peers with other DDS libraries without multicast: it tries the ports of a hundred participants.
   bool meets_others = false;

@@ -58,8 +58,8 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // Each writer that is called during the call of another writer needs its own buffer. Relays in one process cause such
-  // nested calls.
+  // Each writer that is called during the call of another writer needs its own buffer. Relays in one process call
+  // writers within each other's calls.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;

@@ -19,8 +19,8 @@ void demand(int code, const std::string& doing) {
 }
 
 /// A link end of any kind, with its own connection. `loop` does the connection's work; after `start_thread`, a thread
-/// of libmosquitto does it. That thread writes the bytes that the socket does not take immediately, and sends
-/// acknowledgements.
+/// of libmosquitto does it. The thread of libmosquitto writes the bytes that the socket does not take immediately, and
+/// sends acknowledgements.
 class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)

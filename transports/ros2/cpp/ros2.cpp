@@ -20,7 +20,7 @@ class Ros2 final : public Transport {
     fastdds::name_shared_memory_after(setup.run());
     // No other thread reads the environment yet.
     setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
-    // Without this variable, subscriptions copy loaned messages; a value that the user has set takes precedence.
+    // Without this variable, subscriptions copy loaned messages. A value that you set takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 

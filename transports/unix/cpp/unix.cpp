@@ -32,7 +32,7 @@ class Unix final : public streams::Family {
     return connection;
   }
 
-  // The launcher removes the folder anyway.
+  // An error does no harm: the launcher removes the folder anyway.
   void remove_endpoint(const std::string& address) const noexcept override { ::unlink(address.c_str()); }
 
  private:

@@ -106,7 +106,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// nng's callbacks must not wait, but a handler may. So a separate thread for this link polls.
+    /// nng's callbacks must not wait, but a handler may. So a separate thread of this link polls and calls the handler.
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         serve_by_polling(self, on_request)
     }

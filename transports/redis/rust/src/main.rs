@@ -81,7 +81,7 @@ fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
 
 struct TopicSubscriber {
     connection: Connection,
-    /// The current timeout of the socket.
+    /// The timeout that the socket has now.
     timeout: Option<Duration>,
 }
 

@@ -142,7 +142,7 @@ impl Consumer {
             if seq < now.seq {
                 return Ok(None);
             }
-            // The words are inconsistent if the slot has been reused in the meantime; then the swap below fails.
+            // If the slot has been reused in the meantime, these words are inconsistent, and the swap below fails.
             let meta = Meta::unpack(slot.meta.load(Ordering::Relaxed));
             if seq == now.seq && hold(cursor, now, meta.next) {
                 return self.claim_slot(now, meta).map(Some);

@@ -1,5 +1,5 @@
 //! The plan for a frame: when and how often it is delivered. The plan depends only on the frame's sequence number and
-//! the settings, so a test can compute it. `../../README.md` has the formulas for tests in other languages.
+//! the settings, so a test can compute the plan. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;

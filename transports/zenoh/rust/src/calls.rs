@@ -18,7 +18,7 @@ use crate::{Zenoh, key};
 /// How zenoh ends a query that got no reply.
 const TIMED_OUT: &[u8] = b"Timeout";
 
-/// The client. The replies to all its calls arrive in one channel.
+/// The client. The replies to all calls of this client arrive in one channel.
 pub struct CallClient {
     querier: Querier<'static>,
     replies: Receiver<Reply>,
