@@ -1,5 +1,5 @@
-"""Keeps cores awake while a bench runs, for hopmeter and for its peer; otherwise the bench would compare the wake-ups
-of a hypervisor."""
+"""Keeps cores awake while a bench runs, for hopmeter and for its peer; otherwise the bench would measure how the
+hypervisor wakes cores."""
 
 from __future__ import annotations
 

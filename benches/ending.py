@@ -1,5 +1,5 @@
-"""Ends all programs with the bench that starts them: no program and no file of a program remains, however the bench
-ends."""
+"""Ends all programs with the bench that starts them: no program and no file of a program remains when the bench
+ends, for any reason."""
 
 from __future__ import annotations
 

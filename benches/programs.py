@@ -93,7 +93,7 @@ class Crate:
 
     @property
     def command(self) -> list[str]:
-        """The program, which is built first."""
+        """Build the program and return the command that runs it."""
         return [build_crate(self.name)]
 
 

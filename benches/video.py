@@ -1,7 +1,7 @@
 """Sends frames to three servers at once that take 30, 40 and 50 ms, over zeromq in Python and over shm, against a
 budget.
 
-Prints the mean time of a frame, the part of it beyond the work of the servers, and the mean of pyzmq without hopmeter.
+Prints the mean time of a frame, its part beyond the work of the servers, and the mean of pyzmq without hopmeter.
 """
 
 from __future__ import annotations

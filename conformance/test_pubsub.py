@@ -28,7 +28,7 @@ SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1
 
 
 def sizes(case: Case) -> list[int]:
-    """The sizes that both languages support, and the lower of their limits if that is less."""
+    """The sizes that both languages support, and also their lower limit if it is below the largest size."""
     limit = case.max_bytes
     return [size for size in SIZES if size <= limit] + ([limit] if limit < SIZES[-1] else [])
 

@@ -42,7 +42,7 @@ def configure(port: int) -> Any:
 
 
 def open_publisher(config: Any, name: str) -> Any:
-    """Open a publisher. eCAL must be started first, which is possible only after the fork."""
+    """Open a publisher. eCAL must already be started, which is possible only after the fork."""
     if not ecal.initialize(config, name, ecal.init.PUBLISHER | ecal.init.SUBSCRIBER):
         raise SystemExit("eCAL does not start")
     return ecal.Publisher(name, config=config.publisher)

@@ -22,7 +22,7 @@ EXTRAS = {"video": (34, 104)}
 """Extras that belong to no codec but are installed in the same way: the megabytes to download, and the megabytes on
 disk."""
 LINE_MBIT_S = 100
-"""The bandwidth that estimates of download times assume."""
+"""The bandwidth in Mbit/s that hopmeter assumes when it estimates download times."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
 
 
 def _refusal(library: Library) -> str:
-    """Return the reason why the run has no cell with two versions of this library."""
+    """Return the reason why no cell of the run can use this library in two versions."""
     if library.package:
         package = Requirement(library.package).name
         return f"only a Python node without a codec can use another version of {package}, and this run has no such node"

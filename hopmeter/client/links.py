@@ -40,7 +40,7 @@ class Asked:
     """How many GPU tensors each sending link end retains."""
 
     def lender(self) -> Lender | None:
-        """Return the object that loans the tensors of a link end, or None if tensors are copied."""
+        """Return the lender for the GPU tensors of a link end, or None if tensors are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:

@@ -123,7 +123,7 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if no message arrived by this time; may return a little earlier."""
+        """Return the next message, or None if no message arrives before the deadline; may return a little before it."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None

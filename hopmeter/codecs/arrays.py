@@ -48,7 +48,7 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 
 
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
-    """Return the node of an array whose memory is contiguous; add no frame."""
+    """Return the node of an array whose memory is contiguous, without adding a frame."""
     order = "C" if array.flags.c_contiguous else "F"
     return _new_array_node((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
 

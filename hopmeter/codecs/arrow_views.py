@@ -1,4 +1,4 @@
-"""Arrow views: descriptors of 16 bytes that contain short text, or refer to long text."""
+"""Checks Arrow views, which are descriptors of 16 bytes that contain short text, or refer to long text."""
 
 from __future__ import annotations
 

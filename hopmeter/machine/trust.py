@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hopmeter.machine.finding import Finding
 
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
-"""Findings that also distort medians, so that they come first."""
+"""The codes of findings that also distort medians; their remedies come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 

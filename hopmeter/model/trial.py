@@ -30,7 +30,7 @@ class TrialResult:
     """The Parquet file, relative to the run folder; empty if nothing was recorded."""
     round: int | None = None
     """The number of the round to which this trial belongs; a round is one trial of each cell of a table, without a
-    break. None in runs of versions without rounds."""
+    break. None in runs of versions that had no rounds."""
     steal_share: float | None = None
     """Like `steal_us`, but only from `go` until all nodes were done and only on their cores, as a share of the time of
     these cores."""

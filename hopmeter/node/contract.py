@@ -69,7 +69,7 @@ class NetworkSetup(Protocol):
 
 
 def host(setup: Setup) -> str:
-    """Return the address to which link ends bind; no other function chooses this address."""
+    """Return the address to which link ends bind; only this function chooses it."""
     return setup.host if isinstance(setup, NetworkSetup) else LOOPBACK
 
 

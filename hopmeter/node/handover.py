@@ -64,7 +64,7 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Return whether the queue accepted a call; after `close` it accepts none."""
+        """Return whether the queue accepted a call; after `close`, it accepts no call."""
         self._free.get()
         with self._closing:
             if not self._closed:

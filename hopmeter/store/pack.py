@@ -177,7 +177,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return the reason why the file cannot be a packed run; empty if it can be one."""
+    """Return the reason why the file is not a packed run; empty if it seems to be one."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

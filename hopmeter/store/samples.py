@@ -21,7 +21,7 @@ HEAD_BYTES = 4096
 MAGIC = b"HMSAMPLE"
 VERSION = 1
 NONE_NS = np.iinfo(np.int64).min
-"""The value of a time that does not apply, in raw files and in arrays; in Parquet it is null."""
+"""The number that stands for a missing time in raw files and in arrays; Parquet files have null instead."""
 
 TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])

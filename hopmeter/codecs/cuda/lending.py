@@ -107,7 +107,7 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Count a tensor that is copied instead of loaned, by reason; log each reason once."""
+        """Count, for each reason, the tensors that are copied instead of loaned; log each reason once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)

@@ -35,11 +35,11 @@ class Publisher:
 
 class Transport(unix_sockets.Transport):
     def publisher(self, link: Any) -> Publisher:
-        return Publisher(super().publisher(link), self._setup.settings["breaks"])
+        return Publisher(super().publisher(link), self.setup.settings["breaks"])
 
     def close(self) -> None:
         super().close()
-        breaks, folder = self._setup.settings["breaks"], Path(self._setup.directory).parent
+        breaks, folder = self.setup.settings["breaks"], Path(self.setup.directory).parent
         samples = folder / "1.raw"
         if breaks == "lingers":
             time.sleep(1000)
