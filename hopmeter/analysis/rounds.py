@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Ranking, fit
-from hopmeter.statistics.ranking import ALPHA
+from hopmeter.statistics import Observation, Ranking, fit, level_of_result
 
 Values = Mapping[str, Any]
 Bounds = tuple[float | None, float | None, float | None]
@@ -131,8 +130,8 @@ def _rank_table(
     names = [cell.id for cell in cells if cell.comparison.ranked] or [
         cell.id for cell in cells if cell.id not in floors
     ]
-    alpha = float(looks[-1]["alpha"]) if looks else ALPHA
     decided = frozenset(frozenset(pair) for each in looks for pair in each.get("decided", ()))
+    alpha = level_of_result(looks, max((len(observed.get(name, ())) for name in names), default=0))
     ranking = fit(_of(observed, names), alpha)
     return TableRanking(group, ranking, decided, _to_floors(cells, ranking, observed))
 

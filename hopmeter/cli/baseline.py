@@ -33,8 +33,11 @@ def baseline(
     from hopmeter.api import comparing
 
     console = Console(highlight=False)
-    for each in comparing.baselines() if name is None else [comparing.baseline(name, *(runs or []))]:
+    found = comparing.baselines() if name is None else [comparing.baseline(name, *(runs or []))]
+    for each in found:
         _print(console, each)
+    if not found:
+        console.print("There are no baselines. `hopmeter baseline NAME RUN RUN RUN` makes one.", soft_wrap=True)
 
 
 def _print(console: Console, found: Baseline) -> None:

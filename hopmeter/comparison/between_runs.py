@@ -19,7 +19,7 @@ from hopmeter.statistics.runs import compare_runs
 
 SINGLE = tag(
     "W-SINGLE-RUNS",
-    "two single runs decide nothing: the machine drifts between them, and only a baseline knows by how much",
+    "the machine drifts between two single runs, and only a baseline knows by how much",
 )
 LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial of this cell")
 

@@ -10,8 +10,7 @@ from hopmeter.comparison import trial_values
 from hopmeter.comparison.change import Change, Estimate, Side, judge, without_value
 from hopmeter.messages import tag
 from hopmeter.plan.sides import NEW
-from hopmeter.statistics import Pair, Ranking, fit
-from hopmeter.statistics.ranking import ALPHA
+from hopmeter.statistics import Pair, Ranking, fit, level_of_result
 
 
 def has_sides(run: Run) -> bool:
@@ -27,7 +26,8 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
         compared = [row for row in rows if row.cell.comparison.side and row["status"] == "ok"]
         ranking = fit(trial_values.observations(compared, trials, metric))
         pairs = [(by_id[row.cell.comparison.counterpart], row) for row in rows if row.cell.comparison.side == NEW]
-        alpha = _level(run, rows[0].cell.group)
+        looks = run.part("looks").get(rows[0].cell.group) or []
+        alpha = level_of_result(looks, max(ranking.rounds.values(), default=0))
         changes += judge([replace(_change(old, new, ranking, metric), alpha=alpha) for old, new in pairs])
     return changes
 
@@ -40,12 +40,6 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
     if reason or pair is None:
         return replace(change, reason=reason)
     return replace(change, estimate=estimate(pair, new.id))
-
-
-def _level(run: Run, group: str) -> float:
-    """Return the level that is left for the result: that of the last look, if there were looks during the run."""
-    looks = run.part("looks").get(group)
-    return float(looks[-1]["alpha"]) if looks else ALPHA
 
 
 def _side(row: Row, ranking: Ranking) -> Side:

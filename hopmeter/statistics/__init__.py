@@ -1,7 +1,7 @@
 """Statistics of rounds: ranks, ratios with intervals, verdicts and when to stop. Knows no run, cell or file."""
 
 from hopmeter.statistics.detection import detectable, rounds_needed
-from hopmeter.statistics.looks import is_precise, look_rounds, retain_decisions, spend
+from hopmeter.statistics.looks import is_precise, level_of_result, look_rounds, retain_decisions, spend
 from hopmeter.statistics.observations import Observation
 from hopmeter.statistics.ranking import Noise, Pair, Ranking, fit
 from hopmeter.statistics.verdicts import Verdict, verdict
@@ -15,6 +15,7 @@ __all__ = [
     "detectable",
     "fit",
     "is_precise",
+    "level_of_result",
     "look_rounds",
     "retain_decisions",
     "rounds_needed",

@@ -8,7 +8,9 @@ The sum of the levels bounds the error of the whole rule, whatever depends on wh
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hopmeter.statistics.ranking import ALPHA, Ranking, rank_ranges, ratios_to_best
 
@@ -32,6 +34,16 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
         return 0.0
     allowed = 2 * ndtr(ndtri(alpha / 2) / math.sqrt(min(share_of_rounds, 1.0)))
     return max(float(allowed) - spent_so_far, 0.0)
+
+
+def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
+    """Return the level for the result of `rounds` rounds after these looks, which `run.json` lists.
+
+    An interrupted run has rounds that no look has seen: its result spends all that is left.
+    """
+    left = ALPHA - math.fsum(each["alpha"] for each in looks)
+    has_new_rounds = not looks or rounds > looks[-1]["rounds"]
+    return left if has_new_rounds and left > 0 else float(looks[-1]["alpha"])
 
 
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:

@@ -74,6 +74,13 @@ def test_what_an_earlier_look_decided_stays_decided() -> None:
     assert ranking_of({"a": 10.0, "b": 10.02}, looks=looks).ranks() == {"a": (1, 1), "b": (2, 2)}
 
 
+def test_an_interrupted_run_ranks_the_rounds_that_no_look_has_seen() -> None:
+    looks = [{"rounds": 5, "alpha": 1e-12, "decided": [], "open": [["a", "b"]], "cells": ["a", "b"]}]
+    levels = {"a": 10.0, "b": 10.3}
+    assert ranking_of(levels, rounds=5, looks=looks).ranks() == {"a": (1, 2), "b": (1, 2)}
+    assert ranking_of(levels, rounds=8, looks=looks).ranks() == {"a": (1, 1), "b": (2, 2)}
+
+
 def tables(trials: list[dict[str, Any]]) -> dict[str, TableRanking]:
     planned = [cells.cell(id=name, transport=name) for name in "ab"]
     return rank_tables(planned, {name: {"status": "ok"} for name in "ab"}, trials, {})

@@ -96,6 +96,13 @@ def test_a_baseline_outlives_its_runs_and_is_listed(
     assert exit_code(["baseline"], capsys)[1].startswith("main: 0-run0")
 
 
+def test_without_a_baseline_the_list_says_how_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "hopmeter baseline NAME" in exit_code(["baseline"], capsys)[1]
+
+
 def test_a_baseline_needs_runs_of_three_hours(tmp_path: Path) -> None:
     starts = (HOURS[0], "2026-11-21T04:20:00+00:00", HOURS[1])
     runs = [make_run(tmp_path / f"r{at}", [(SHM, medians(10, at))], started=one) for at, one in enumerate(starts)]
