@@ -44,6 +44,8 @@ class TableRanking:
     """The pairs that earlier looks at a run with a budget decided; they stay decided."""
     to_floor: Mapping[str, Bounds] = field(default_factory=dict)
     """The ratio of each cell to its floor."""
+    floor_levels: Mapping[str, Bounds] = field(default_factory=dict)
+    """The level of each floor that is not among the compared cells."""
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
@@ -82,9 +84,9 @@ class TableRanking:
         return {cell: (1 + faster[cell], many - slower[cell]) for cell in self.ranking.cells}
 
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns of one cell; empty if it is not among the compared ones."""
+        """Return the columns of one cell; of a floor only its median, and none of other cells that are not compared."""
         if cell not in self.ranking.cells:
-            return {}
+            return _named("median", self.floor_levels[cell], "_us") if cell in self.floor_levels else {}
         low, high = self.ranks()[cell]
         to_best = self.ranking.ratio_to_best[cell] if self.ranking.scale == "ratio" else UNKNOWN
         return {
@@ -133,23 +135,31 @@ def _rank_table(
     decided = frozenset(frozenset(pair) for each in looks for pair in each.get("decided", ()))
     alpha = level_of_result(looks, max((len(observed.get(name, ())) for name in names), default=0))
     ranking = fit(_of(observed, names), alpha)
-    return TableRanking(group, ranking, decided, _to_floors(cells, ranking, observed))
+    return TableRanking(group, ranking, decided, *_to_floors(cells, ranking, observed))
 
 
 def _of(observed: Mapping[str, list[Observation]], cells: Iterable[str]) -> list[Observation]:
     return [each for cell in cells for each in observed.get(cell, ())]
 
 
-def _to_floors(cells: Sequence[Cell], ranking: Ranking, observed: Mapping[str, list[Observation]]) -> dict[str, Bounds]:
-    """Return the ratio of each cell to its floor: from the ranking if the floor is a candidate, otherwise from a fit of
-    its own."""
-    found: dict[str, Bounds] = {}
+def _to_floors(
+    cells: Sequence[Cell], ranking: Ranking, observed: Mapping[str, list[Observation]]
+) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
+    """Return the ratio of each cell to its floor, and the level of each floor that is no candidate.
+
+    Such a floor has a fit of its own with its cells.
+    """
+    ratios: dict[str, Bounds] = {}
+    levels: dict[str, Bounds] = {}
     for floor in dict.fromkeys(filter(None, (cell.comparison.floor for cell in cells))):
         own = [cell.id for cell in cells if cell.comparison.floor == floor]
         others = [cell for cell in own if cell not in ranking.cells or floor not in ranking.cells]
-        found |= _to_floor(ranking, floor, [cell for cell in own if cell not in others])
-        found |= _to_floor(fit(_of(observed, dict.fromkeys([*others, floor])), versus=floor), floor, others)
-    return found
+        ratios |= _to_floor(ranking, floor, [cell for cell in own if cell not in others])
+        apart = fit(_of(observed, dict.fromkeys([*others, floor])), versus=floor)
+        ratios |= _to_floor(apart, floor, others)
+        if floor not in ranking.cells and floor in apart.cells:
+            levels[floor] = apart.levels[floor]
+    return ratios, levels
 
 
 def _to_floor(ranking: Ranking, floor: str, cells: Sequence[str]) -> dict[str, Bounds]:

@@ -90,7 +90,7 @@ def _check(name: str, runs: Sequence[Run]) -> None:
     if hours < LEAST_RUNS:
         raise UsageError(
             "E-BASELINE-RUNS",
-            f"baseline {name}: it needs {LEAST_RUNS} runs at least an hour apart, and of these {len(runs)} it has {hours}",
+            f"baseline {name}: {LEAST_RUNS} runs at least an hour apart are needed; these {len(runs)} have {hours}",
             "measure the scenario again at other hours: only then does a baseline know how this machine drifts",
         )
     keys = [set(matching.rows_by_key(run)) for run in runs]

@@ -113,6 +113,20 @@ def test_a_saturated_cell_is_not_compared() -> None:
     assert set(found.ranking.cells) == {"a", "b"}
 
 
+def test_a_floor_that_is_not_ranked_has_the_level_of_its_rounds() -> None:
+    planned = [
+        cells.cell(id="floor", transport="floor", ranked=False),
+        cells.cell(id="a", transport="a", floor="floor"),
+        cells.cell(id="b", transport="b", floor="floor"),
+    ]
+    trials = [
+        trial(name, number, us + number / 10) for number in range(8) for name, us in (("floor", 5), ("a", 9), ("b", 8))
+    ]
+    (found,) = rank_tables(planned, {each.id: {"status": "ok"} for each in planned}, trials, {}).values()
+    assert found.columns("floor").keys() == {"median_us", "median_low_us", "median_high_us"}
+    assert 5 < found.columns("floor")["median_low_us"] < found.columns("floor")["median_us"] < 5.7
+
+
 def test_the_columns_of_a_run_are_those_of_its_rounds(run: Path) -> None:
     found = read(run)
     rows = {row["transport"]: row for row in found.rows}
