@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hopmeter.node.contract import Link, Setup
@@ -40,12 +42,19 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
     """Return the `version` of a library from the metadata of its package, with `title` in front if it is given."""
+    return staticmethod(lambda: f"{title} {_installed_version(distribution)}".strip())
 
-    def version() -> str:
-        from importlib import (
-            metadata,
-        )  # imported here, because a node whose library reports its version does not need it
 
-        return f"{title} {metadata.version(distribution)}".strip()
+def _installed_version(distribution: str) -> str:
+    """Return the version from the name of the package's metadata folder.
 
-    return staticmethod(version)
+    Importing `importlib.metadata` would slow down the start of a node, so only a package without such a folder needs
+    this import.
+    """
+    name = distribution.replace("-", "_").lower()
+    for place in sys.path:
+        for folder in Path(place).glob(f"{name}-*.dist-info"):
+            return folder.name.removesuffix(".dist-info").rpartition("-")[2]
+    from importlib import metadata
+
+    return metadata.version(distribution)
