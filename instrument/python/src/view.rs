@@ -32,7 +32,6 @@ impl<'py> View<'py> {
     }
 
     /// # Errors
-
     /// As for [`View::for_reading`]; also if the bytes are read-only or their number differs from `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
