@@ -33,7 +33,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """Starts programs while it is entered, each in its own session, with a folder for the files that they write to
+    """Starts programs inside its `with` block, each in its own session, with a folder for the files that they write to
     `/tmp`."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:

@@ -41,7 +41,7 @@ def start_client(pool: NodePool, case: Case) -> ScriptedNode:
 
 
 def call_until_answered(client: ScriptedNode, server: ScriptedNode) -> int:
-    """Calls until the client reaches the server. Returns how many calls that took."""
+    """Calls until the client reaches the server. Returns the number of calls that were needed."""
     deadline = time.monotonic() + 20
     for calls in count(1):
         if call(client, server, PROBE_SEQ + calls, 8, patience_ms=200):

@@ -57,7 +57,7 @@ def functions(file: Path) -> Iterator[tuple[int, str]]:
 
 def findings(file: Path) -> list[str]:
     """List the findings in a file."""
-    remedy = "name it by what it does (a verb) or by what it returns (a noun)"
+    remedy = "name the function by its action (a verb) or by the value that it returns (a noun)"
     return [f"{file}:{number}: `{name}`: {remedy}" for number, name in functions(file) if is_bare_participle(name)]
 
 

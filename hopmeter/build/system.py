@@ -1,8 +1,8 @@
 """System packages: finds which are missing, and installs them.
 
 `python -m hopmeter.build.system PACKAGE…` installs missing packages if that needs no password. Otherwise it prints the
-command that installs them, and what works without them. With --required, missing packages are an error; with --lean,
-recommended packages are not installed.
+command that installs them, and the consequence of not installing them. With --required, missing packages are an error;
+with --lean, recommended packages are not installed.
 """
 
 from __future__ import annotations

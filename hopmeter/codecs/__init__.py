@@ -66,10 +66,10 @@ def decode(
 ) -> Any:
     """Return the object that was encoded, in the memory of `frames` if its framework can share memory.
 
-    `as_` selects another framework (`"torch"` for an array that was NumPy's), `device` a device (`"cpu"`, `"cuda:0"`;
-    by default the sender's, or the CPU if there is none). Frames may be any objects with the buffer protocol. In
-    read-only memory an array is read-only; an object of a framework without read-only objects is copied. Handles of GPU
-    memory are opened only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
+    `as_` selects another framework (`"torch"` for an array of NumPy), and `device` a device (`"cpu"`, `"cuda:0"`; by
+    default the sender's device, or the CPU if there is no such device). Frames may be any objects with the buffer
+    protocol. In read-only memory an array is read-only; an object of a framework without read-only objects is copied.
+    Handles of GPU memory are opened only with `share="cuda-ipc"`. Raises only CodecError for damaged or hostile frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))
 

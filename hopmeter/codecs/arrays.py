@@ -104,8 +104,8 @@ class Wanted:
     """The properties of a tensor that a framework creates from an array."""
 
     raw: str
-    """The name of the dtype that the bytes of the array stand for, if NumPy lacks that dtype; otherwise empty. Only set
-    for codecs that have `RAW`."""
+    """The name of the dtype that the bytes of the array stand for, if NumPy lacks that dtype; otherwise empty. This
+    value is set only for codecs that have `RAW`."""
     device: str | None
     """The device that the receiver requests; None means the device in `extra`."""
     extra: Any

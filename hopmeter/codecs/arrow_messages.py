@@ -24,8 +24,8 @@ KEPT, KEPT_BYTES = 256, 16384
 its descriptions, so a cache saves time."""
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 TIMESTAMP, VIEWS = 10, (23, 24)
-"""Arrow's numbers of types: the type that contains a text (its time zone), and the types whose values are views of
-text."""
+"""Arrow's type numbers: the number of the type that contains text (a time zone), and those of the types whose values
+are views of text."""
 
 
 class Table:
@@ -50,7 +50,7 @@ class Table:
         return _number(self._data, form, at) if at else 0
 
     def table(self, slot: int) -> Table | None:
-        """Return the table in a slot, or None."""
+        """Return the table that a slot refers to; None if the slot is empty."""
         at = self.place(slot)
         return Table(self._data, self._target(at)) if at else None
 

@@ -20,7 +20,7 @@ KEPT_BYTES = 4 * 2**20
 hundred KiB."""
 KEPT_HEADER_BYTES = KEPT_BYTES // 16
 FREE_ROWS = 2**20
-"""The maximum number of rows without memory; each byte of the frames allows one more row."""
+"""The maximum number of rows that take no memory in the frames; each byte of the frames allows one more row."""
 
 _plans: dict[Any, tuple[int, Maker]] = {}
 _held: dict[Any, int] = {}

@@ -83,7 +83,7 @@ def _turbo(machine: Machine) -> Finding:
             "turbo",
             "note",
             "on: results depend on the temperature and on the load of other cores",
-            "to compare different days, switch turbo off: in firmware or /sys intel_pstate/no_turbo or cpufreq/boost",
+            "to compare different days, switch turbo off (firmware, or /sys intel_pstate/no_turbo or cpufreq/boost)",
         )
     return _plain("F-TURBO", "turbo", machine["turbo"])
 

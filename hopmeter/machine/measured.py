@@ -65,7 +65,7 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time: how late this machine wakes after it."""
+    """Return a finding for each sleep time: how late this machine wakes after such a sleep."""
     return [_late(error) for error in errors]
 
 

@@ -13,7 +13,7 @@ WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 
 
 def trust(findings: Sequence[Finding]) -> str:
-    """Return the advice which results to trust, in a few sentences."""
+    """Return a few sentences that say which results you can trust."""
     first, tails, waking = (_subjects(findings, codes) for codes in (FIRST, TAILS, WAKING))
     said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
     if tails:

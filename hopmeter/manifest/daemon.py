@@ -25,7 +25,7 @@ class Daemon(Strict):
     setting's name in braces."""
 
     title: str
-    """The name in messages and results."""
+    """The name of the daemon in messages and results."""
     command: Annotated[list[str], Field(min_length=1)]
     """The first word may contain an environment variable, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []

@@ -1,5 +1,5 @@
-"""Choose the Python that runs the nodes of a transport: hopmeter's own, one with the transport's packages, or the
-system's."""
+"""Choose the Python that runs the nodes of a transport: hopmeter's own Python, one with the transport's packages, or
+the system's Python."""
 
 from __future__ import annotations
 

@@ -163,6 +163,6 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server, which blocks or is called, as the setup requires."""
+        """Bind a server; the wait in the setup decides whether it blocks or is called."""
         server = self.called_server(link)
         return Server(server) if self.setup.wait == "block" else server

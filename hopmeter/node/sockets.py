@@ -1,4 +1,4 @@
-"""Stream sockets whose sender never blocks forever, whatever its peer does."""
+"""Stream sockets whose sender never blocks forever, even if the peer does not read."""
 
 from __future__ import annotations
 

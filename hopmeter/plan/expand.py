@@ -173,7 +173,7 @@ def _cell(
 
 
 def _worked_s(cell: Cell) -> float:
-    """Return the time of the work alone, for an unpaced trial that ends after a number of messages."""
+    """For an unpaced trial that ends after a number of messages, return the total time of the work."""
     return 0.0 if cell.axes.rate_hz else (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)
 
 
@@ -192,7 +192,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of messages of a trial, and the maximum time for them."""
+    """Return the number of messages of a trial, and the maximum time for all messages."""
     rate = axes["rate"] if PACES[axes["pace"]].is_scheduled else None
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:

@@ -85,7 +85,8 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Return the values by transport; a bare name applies to every transport that has the setting."""
+    """Return the values of the settings by transport; a name without a transport applies to every transport with this
+    setting."""
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):
         key, equals, value = word.partition("=")

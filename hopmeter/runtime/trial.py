@@ -130,7 +130,7 @@ def _daemon(work: Work, place: Place) -> Daemon | None:
 
 
 def _cores_used(work: Work) -> set[int]:
-    """Return the cores of the endpoints and of the broker; none if they are not pinned."""
+    """Return the cores of the endpoints and of the broker; empty if processes are not pinned."""
     cores, many = work.cell.nodes.core_list, len(topology(work.cell).endpoints) + (work.manifest.daemon is not None)
     return {cores[number % len(cores)] for number in range(many)} if cores else set()
 

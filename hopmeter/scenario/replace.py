@@ -45,7 +45,7 @@ def override(
 
 
 def shorten(table: Table, given: Mapping[str, Any]) -> Table:
-    """Return the scenario with the values of its look, except for what the command line gives.
+    """Return the scenario with the values of its look, except for values that the command line gives.
 
     There is no look if the command line gives the number or the duration of trials, and no budget.
     """

@@ -29,7 +29,7 @@ def die_with_launcher() -> None:
 
 @functools.cache
 def _setpriv() -> str | None:
-    """Return the path of util-linux's `setpriv`, or None if no installed one can do the same as `die_with_launcher`."""
+    """Return the path of util-linux's `setpriv`; None if it is missing or cannot replace `die_with_launcher`."""
     path = shutil.which("setpriv")
     if path is None:
         return None

@@ -137,7 +137,7 @@ def lender(share: Any) -> Lender:
 
 
 def takes_handles(share: Any) -> bool:
-    """Whether a receiver accepts handles; a receiver with a lender, which serves senders, accepts them too."""
+    """Whether a receiver accepts handles: with `cuda-ipc`, and also with a lender, which only senders need."""
     return isinstance(share, Lender) or bool(check_share(share))
 
 

@@ -100,8 +100,8 @@ def _identity(array: Any) -> Any:
 
 
 def _place(jax: Any, asked: str | None, sent: str | None) -> Any:
-    """Return the requested GPU, or a device of the same kind as the sender's; None means the CPU, if there is no such
-    device."""
+    """Return the requested GPU, or a device of the same kind as the sender's device; None, which means the CPU, if
+    there is no such device."""
     if asked is None:
         return next(iter(_devices(jax, sent)), None) if sent else None
     number = devices.gpu("JAX", asked, FORM.gpus)

@@ -124,7 +124,7 @@ def _identity(tensor: Any) -> Any:
 
 
 def _place(asked: str | None, sent: str | None) -> str | None:
-    """Return the requested GPU, or any GPU for an object that was on one; None is the CPU."""
+    """Return the requested GPU, or any GPU if the sender's object was on a GPU; None means the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

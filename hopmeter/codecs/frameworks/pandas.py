@@ -185,7 +185,7 @@ def _read_series(node: list[Any], reading: Reading) -> Maker:
 
 
 def _as_arrow(make: Maker, convert: Any) -> Maker:
-    """Return the values of a series without the index; for Polars, as a series with the same name."""
+    """Return the values of a series without its index; for Polars, return a series with the same name."""
     array = lookup.import_package("pyarrow", "pyarrow").array
 
     def build(frames: Any) -> Any:
