@@ -177,7 +177,7 @@ def compare(name: str, what: Any) -> Comparison:
 
 
 def main() -> int:
-    """Report rows of missing frameworks with the command that installs them; fail if another row fails."""
+    """For rows whose framework is missing, print the command that installs it; fail if another row fails."""
     if not install_hint("paddle") and not install_hint("tensorflow"):
         importlib.import_module("paddle")  # importing the framework after TensorFlow crashes
     found, troubles = [], []

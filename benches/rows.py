@@ -45,7 +45,7 @@ class Row:
     settings: Axes = field(default_factory=dict)
     limit: float | None = 1.05
     most_us: float | None = None
-    """The limit for the small frame on one core, if the peer itself stays below this limit."""
+    """The limit for the small frame on one core; it counts only if the peer stays below it."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
     packages: tuple[str, ...] = ()

@@ -20,5 +20,5 @@ class Finding(TypedDict):
 
 
 def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """Return a finding; a good one needs no remedy."""
+    """Return a finding; a finding of the level `good` needs no remedy."""
     return Finding(code=code, subject=subject, level=level, says=says, remedy=remedy)

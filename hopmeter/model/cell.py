@@ -81,7 +81,7 @@ class Axes:
     def ideal_s(self) -> float | None:
         """Return the time that a message's requested work takes, or None if no time was requested.
 
-        Servers that are called at once work in parallel, so the longest work is the result.
+        Servers that are called at once work in parallel, so the longest of their work times counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:

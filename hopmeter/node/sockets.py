@@ -31,7 +31,7 @@ class Backlog:
         self._thread: threading.Thread | None = None
         self.lock = threading.Lock()
         self.pieces: deque[memoryview] = deque()
-        """The bytes that wait; not empty while the peer reads too slowly."""
+        """The unsent bytes, in order; empty unless the peer reads too slowly."""
 
     def begin(self, rest: Any) -> None:
         """Copy the unsent bytes, and start the thread. Call this only while no bytes are waiting."""

@@ -88,7 +88,7 @@ def _link(pair: int, number: int) -> str:
 
 
 def _links(cell: Cell, pair: int) -> dict[str, int]:
-    """Return the links by id; a call carried as duplex takes two links."""
+    """Return the links by id; with `rpc = "duplex"`, a call takes two links."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(pair, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":
