@@ -21,9 +21,14 @@ def title(group: Group) -> str:
     """Return what sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
     words = _words(group.conditions)
     first = f"{words['payload']} {_pace(group.conditions)}"
+    return ", ".join([first, *variations(group), *filter(None, [group.machine])])
+
+
+def variations(group: Group) -> list[str]:
+    """Return what else sets a group apart from others of the same payload, pace and machine."""
+    words = _words(group.conditions)
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
-    varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE)
-    return ", ".join([first, *counts, *varied, *filter(None, [group.machine])])
+    return [*counts, *formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE)]
 
 
 def subject(group: Group) -> str:

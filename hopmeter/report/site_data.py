@@ -48,6 +48,7 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
         "language": str(row["language"]),
         "machine": one.machine,
         "settings": str(row["profile"] or ""),
+        "variation": ", ".join(conditions.variations(group)),
         "conditions": ", ".join([conditions.title(group), *conditions.chips(group)]),
         "runs": runs,
         **{metric: [known.get(run) for run in runs] for metric, known in values.items()},

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -61,6 +63,16 @@ def test_every_run_has_a_page_and_every_cell_its_values(site: Path) -> None:
     assert len(found["cells"]) == 8 * len(MACHINES)
     assert {len(cell["runs"]) for cell in found["cells"]} == {RUNS // 2}
     assert {cell["machine"] for cell in found["cells"]} == set(MACHINES)
+
+
+def test_cells_that_differ_only_in_a_condition_say_in_which(made: ModuleType, tmp_path: Path) -> None:
+    source = made.build(tmp_path / "quick", made.SMALL[:2], trials=3, messages=200)
+    as_it_is = alter(source, tmp_path / "results", 0, lambda _: 1.0)
+    table = pq.read_table(as_it_is / "cells.parquet")
+    awake = alter(source, tmp_path / "results", 1, lambda _: 1.0) / "cells.parquet"
+    pq.write_table(pa.Table.from_pylist([row | {"wait": "spin"} for row in table.to_pylist()], table.schema), awake)
+    found = data(make(tmp_path / "results", tmp_path / "site"))
+    assert {cell["variation"] for cell in found["cells"]} == {"wait block", "wait spin"}
 
 
 def test_a_run_with_a_report_has_that_as_its_page(results: Path, tmp_path: Path) -> None:
