@@ -34,29 +34,35 @@ def prepare(
     asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None, console: Console
 ) -> Prepared:
     """Plan a run, and install or build the old side that `against` names."""
-    made, world = make_plan(asked, given, settings, full)
+    made, world = make_plan(asked, given, settings, full, against)
     if not against:
         return Prepared(made, world)
     old = prepare_old_side(against, made, world, console)
     return Prepared(add_old_sides(made, old), world, old)
 
 
-def make_plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False) -> tuple[Plan, World]:
+def make_plan(
+    asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False, against: str | None = None
+) -> tuple[Plan, World]:
     """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     world = this_world()
     wanted = scenario.override(toml, given, settings, world.manifests)
-    if given or settings:
-        wanted = _name_question(wanted, given, settings)
+    if given or settings or against:
+        wanted = _name_question(wanted, given, settings, against)
     return plan.make(path.stem, wanted, world), world
 
 
-def _name_question(wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> scenario.Scenario:
+def _name_question(
+    wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None
+) -> scenario.Scenario:
     """Give a scenario with other cells than its own a question of its own, or the title of the command line."""
-    own = scenario.has_own_question(given, settings)
-    words = str(given["title"]) if "title" in given else scenario.question(wanted, given, settings) if own else ""
+    own = scenario.has_own_question(given, settings) or against
+    words = (
+        str(given["title"]) if "title" in given else scenario.question(wanted, given, settings, against) if own else ""
+    )
     longer = wanted.quick and any(name in given for name in ("trials", "messages", "duration"))
     changed: dict[str, Any] = {"title": words, "question": words} if words else {}
     return wanted.model_copy(update={**changed, **({"quick": False} if longer else {})})

@@ -20,9 +20,13 @@ def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
     return bool(settings) or any(name in DEFAULTS or name == "require" for name in given)
 
 
-def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str]) -> str:
-    """Return `Which of zeromq and nng is fastest for a message of 1,000 bytes at 100 Hz, in python?`."""
-    parts = [f"{_who(given)} for {_join(_messages(asks(scenario)))}"]
+def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None = None) -> str:
+    """Return `Which of zeromq and nng is fastest for a message of 1,000 bytes at 100 Hz, in python?`.
+
+    With two sides the question is what differs from the old one.
+    """
+    what = f"What differs from {against.removeprefix('set:')}" if against else _who(given)
+    parts = [f"{what} for {_join(_messages(asks(scenario)))}"]
     languages = _listed(given.get("language", []))
     parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
     others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]

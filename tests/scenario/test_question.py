@@ -50,3 +50,10 @@ def test_a_length_of_ones_own_leaves_the_question_as_it_is() -> None:
 
 def test_a_title_is_a_key_of_a_scenario() -> None:
     assert "title" in Scenario.model_fields
+
+
+def test_a_run_with_two_sides_asks_what_differs() -> None:
+    _, table = load(find("quick"))
+    given = {"transport": ["bus", "tram"], "payload": ["timing"]}
+    said = question(override(table | {"settings": {}}, given, [], MANIFESTS), given, [], "set:hwm=1")
+    assert said == "What differs from hwm=1 for a small message at 1,000 Hz?"
