@@ -85,7 +85,7 @@ class Table:
         return self.answer.asked - self.decided if self.answer else frozenset()
 
     @property
-    def spent(self) -> float:
+    def spent_level(self) -> float:
         """Return the level that the looks so far have spent."""
         return float(sum(each["alpha"] for each in self.looks))
 
@@ -225,7 +225,7 @@ class BudgetedRounds:
         return table.rounds + max(self.left_s, 0.0) / open_s if open_s else float(table.rounds)
 
     def _look(self, table: Table, share: float) -> None:
-        alpha = spend(share, table.spent)
+        alpha = spend(share, table.spent_level)
         if alpha <= 0:
             return
         seen = self._seen.get(table.group, ())

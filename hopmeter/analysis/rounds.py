@@ -28,7 +28,7 @@ class Comparison:
     high: float | None
     decided: bool
 
-    def reversed(self) -> Comparison:
+    def swap(self) -> Comparison:
         """Return the comparison of `a` with `b`."""
         turned = [None if each is None else 1 / each for each in (self.ratio, self.high, self.low)]
         return Comparison(self.b, self.a, turned[0], turned[1], turned[2], self.decided)
@@ -66,7 +66,7 @@ class TableRanking:
             if (each.a, each.b) == (a, b):
                 return each
             if (each.a, each.b) == (b, a):
-                return each.reversed()
+                return each.swap()
         return None
 
     def is_faster(self, a: str, b: str) -> bool:
@@ -86,24 +86,24 @@ class TableRanking:
     def columns(self, cell: str) -> dict[str, Any]:
         """Return the columns of one cell; of a floor only its median, and none of other cells that are not compared."""
         if cell not in self.ranking.cells:
-            return _named("median", self.floor_levels[cell], "_us") if cell in self.floor_levels else {}
+            return _bound_columns("median", self.floor_levels[cell], "_us") if cell in self.floor_levels else {}
         low, high = self.ranks()[cell]
         to_best = self.ranking.ratio_to_best[cell] if self.ranking.scale == "ratio" else UNKNOWN
         return {
             "rank_low": low,
             "rank_high": high,
             "rounds": self.ranking.rounds[cell],
-            **_named("ratio_to_best", to_best),
-            **_named("median", self.ranking.levels[cell], "_us"),
+            **_bound_columns("ratio_to_best", to_best),
+            **_bound_columns("median", self.ranking.levels[cell], "_us"),
             **self.floor_columns(cell),
         }
 
     def floor_columns(self, cell: str) -> dict[str, Any]:
         """Return the multiple of the floor; empty without one."""
-        return _named("times_floor", self.to_floor[cell]) if cell in self.to_floor else {}
+        return _bound_columns("times_floor", self.to_floor[cell]) if cell in self.to_floor else {}
 
 
-def _named(name: str, bounds: Bounds, unit: str = "") -> dict[str, Any]:
+def _bound_columns(name: str, bounds: Bounds, unit: str = "") -> dict[str, Any]:
     ends = zip(("", "_low", "_high"), bounds, strict=True)
     return {f"{name}{end}{unit}": value if value is None or math.isfinite(value) else None for end, value in ends}
 

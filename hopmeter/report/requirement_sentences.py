@@ -16,16 +16,16 @@ VERDICTS = ("meets", "undecided", "misses")
 MOST_NAMES = 4
 
 
-def required(group: Group) -> list[str]:
+def requirements_of(group: Group) -> list[str]:
     """Return the requirements of the runs of a group."""
     return formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
     """Return the rows that meet the requirements first, each kind ranked by what is left; unchanged without any."""
-    if not required(group):
+    if not requirements_of(group):
         return list(rows)
-    left = _left(group)
+    left = _ranking_metric(group)
     return sorted(rows, key=lambda row: (_place(row), _amount(row, left)))
 
 
@@ -38,14 +38,14 @@ def _place(row: Row) -> int:
     return VERDICTS.index(row["require"]) if row["require"] in VERDICTS else len(VERDICTS)
 
 
-def _left(group: Group) -> str:
+def _ranking_metric(group: Group) -> str:
     """Return what the requirements leave open: CPU, or the median if they limit CPU."""
-    return "median" if any(parse(text).metric == "cpu" for text in required(group)) else "CPU"
+    return "median" if any(parse(text).metric == "cpu" for text in requirements_of(group)) else "CPU"
 
 
 def requirement_sentence(group: Group) -> str:
     """Return which choices meet the requirements; empty without requirements."""
-    wanted = required(group)
+    wanted = requirements_of(group)
     if not wanted:
         return ""
     kinds = {
@@ -61,7 +61,7 @@ def requirement_sentence(group: Group) -> str:
 def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:
     if not rows:
         return f"No transport is shown to meet {wanted}"
-    by_median = _left(group) == "median"
+    by_median = _ranking_metric(group) == "median"
     first = f"a median of {formatting.microseconds(rows[0].p50)}" if by_median else _core_share(rows[0])
     order = "the lowest median first" if by_median else "the least CPU first"
     said = f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"

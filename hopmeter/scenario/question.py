@@ -27,17 +27,17 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
     """
     what = f"What differs from {against.removeprefix('set:')}" if against else _who(given)
     parts = [f"{what} for {_join(_messages(asks(scenario)))}"]
-    languages = _listed(given.get("language", []))
+    languages = _value_texts(given.get("language", []))
     parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
     others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]
-    parts += [f"{name} {_join(_listed(given[name]), 'or')}" for name in others]
+    parts += [f"{name} {_join(_value_texts(given[name]), 'or')}" for name in others]
     parts += [text.replace(",", " or ") for text in settings]
     parts += [f"with {_join(given['require'])}"] if given.get("require") else []
     return f"{', '.join(parts)}?"
 
 
 def _who(given: Mapping[str, Any]) -> str:
-    names = _listed(given.get("transport", []))
+    names = _value_texts(given.get("transport", []))
     if not names or any(name in GROUPS for name in names):
         return "Which transport is fastest"
     return f"How fast is {names[0]}" if len(names) == 1 else f"Which of {_join(names)} is fastest"
@@ -61,7 +61,7 @@ def _payload(word: str) -> str:
     return " ".join(filter(None, (PAYLOADS.get(kind, f"an object: {kind}"), shape.replace("x", "×"))))
 
 
-def _listed(values: Any) -> list[str]:
+def _value_texts(values: Any) -> list[str]:
     return [f"{each:,.12g}" if isinstance(each, float) else str(each) for each in values]
 
 

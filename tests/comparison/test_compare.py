@@ -66,11 +66,11 @@ def test_two_single_runs_show_ratios_beside_the_drift_and_decide_nothing(tmp_pat
 
 
 def test_cells_are_matched_by_their_conditions_and_not_by_their_ids(tmp_path: Path) -> None:
-    def carried(name: str, size: int) -> Cell:
+    def encoded_cell(name: str, size: int) -> Cell:
         return transport("unix", payload="array:9x9", codec="numpy", payload_bytes=size).with_values(id=name)
 
-    one = make_run(tmp_path / "one", [(carried("c1", 700), medians(20, 1)), (SHM, medians(10, 1))])
-    other = make_run(tmp_path / "other", [(SHM, medians(10, 1)), (carried("c2", 704), medians(20, 1))])
+    one = make_run(tmp_path / "one", [(encoded_cell("c1", 700), medians(20, 1)), (SHM, medians(10, 1))])
+    other = make_run(tmp_path / "other", [(SHM, medians(10, 1)), (encoded_cell("c2", 704), medians(20, 1))])
     assert {each.verdict for each in compare(one, other).values()} == {"undecided"}
 
 

@@ -104,10 +104,12 @@ def test_a_change_by_plan_is_judged_as_what_it_is(changed: Ran, case: str, right
 
 def test_only_what_is_slower_by_more_than_five_percent_fails_the_gate(changed: Ran) -> None:
     assert changed.code == 3, changed.said
-    assert failed(changed) == [f"synthetic (rust) delay_us={CHANGES[case]['delay_us']}" for case in ("10 %", "50 %")]
+    assert failing_cells(changed) == [
+        f"synthetic (rust) delay_us={CHANGES[case]['delay_us']}" for case in ("10 %", "50 %")
+    ]
 
 
-def failed(ran: Ran) -> list[str]:
+def failing_cells(ran: Ran) -> list[str]:
     """The cells that fail the gate, according to the JUnit file."""
     suite = ET.parse(ran.folder / "junit.xml").getroot()
     return [test.attrib["name"] for test in suite if test.find("failure") is not None]
@@ -116,7 +118,7 @@ def failed(ran: Ran) -> list[str]:
 @pytest.mark.parametrize("case", BREAKS)
 def test_a_new_side_that_breaks_fails_the_gate(broken: Ran, case: str) -> None:
     setting = next(name for name in BREAKS[case] if name != "delay_us")
-    assert any(setting in name for name in failed(broken)), broken.said
+    assert any(setting in name for name in failing_cells(broken)), broken.said
 
 
 def test_the_gate_exits_with_three_although_a_cell_failed_too(broken: Ran) -> None:

@@ -12,7 +12,7 @@ from tests.plan.world import transport
 MANIFESTS = {name: transport(name, settings={"hwm": {"default": 10, "help": "H."}}) for name in ("bus", "tram", "ship")}
 
 
-def asked(given: dict[str, Any], *settings: str, scenario: str = "quick") -> str:
+def question_of(given: dict[str, Any], *settings: str, scenario: str = "quick") -> str:
     _, table = load(find(scenario))
     return question(override(table | {"settings": {}}, given, settings, MANIFESTS), given, settings)
 
@@ -39,7 +39,7 @@ def asked(given: dict[str, Any], *settings: str, scenario: str = "quick") -> str
     ],
 )
 def test_it_names_what_was_asked(given: dict[str, Any], settings: tuple[str, ...], said: str) -> None:
-    assert asked(given, *settings) == said
+    assert question_of(given, *settings) == said
 
 
 def test_a_length_of_ones_own_leaves_the_question_as_it_is() -> None:

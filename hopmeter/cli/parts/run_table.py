@@ -70,7 +70,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
     if not with_references and not _has_choice(group):
         return
-    left_out = _repeated(group)
+    left_out = _repeated_columns(group)
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
         if console.is_terminal and width(console, table) > console.width:
@@ -83,7 +83,7 @@ def _has_choice(group: Group) -> bool:
     return any(row.recommendable for row in group.rows)
 
 
-def _repeated(group: Group) -> list[str]:
+def _repeated_columns(group: Group) -> list[str]:
     """Return the column that says nothing new: the ratio to the best without rounds, or to the floor if it is the
     best."""
     if all(row["ratio_to_best"] is None for row in group.rows):
@@ -104,22 +104,22 @@ def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> T
             no_wrap=place < len(heads) - 1,
             overflow="fold" if place == len(heads) - 1 else "ellipsis",
         )
-    for number, (row, line) in enumerate(zip(_ordered(group), _lines(group, columns), strict=True)):
+    for number, (row, line) in enumerate(zip(_rows_in_order(group), _lines(group, columns), strict=True)):
         if number == len(group.choices):
             table.add_row()
         table.add_row(*(line[place] for place in shown), style=_style(row))
     return table
 
 
-def _ordered(group: Group) -> list[Row]:
+def _rows_in_order(group: Group) -> list[Row]:
     """Return the rows to choose from, those that meet the requirements first, then the references."""
     return [*order_by_requirements(group, group.choices), *order_by_requirements(group, group.references)]
 
 
 def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     known = {id(rank.row): rank for rank in ranks(group)}
-    rows = _ordered(group)
-    bounded = zip(*(_aligned([bounds(row) for row in rows]) for bounds in (_median, _tail, _ratio)), strict=True)
+    rows = _rows_in_order(group)
+    bounded = zip(*(_aligned_texts([bounds(row) for row in rows]) for bounds in (_median, _tail, _ratio)), strict=True)
     lines = []
     for row, values in zip(rows, bounded, strict=True):
         named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
@@ -143,7 +143,7 @@ def _ratio(row: Row) -> Bounds:
     return row["ratio_to_best"], row["ratio_to_best_low"], row["ratio_to_best_high"]
 
 
-def _aligned(values: Sequence[Bounds]) -> list[str]:
+def _aligned_texts(values: Sequence[Bounds]) -> list[str]:
     """Return `594 (303–1,443)` for each value; the brackets are aligned. The best row is 1 without an interval."""
     texts = [
         (formatting.number(value), "" if value is None or value == low == high else formatting.bracket(low, high))

@@ -70,7 +70,6 @@ fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
 }
 
 /// # Safety
-
 /// `text` must be a null-terminated string.
 unsafe fn c_string(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
