@@ -98,5 +98,15 @@ def test_a_result_line_has_its_form() -> None:
     assert words["figure"] == "response"
     assert (words["mean_us"], words["service_mean_us"]) == ("21.1235", "20")
     assert (words["payload"], words["rate_hz"], words["lost"], words["p99_us"]) == ("image:320x240", "30", "0", "-")
-    assert line.endswith(" sinks_service_mean_us=0.5/-")
+    assert line.endswith(" sinks_service_mean_us=0.5/- median_us=-")
     assert re.fullmatch(r"\[RESULT\]( [a-z0-9_]+=\S+)+", line)
+
+
+def test_a_result_line_has_the_median_of_the_table_and_no_p99_without_its_interval() -> None:
+    row = dict.fromkeys(CELLS) | {name: CELL[name] for name in result_lines.CONDITIONS if name != "cell"}
+    row |= {"cell": "c1", "status": "ok", "response_p50_us": 18.3, "median_us": 12.0, "response_p99_us": 2612.0}
+    (line,) = result_lines.lines([CELL], [row])
+    assert " p50_us=18.3 p99_us=- " in line
+    assert line.endswith(" median_us=12")
+    (line,) = result_lines.lines([CELL], [row | {"response_p99_low_us": 2500.0, "response_p99_high_us": 2700.0}])
+    assert " p99_us=2612 " in line

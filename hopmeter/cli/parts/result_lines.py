@@ -22,7 +22,10 @@ CONDITIONS = (
     "relays",
 )
 LATENCY = ("mean", "min", "max", "p50", "p99")
-OUTCOME = ("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz", "sinks_service_mean_us")
+OUTCOME = (
+    *("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz", "sinks_service_mean_us"),
+    "median_us",
+)
 NOTHING = "-"
 
 
@@ -40,6 +43,7 @@ def line(cell: Cell, row: Mapping[str, Any]) -> str:
         "status": row["status"],
         "figure": figure,
         **{f"{each}_us": row[f"{figure}_{each}_us"] for each in LATENCY},
+        "p99_us": row[f"{figure}_p99_us"] if row[f"{figure}_p99_low_us"] is not None else None,
         "service_mean_us": row["service_mean_us"],
         **{name: row[name] for name in OUTCOME},
     }
