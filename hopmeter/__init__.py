@@ -30,8 +30,8 @@ HOMES = {
 
 
 def __dir__() -> list[str]:
-    """Return all names, also those that are found on first use."""
-    return [*globals(), *HOMES, "__version__"]
+    """Return what programs use."""
+    return [*HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -22,6 +22,7 @@ TAILS = ("p99", "p999")
 
 
 STEAL = "steal time"
+IDLE_STATES = "F-IDLE-STATES"
 """The subject of the finding about steal since boot."""
 
 
@@ -132,11 +133,13 @@ class Run:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them: the
-        trials have their own."""
+        """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them, because
+        the trials have their own, and neither are idle states if cells kept cores awake."""
         found = self.about.get("doctor")
         found = found.get("findings") if isinstance(found, dict) else found
-        return [finding for finding in found or [] if isinstance(finding, dict) and finding.get("subject") != STEAL]
+        findings = [each for each in found or [] if isinstance(each, dict) and each.get("subject") != STEAL]
+        awake = any(row.cell.nodes.no_idle_states for row in self.measured_rows)
+        return [each for each in findings if not (awake and each.get("code") == IDLE_STATES)]
 
     @property
     def measured_rows(self) -> list[Row]:

@@ -18,13 +18,14 @@ from hopmeter.comparison.baselines import Baseline
 from hopmeter.comparison.change import METRICS, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.errors import UsageError
+from hopmeter.report import formatting
 from hopmeter.report.comparisons import words
 from hopmeter.store.disk import replacing, writing
 from hopmeter.store.schemas import table
 from hopmeter.system.toml_files import one_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What changed between two sides."""
 
@@ -32,6 +33,10 @@ class Comparison:
     gate: Gate | None
     broken: Sequence[Failure]
     """The changes that fail the gate."""
+
+    def __repr__(self) -> str:
+        many = [f"{metric}: {formatting.plural(len(own), 'cell')}" for metric, own in self.by_metric.items()]
+        return f"<hopmeter.Comparison {', '.join(many)}; {formatting.plural(len(self.broken), 'failure')}>"
 
     @property
     def all_changes(self) -> list[Change]:

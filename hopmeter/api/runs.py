@@ -16,6 +16,7 @@ from hopmeter.analysis import run_results
 from hopmeter.api import tables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS, PROCESSES
+from hopmeter.report import formatting
 from hopmeter.store import query
 from hopmeter.store.schemas import table
 
@@ -34,7 +35,7 @@ class Run:
         """The results as the commands use them; unlike the tables, they may change in any version."""
 
     def __repr__(self) -> str:
-        return f"hopmeter.open_run({str(self.path)!r})"
+        return f"<hopmeter.Run {str(self.path)!r}: {formatting.plural(len(self.results.rows), 'cell')}>"
 
     @property
     def path(self) -> Path:

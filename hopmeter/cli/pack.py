@@ -9,7 +9,7 @@ import typer
 
 from hopmeter.api.options import check_file
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.system import paths
+from hopmeter.system import humanize, paths
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,9 @@ def pack(
     folder = RunFolder.open(run)
     file = check_file("out", out or Path(folder.path.name + SUFFIX))
     with stopping(f"{file} is unchanged"):
-        typer.echo(folder.pack(file))
+        written = folder.pack(file)
+    typer.echo(written)
+    typer.echo(f"{humanize.size(written.stat().st_size / 1e6)}, without the logs of nodes", err=True)
 
 
 def unpack(

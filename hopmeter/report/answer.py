@@ -14,6 +14,7 @@ from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
 from hopmeter.report.next_command import next_sentence
+from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import requirement_sentence
 from hopmeter.report.work_sentences import work_sentences
 
@@ -90,7 +91,8 @@ def summary(groups: Sequence[Group]) -> str:
 def caution(runs: Sequence[Run]) -> list[str]:
     """Return what to know together with the answer, and what to run next."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
-    words = [f"{quick if run.quick else ''} {sentence}".strip() for run in runs if (sentence := next_sentence(run))]
+    words = [sentence for run in runs if (sentence := precision_sentence(run))]
+    words += [f"{quick if run.quick else ''} {sentence}".strip() for run in runs if (sentence := next_sentence(run))]
     for status, says in (
         ("saturated", "could not keep up everywhere; those rows are not ranked"),
         ("failed", "failed"),

@@ -42,7 +42,9 @@ class CpuSampler:
             self._last[pid] = (now, ticks)
 
     def write(self, path: Path) -> None:
-        """Write the samples to a file."""
+        """Write the samples to a file. A trial shorter than the interval gets one sample, of all its time."""
+        if not self._rows:
+            self.sample()
         path.parent.mkdir(exist_ok=True)
         pq.write_table(pa.Table.from_pylist(self._rows, SCHEMA), path)
 

@@ -11,5 +11,7 @@ def time(seconds: float) -> str:
 
 
 def size(megabytes: float) -> str:
-    """Format megabytes as `25 MB` or `1.4 GB`."""
+    """Format megabytes as `31 kB`, `25 MB` or `1.4 GB`."""
+    if megabytes < 1:
+        return f"{1000 * megabytes:.0f} kB"
     return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"

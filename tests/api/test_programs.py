@@ -83,6 +83,7 @@ def test_the_package_loads_nothing_and_lists_its_functions(tmp_path: Path) -> No
     )
     assert done.stdout.startswith("set()"), done.stdout + done.stderr
     assert all(name in done.stdout and getattr(hopmeter, name) for name in hopmeter.HOMES)
+    assert set(dir(hopmeter)) == {*hopmeter.HOMES, "__version__"}
 
 
 def test_a_program_has_the_options_of_the_command() -> None:
@@ -137,7 +138,10 @@ def test_a_run_can_be_opened_reported_compared_and_resumed(measured: hopmeter.Ru
     assert opened.cells.equals(measured.cells)
     assert "shm" in measured.report(tmp_path / "r.html", others=[opened]).read_text()
     assert {path.suffix for path in (tmp_path / "r.html.figures").iterdir()} == {".svg", ".png"}
-    changes = hopmeter.compare(measured, opened).changes
+    assert repr(opened) == f"<hopmeter.Run {str(measured.path)!r}: 1 cell>"
+    both = hopmeter.compare(measured, opened)
+    assert repr(both) == "<hopmeter.Comparison p50: 1 cell; 0 failures>"
+    changes = both.changes
     assert (changes["ratio"].to_pylist(), changes["verdict"].to_pylist()) == ([1.0], ["undecided"])
     assert hopmeter.run(resume=measured.path).cells.num_rows == 1
     assert hopmeter.history(measured.path)["transport"].to_pylist() == ["shm"]

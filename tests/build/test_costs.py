@@ -12,7 +12,7 @@ from hopmeter.system import humanize
 @pytest.mark.parametrize(
     ("seconds", "megabytes", "words"),
     [
-        (0.2, 0.4, ("1 s", "0 MB")),
+        (0.2, 0.4, ("1 s", "400 kB")),
         (35, 25.4, ("35 s", "25 MB")),
         (89, 999, ("89 s", "999 MB")),
         (220, 1400, ("4 min", "1.4 GB")),

@@ -101,6 +101,16 @@ def test_a_quick_look_names_the_command_that_decides() -> None:
     assert "run `hopmeter run --transport shm,unix --trials 12`, which takes about 2 min" in answer_text(run)
 
 
+def test_a_precision_that_was_requested_says_whether_it_was_reached() -> None:
+    rows = [cell("shm", 10.0, 9.8, 10.3), cell("tcp", 10.0, 9.5, 11.2), cell("unix", 10.0)]
+    said = re.sub(r"\s", " ", answer_text(run_of(*rows, scenario={"until": "±5%"})))
+    assert "±5 %: 1 of 3 medians reached it; the widest interval is ±12 %, of tcp (rust); 1 without" in said
+    assert "A longer `--budget`" in said
+    reached = re.sub(r"\s", " ", answer_text(run_of(rows[0], scenario={"until": "±5%"})))
+    assert "±5 %: 1 of 1 median reached it; the widest interval is ±3.0 %" in reached and "A longer" not in reached
+    assert "reached it" not in answer_text(run_of(*rows, scenario={"until": "order"}))
+
+
 def in_rounds(levels: dict[str, float], rounds: int = 8, **about: Any) -> Run:
     """A run whose cells differ by 2 % at random within rounds that drift by half."""
     draw = np.random.default_rng(5)

@@ -47,6 +47,16 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
     assert "SMT" not in said.get()
 
 
+def test_a_run_that_kept_cores_awake_has_no_advice_to_do_so() -> None:
+    idle = {"code": "F-IDLE-STATES", "subject": "idle states", "level": "hurts", "remedy": "keep them awake"}
+    console = Console(width=200)
+    for awake in (False, True):
+        cells = [cell("tcp", 1.0), cell("unix", 1.0, no_idle_states=awake)]
+        with console.capture() as said:
+            run_table.print_run(console, run_of(*cells, doctor=[idle]))
+        assert ("keep them awake" in said.get()) is not awake
+
+
 def test_a_percentile_stands_with_its_interval_and_a_tail_never_alone() -> None:
     ends = {"response_p99_us": 2930.0, "response_p99_low_us": 530.0, "response_p99_high_us": 12930.0}
     alone = {"response_p99_us": 777.0, "response_p99_low_us": None, "response_p99_high_us": None}

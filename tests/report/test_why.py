@@ -6,7 +6,9 @@ from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.slow_messages import PARTS
+from hopmeter.cli.parts import run_table
 from hopmeter.report.why_slow import sections, sentence
+from hopmeter.system.terminal import Console
 
 SHARES = dict.fromkeys((f"why_{each}" for each in (*PARTS, "unknown")), 0.0)
 WHY = {
@@ -23,6 +25,14 @@ WHY = {
     "why_usual_minor_faults": 0.5,
     "why_steal_percent": 2.0,
 }
+
+
+def test_the_terminal_names_the_command_that_shows_why() -> None:
+    terminal = Console(width=200)
+    for more, shown in ({}, False), (WHY, True):
+        with terminal.capture() as said:
+            run_table.print_run(terminal, run_of(cell("unix", 12.0), cell("tcp", 12.0, **more)))
+        assert ("`hopmeter show results/made-up c1`" in said.get()) is shown
 
 
 def test_the_largest_part_comes_first_and_a_tiny_one_is_left_out() -> None:

@@ -87,6 +87,12 @@ def test_cpu_is_sampled_every_second_where_asked(execute: Callable[..., RunFolde
     assert all(0 <= row["percent"] < 100 for row in rows)
 
 
+def test_a_short_trial_has_one_cpu_sample_of_each_process(execute: Callable[..., RunFolder]) -> None:
+    folder = execute(sample_cpu=True)
+    rows = pq.read_table(folder.cpu_path("c1-fake-rust", 0)).to_pylist()
+    assert sorted(row["role"] for row in rows) == ["launcher", "sink", "source"]
+
+
 def test_the_extra_trial_for_why_is_stored_apart_and_its_failure_too(execute: Callable[..., RunFolder]) -> None:
     folder = execute(why=True, trials=2)
     assert [trial.trial for trial in folder.trials] == [0, 1]

@@ -80,7 +80,10 @@ def test_the_commands_name_what_they_wrote(
     monkeypatch.chdir(tmp_path)
     pack_command(run)
     unpack_command(Path(f"{NAME}{pack.SUFFIX}"), Path("there"))
-    assert capsys.readouterr().out.split() == [f"{NAME}{pack.SUFFIX}", f"there/{NAME}"]
+    said = capsys.readouterr()
+    assert said.out.split() == [f"{NAME}{pack.SUFFIX}", f"there/{NAME}"]
+    size = Path(f"{NAME}{pack.SUFFIX}").stat().st_size
+    assert 1000 < size < 1_000_000 and said.err.startswith(f"{size / 1000:.0f} kB, ")
 
 
 def test_an_unfinished_run_is_not_packed(run: Path, tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.messages import split_code, tag
 from hopmeter.model.columns import unit
-from hopmeter.report import conditions, formatting, limits_table
+from hopmeter.report import conditions, formatting, limits_table, why_slow
 from hopmeter.report.comparison_sentences import details, lead
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.next_command import next_sentence
+from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system.tables import print_whole, width
@@ -53,6 +54,7 @@ def print_run(console: Console, run: Run) -> None:
         _print_group(console, group, columns, with_references=not any(map(_has_choice, tables)))
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
+    _print_where_why_is(console, run)
     _print_warnings(console, run.rows)
     print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
@@ -230,13 +232,23 @@ def _print_legend(console: Console, run: Run) -> None:
     """Print what the tables mean, which answer is the reader's, what to run next, and what disturbed the run."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
-    for sentence in filter(None, [*idle_sentence([run], groups([run])), next_sentence(run)]):
+    idle = idle_sentence([run], groups([run]))
+    for sentence in filter(None, [precision_sentence(run), *idle, next_sentence(run)]):
         console.print(Text(sentence))
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
         remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
         console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
+
+
+def _print_where_why_is(console: Console, run: Run) -> None:
+    """Name the command that shows why the slowest messages are slow, if the run measured this."""
+    known = [row.id for row in run.rows if why_slow.sentence(row)]
+    if known:
+        command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
+        said = f"Why the slowest messages of a row are slow: see the report, or `{command}`."
+        console.print(Text(said), soft_wrap=True)
 
 
 def _notes(run: Run) -> list[str]:
