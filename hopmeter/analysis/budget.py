@@ -258,14 +258,17 @@ class BudgetedRounds:
         return {table.group: table.looks for table in self._tables if table.looks}
 
     def needed_s(self) -> dict[Question, float]:
-        """Return by open pair the budget that would decide it."""
+        """Return the budget that would decide each open pair without references; never less than that of the run."""
         found: dict[Question, float] = {}
         rest_s = sum(self._round_s(table) for table in self._tables if table.open)
         for table in self._tables:
-            for question in table.open:
+            for question in filter(self._is_choice, table.open):
                 if rounds := (table.answer.rounds if table.answer else {}).get(question):
-                    found[question] = self.budget_s - self.left_s + max(rounds - table.rounds, 1) * rest_s
+                    found[question] = self.budget_s - min(self.left_s, 0) + max(rounds - table.rounds, 1) * rest_s
         return found
+
+    def _is_choice(self, question: Question) -> bool:
+        return all(each.ranked and each.installable for each in (self._cells[cell].comparison for cell in question))
 
 
 def what_more_time_decides(rounds: BudgetedRounds, cells: Sequence[Cell]) -> str:
@@ -275,8 +278,8 @@ def what_more_time_decides(rounds: BudgetedRounds, cells: Sequence[Cell]) -> str
         return ""
     question = min(needed, key=lambda each: needed[each])
     names = " from ".join(_name(cell, len(rounds.looks) > 1) for cell in cells if cell.id in question)
-    many = sum(len(each[-1]["open"]) for each in rounds.looks.values())
-    others = f"; {many - 1} other pairs need longer" if many > 1 else ""
+    many = len(needed) - 1
+    others = f"; {many} other {'pair needs' if many == 1 else 'pairs need'} longer" if many else ""
     return f"`--budget {_tidy(needed[question])}` would separate {names}{others}"
 
 

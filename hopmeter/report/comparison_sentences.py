@@ -175,6 +175,11 @@ class OpenPair:
     """How many rounds would decide them in four of five cases; None if they are too close."""
 
     @property
+    def is_choice(self) -> bool:
+        """Whether a user chooses between the two, so that neither is a reference."""
+        return self.one.recommendable and self.other.recommendable
+
+    @property
     def reach(self) -> float:
         """The largest factor that is still possible, in either direction."""
         low, high = self.known.low, self.known.high
@@ -193,7 +198,8 @@ def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
         if known and not known.decided and known.ratio is not None and known.low is not None:
             ranking = one.run.rankings[one.cell.group].ranking
             needed = rounds_needed(ranking, known.ratio, one.id, other.id)
-            yield OpenPair(one, other, known, needed if needed and needed <= MOST_ROUNDS else None)
+            more = max(needed or 0, 1 + min(ranking.rounds[one.id], ranking.rounds[other.id]))
+            yield OpenPair(one, other, known, more if needed and more <= MOST_ROUNDS else None)
 
 
 def not_decided(group: Group) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Run
-from hopmeter.report.comparison_sentences import open_pairs
+from hopmeter.model import units
+from hopmeter.model.cell import Cell
+from hopmeter.report.comparison_sentences import open_pairs, shows_level
+from hopmeter.report.requirement_sentences import needed_messages
 from hopmeter.system import humanize
 
 TRIALS = 12
@@ -17,14 +22,18 @@ TRIALS = 12
 BUDGET = re.compile(r"--budget (\S+?)`")
 VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
+LENGTHS = ("--messages", "--duration")
+RESUME = ("hopmeter", "run", "--resume")
 FLAGS = ("--json", "--dry-run")
 
 
 def next_sentence(run: Run) -> str:
-    """Return the command that decides more, and what it decides; empty if nothing is left to decide.
-
-    A run that asks for its requirements only has no order to decide.
-    """
+    """Return the command that finishes the run or decides more, and what it decides; empty if nothing is left."""
+    if run.folder.name.startswith("."):
+        return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
+    if messages := _needed_messages(run):
+        longer = (*_no_shorter(run, messages), "--messages", str(messages))
+        return f"To decide the requirements, run `{_command(run, *longer)}`."
     if run.part("scenario").get("until") == "require":
         return ""
     more_time = run.text("more_time")
@@ -35,12 +44,36 @@ def next_sentence(run: Run) -> str:
     return f"To decide more, run `{_command(run, '--trials', str(many))}`{_how_long(run, many)}." if many else ""
 
 
+def _needed_messages(run: Run) -> int:
+    """Return the messages in each trial that an undecided requirement needs; 0 if the trials had enough."""
+    undecided = [row for row in run.measured_rows if row.ok and row.recommendable and row["require"] == "undecided"]
+    least = needed_messages(undecided)
+    return least if any(row.cell.schedule.messages < least for row in undecided) else 0
+
+
+def _no_shorter(run: Run, messages: int) -> tuple[str, str]:
+    """Return the option for as many trials as the run had, with more messages in each."""
+    if not (budget := run.part("scenario").get("budget")):
+        return "--trials", str(max(_rounds(run), _measured_rounds(run)))
+    found = BUDGET.search(run.text("more_time"))
+    longest_s = max(units.seconds(each) for each in (budget, *(found.groups() if found else ())))
+    cells = {row.id: row.cell for row in run.measured_rows}
+    further_s = sum(_further_s(cells[trial["cell"]], messages) for trial in run.trials if trial["cell"] in cells)
+    return "--budget", f"{math.ceil((longest_s + further_s) / 60)}m"
+
+
+def _further_s(cell: Cell, messages: int) -> float:
+    """Return how much longer a trial takes with more messages; 0 without a rate."""
+    return max(0, messages - cell.schedule.messages) / cell.axes.rate_hz if cell.axes.rate_hz else 0.0
+
+
 def _command(run: Run, *options: str) -> str:
     """Return the run's own command with another length."""
     recorded = run.about.get("command")
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
     until = run.part("scenario").get("until") if "--budget" in options and "--until" in words else None
-    return shlex.join([*without(words, VALUES, FLAGS), *(["--until", str(until)] if until else []), *options])
+    replaced = (*VALUES, *LENGTHS) if "--messages" in options else VALUES
+    return shlex.join([*without(words, replaced, FLAGS), *(["--until", str(until)] if until else []), *options])
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
@@ -54,9 +87,22 @@ def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = 
 
 
 def _rounds(run: Run) -> int:
-    """Return the rounds that a quick look lacks, or that the open pair which needs the fewest takes; 0 if none."""
-    needed = [pair.rounds for group in groups([run]) for pair in open_pairs(group) if pair.rounds]
-    return max(TRIALS if run.quick else 0, min(needed, default=0))
+    """Return the trials that a quick look lacks, or that the open pair which needs the fewest takes.
+
+    The result is never less than what the run had; 0 if nothing is open.
+    """
+    compared = [group for group in groups([run]) if not shows_level(group)]
+    pairs = [pair for group in compared for pair in open_pairs(group) if pair.is_choice]
+    had = _measured_rounds(run)
+    most = max(
+        TRIALS if run.quick and had < TRIALS else 0, min((pair.rounds for pair in pairs if pair.rounds), default=0)
+    )
+    return max(most, had) if most else 0
+
+
+def _measured_rounds(run: Run) -> int:
+    """Return the most trials that a cell had."""
+    return max(Counter(trial["cell"] for trial in run.trials).values(), default=0)
 
 
 def _how_long(run: Run, rounds: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.percentiles import PERMILLE, least_count
@@ -83,13 +83,18 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 def _why(rows: Sequence[Row]) -> str:
     """Return what an undecided percentile lacks, if it has no interval at all."""
+    least = needed_messages(rows)
+    if not least:
+        return " (the interval contains a limit; more rounds make it narrower)"
+    return f" (no interval without {formatting.count(least)} messages in each trial: `--messages {least}`)"
+
+
+def needed_messages(rows: Iterable[Row]) -> int:
+    """Return the messages in each trial that a required percentile without an interval needs; 0 if all have one."""
     lacking = {
         metric
         for row in rows
         for text in row.run.part("scenario").get("require") or []
         if (metric := parse(text).metric) in TAILS and row.tail(metric) is None
     }
-    if not lacking:
-        return " (the interval contains a limit; more rounds make it narrower)"
-    least = max(least_count(PERMILLE[metric]) for metric in lacking)
-    return f" (no interval without {formatting.count(least)} messages in each trial: `--messages {least}`)"
+    return max((least_count(PERMILLE[metric]) for metric in lacking), default=0)

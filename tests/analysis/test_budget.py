@@ -245,3 +245,16 @@ def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
         run.counts()
         wrong += not any(table.open for table in run.budget._tables)
     assert wrong <= 0.065 * many
+
+
+def test_the_end_names_no_reference_and_no_shorter_budget() -> None:
+    cells = cells_of(10, 10.4, 40, 41.6, 160)
+    references = [each.with_values(installable=False) for each in cells[:2]]
+    run = Run(plan([*references, *cells[2:]], "20s"))
+    run.counts()
+    said = what_more_time_decides(run.budget, run.made.cells)
+    assert said.partition("; ")[0].endswith("would separate t40 from t41.6")
+    assert min(run.budget.needed_s().values()) > run.budget.budget_s
+    alone = Run(plan([*references, cells[4]], "20s"))
+    alone.counts()
+    assert what_more_time_decides(alone.budget, alone.made.cells) == ""

@@ -1,0 +1,71 @@
+"""The command that a run suggests at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from report_rows import cell, run_of
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.report.next_command import next_sentence
+
+COMMAND = ["hopmeter", "run", "quick", "--require", "p99 < 1ms", "--messages", "125", "--budget", "60s"]
+
+
+def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, **about: Any) -> Run:
+    """Make a run whose trials differ by `noise` at random."""
+    draw = np.random.default_rng(5)
+    run = run_of(*made, **about)
+    for number in range(rounds):
+        for place, values in enumerate(made):
+            us = values["response_p50_us"] * draw.lognormal(0, noise)
+            trial = {"cell": f"c{place}", "trial": number, "good": True, "order": number, "round": number}
+            run.trials.append({**trial, "median_us": us, "wall_s": 2.0, "steal_us": 0.0})
+    return run
+
+
+def bounded(name: str, us: float, **more: Any) -> dict[str, Any]:
+    return cell(name, us, us * 0.9, us * 1.1, **more)
+
+
+def test_references_that_do_not_differ_need_no_command() -> None:
+    near = [bounded("unix", 10.0, installable=False), bounded("tcp", 10.2, installable=False)]
+    assert next_sentence(in_rounds(*near)) == ""
+    assert next_sentence(in_rounds(*near, bounded("zenoh", 90.0))) == ""
+    assert "--trials" in next_sentence(in_rounds(bounded("unix", 10.0), bounded("tcp", 10.2)))
+
+
+def test_a_command_has_no_fewer_trials_than_the_run() -> None:
+    far = [bounded("zenoh", 10.0), bounded("nng", 90.0)]
+    assert "--trials 12" in next_sentence(in_rounds(*far, rounds=8, quick=True))
+    assert next_sentence(in_rounds(*far, rounds=25, quick=True)) == ""
+    noisy = next_sentence(in_rounds(bounded("zenoh", 10.0), bounded("nng", 12.0), rounds=25, noise=0.6))
+    assert noisy == "" or int(noisy.partition("--trials ")[2].partition("`")[0]) > 25
+
+
+def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_time_that_it_needs() -> None:
+    lacking = {"require": "undecided", "response_p99_low_us": None, "messages": 125, "rate_hz": 1000.0}
+    run = in_rounds(
+        *(bounded(name, us, **lacking) for name, us in (("zenoh", 10.0), ("nng", 10.1))),
+        rounds=20,
+        command=COMMAND,
+        scenario={"require": ["p99 < 1ms"], "budget": "60s"},
+        more_time="`--budget 90s` would separate zenoh from nng",
+    )
+    said = next_sentence(run)  # 90 s and 40 trials with 875 ms more each
+    assert said.endswith("run `hopmeter run quick --require 'p99 < 1ms' --budget 3m --messages 1000`.")
+    run.about["scenario"]["until"] = "require"
+    assert next_sentence(run) == said
+    for row in run.rows:
+        row.values["response_p99_low_us"] = 80.0
+    assert next_sentence(run) == ""
+
+
+def test_an_unfinished_run_is_resumed() -> None:
+    run = in_rounds(bounded("zenoh", 10.0), bounded("nng", 10.1), more_time="`--budget 20s` would separate a from b")
+    stopped = replace(run, folder=Path("results/.mine.partial"))
+    assert "`hopmeter run --resume results/.mine.partial`" in next_sentence(stopped)
+    assert "--budget" not in next_sentence(stopped)
