@@ -9,7 +9,7 @@ from hopmeter.analysis.groups import Group, families
 from hopmeter.analysis.pair_limits import most_pairs
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
-from hopmeter.report.comparison_sentences import choice_ranks, lead, lead_parts, not_decided
+from hopmeter.report.comparison_sentences import choice_ranks, lead, lead_sentences, not_decided
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
@@ -32,11 +32,9 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     compared = [group for group in groups if choice_ranks(group)]
     several = [group for group in compared if len(choice_ranks(group)) > 1] or ([] if copies else compared)
     if not several:
-        return (
-            [*special, *caution(runs)]
-            if special
-            else ["No cell of this run has a latency to show; see the reasons below."]
-        )
+        references = [lead(group) for group in groups if group.measured_rows][:SPELLED_OUT]
+        none = ["No cell of this run has a latency to show; see the reasons below."]
+        return [*special, *(references if not special else []), *caution(runs)] if special or references else none
     return [
         *special,
         *_by_codec(groups),
@@ -58,8 +56,8 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
         deciding = (awake or family)[0]
         others = [as_it_is(group) for group in family if group is not deciding]
         needs = [f"{_for(group)}{sentence}" for group in family if (sentence := requirement_sentence(group))]
-        first, more = lead_parts(deciding)
-        found += [*needs, first, " ".join(filter(None, [more, *others, not_decided(deciding)]))]
+        first, *more = lead_sentences(deciding)
+        found += [*needs, first, " ".join(filter(None, [*more, *others, not_decided(deciding)]))]
     return found
 
 

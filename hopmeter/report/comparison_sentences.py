@@ -28,17 +28,18 @@ MOST_ROUNDS = 300
 
 def lead(group: Group, subject: str = "") -> str:
     """Return the order of a table: the fastest that a user can install, the next, and what does not differ."""
-    return " ".join(filter(None, lead_parts(group, subject)))
+    return " ".join(lead_sentences(group, subject))
 
 
-def lead_parts(group: Group, subject: str = "") -> tuple[str, str]:
+def lead_sentences(group: Group, subject: str = "") -> list[str]:
     """Return the first sentence, and those on the median of the fastest and on the references."""
     subject = subject or conditions.subject(group)
     head = f"For {subject}{',' if ', ' in subject else ''} "
     if shows_level(group):
-        return f"{head}{levels(group)}.", " ".join(filter(None, [LEVEL_ONLY, _references(group)]))
-    order, more = _order(group)
-    return f"{head}{order}", " ".join(filter(None, [more, _references(group)]))
+        order, more = f"{levels(group)}.", LEVEL_ONLY
+    else:
+        order, more = _order(group)
+    return [f"{head}{order}", *filter(None, [more, _references(group)])]
 
 
 def name(group: Group, row: Row) -> str:
@@ -63,8 +64,19 @@ def shows_level(group: Group) -> bool:
 
 def levels(group: Group) -> str:
     """Return the medians in words."""
-    known = [f"{name(group, rank.row)} {formatting.microseconds(rank.row.p50)}" for rank in choice_ranks(group)]
-    return f"the medians are {formatting.join(formatting.first(known, MOST_NAMES))}" if known else "there is no median"
+    return _levels(group, [rank.row for rank in choice_ranks(group)])
+
+
+def _levels(group: Group, rows: Sequence[Row]) -> str:
+    if len(rows) == 1:
+        return f"the median of {name(group, rows[0])} is {formatting.microseconds(rows[0].p50)}"
+    return f"the medians are {_medians(group, rows)}" if rows else "there is no median"
+
+
+def _medians(group: Group, rows: Sequence[Row]) -> str:
+    """Return `shm 31.5 µs and unix 36.9 µs`."""
+    known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in rows]
+    return formatting.join(formatting.first(known, MOST_NAMES))
 
 
 def choice_ranks(group: Group) -> list[Rank]:
@@ -80,7 +92,7 @@ def choice_ranks(group: Group) -> list[Rank]:
 def _order(group: Group) -> tuple[str, str]:
     ranked = choice_ranks(group)
     if not ranked:
-        return "no transport has a latency to show.", ""
+        return _without_choice(group)
     first = ranked[0]
     if len(ranked) == 1:
         alone = f"{name(group, first.row)} is alone: {_median(first.row)}{_times_floor(first.row)}."
@@ -92,6 +104,13 @@ def _order(group: Group) -> tuple[str, str]:
     rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
     parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
     return f"{'; '.join([*parts, *_alike(group, rest)])}.", _sentence(_median(first.row), group, first.row)
+
+
+def _without_choice(group: Group) -> tuple[str, str]:
+    """Return the medians of rows that take no part in a ranking, such as `synthetic` and its floor."""
+    if not group.measured_rows:
+        return "no transport has a latency to show.", ""
+    return f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."
 
 
 def _sentence(median: str, group: Group, row: Row) -> str:
@@ -113,7 +132,9 @@ def _how_long(one: Row, other: Row) -> str:
     """Return `2.1 to 2.6 times as long`; without rounds the least factor that both intervals allow."""
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
-        return f"{formatting.ratio(known.low)} to {formatting.ratio(known.high)} times as long"
+        low, high = formatting.ratio(known.low), formatting.ratio(known.high)
+        is_least = known.decided and low == formatting.ratio(1)
+        return f"more than 1 and at most {high} times as long" if is_least else f"{low} to {high} times as long"
     here, there = one.bounds, other.bounds
     least = there[0] / here[1] if here and there and here[1] > 0 else None
     return f"at least {formatting.ratio(least)} times as long" if least else "longer"
@@ -158,10 +179,11 @@ def _times_floor(row: Row) -> str:
 
 def _references(group: Group) -> str:
     """Return the medians of the floors and references."""
-    known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in group.references if row.ok]
+    known = [row for row in group.references if row.ok]
     if not known:
         return ""
-    return f"For comparison, no library to install: {formatting.join(formatting.first(known, MOST_NAMES))}."
+    are = "this is a reference, not a library" if len(known) == 1 else "these are references, not libraries"
+    return f"For comparison: {_medians(group, known)} ({are} to install)."
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,21 @@ def bracket(low: float | None, high: float | None) -> str:
     return f"({number(low)}–{number(high)})"
 
 
+def ratio_interval(low: float | None, high: float | None) -> str:
+    """Return `more than 1, at most 1.54` if a ratio is only known to be larger than one, otherwise the interval."""
+    return f"more than 1, at most {number(high)}" if _is_above_one(low) and high else interval(low, high)
+
+
+def ratio_bracket(low: float | None, high: float | None) -> str:
+    """Return `(>1–1.54)` if a ratio is only known to be larger than one, otherwise as `bracket`."""
+    return f"(>1–{number(high)})" if _is_above_one(low) and high else bracket(low, high)
+
+
+def _is_above_one(low: float | None) -> bool:
+    """Return whether a limit is larger than one, but not in three digits."""
+    return low is not None and low > 1 and number(low) == number(1)
+
+
 def times(value: float | None) -> str:
     """Return `1.50×`."""
     return NOTHING if value is None else f"{number(value)}×"

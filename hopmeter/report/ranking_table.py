@@ -109,7 +109,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
 def _ends(row: Row, column: str) -> str:
     """Return the interval of a ratio; empty for the row that the others are divided by."""
     low, high = row[f"{column}_low"], row[f"{column}_high"]
-    return "" if low == high else formatting.interval(low, high)
+    return "" if low == high else formatting.ratio_interval(low, high)
 
 
 def _core_share(row: Row) -> str:

@@ -191,3 +191,12 @@ def test_a_group_of_references_has_a_table_only_if_there_is_no_other() -> None:
     with console.capture() as said:
         run_table.print_run(console, run_of(alone))
     assert re.search(r"^ *memory +", said.get(), re.MULTILINE)
+
+
+def test_each_sentence_about_a_table_has_a_line_of_its_own() -> None:
+    run = run_of(cell("zenoh", 9.0, 8.0, 10.0), cell("nng", 29.0, 28.0, 30.0), cell("unix", 2.0, installable=False))
+    console = Console(width=300)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    starts = [line.split()[0] for line in said.get().partition("lost")[0].splitlines() if line.endswith(".")]
+    assert starts == ["For", "With", "For"]

@@ -55,7 +55,7 @@ def _print_group(console: Console, group: Group, comparisons: list[Comparison]) 
     for head in ("faster", "slower", "times as long", ""):
         table.add_column(head, no_wrap=True)
     for each in comparisons:
-        ratio = f"{formatting.number(each.ratio)} {formatting.bracket(each.low, each.high)}"
+        ratio = f"{formatting.number(each.ratio)} {formatting.ratio_bracket(each.low, each.high)}"
         table.add_row(names[each.a], names[each.b], ratio, "decided" if each.decided else "not decided")
     console.print()
     console.print(Text(conditions.title(group), style="bold cyan"))

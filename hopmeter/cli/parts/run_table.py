@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -17,7 +17,7 @@ from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.messages import split_code, tag
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table, why_slow
-from hopmeter.report.comparison_sentences import details, lead
+from hopmeter.report.comparison_sentences import details, lead_sentences
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
@@ -69,7 +69,8 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
-    console.print(Text(" ".join(filter(None, [requirement_sentence(group), lead(group), *details(group)]))))
+    for sentence in filter(None, [requirement_sentence(group), *lead_sentences(group), *details(group)]):
+        console.print(Text(sentence))
     if not with_references and not _has_choice(group):
         return
     left_out = _repeated_columns(group)
@@ -121,7 +122,8 @@ def _rows_in_order(group: Group) -> list[Row]:
 def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     known = {id(rank.row): rank for rank in ranks(group)}
     rows = _rows_in_order(group)
-    bounded = zip(*(_aligned_texts([bounds(row) for row in rows]) for bounds in (_median, _tail, _ratio)), strict=True)
+    kinds = ((_median, formatting.bracket), (_tail, formatting.bracket), (_ratio, formatting.ratio_bracket))
+    bounded = zip(*(_aligned_texts([bounds(row) for row in rows], text) for bounds, text in kinds), strict=True)
     lines = []
     for row, values in zip(rows, bounded, strict=True):
         named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
@@ -130,6 +132,7 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
 
 
 Bounds = tuple[float | None, float | None, float | None]
+Bracket = Callable[[float | None, float | None], str]
 
 
 def _median(row: Row) -> Bounds:
@@ -145,10 +148,10 @@ def _ratio(row: Row) -> Bounds:
     return row["ratio_to_best"], row["ratio_to_best_low"], row["ratio_to_best_high"]
 
 
-def _aligned_texts(values: Sequence[Bounds]) -> list[str]:
+def _aligned_texts(values: Sequence[Bounds], bracket: Bracket = formatting.bracket) -> list[str]:
     """Return `594 (303–1,443)` for each value; the brackets are aligned. The best row is 1 without an interval."""
     texts = [
-        (formatting.number(value), "" if value is None or value == low == high else formatting.bracket(low, high))
+        (formatting.number(value), "" if value is None or value == low == high else bracket(low, high))
         for value, low, high in values
     ]
     widths = [max((len(text[part]) for text in texts), default=0) for part in (0, 1)]
