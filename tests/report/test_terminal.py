@@ -200,3 +200,11 @@ def test_each_sentence_about_a_table_has_a_line_of_its_own() -> None:
         run_table.print_run(console, run)
     starts = [line.split()[0] for line in said.get().partition("lost")[0].splitlines() if line.endswith(".")]
     assert starts == ["For", "With", "For"]
+
+
+def test_a_narrow_terminal_does_not_break_the_next_command() -> None:
+    run = run_of(cell("zenoh", 9.0, 8.0, 10.0), quick=True, command=["hopmeter", "run", "--transport", "zenoh,nng"])
+    console = Console(width=40)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    assert "`hopmeter run --transport zenoh,nng --trials 12`" in said.get()

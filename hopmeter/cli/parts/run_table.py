@@ -236,8 +236,10 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
-    for sentence in filter(None, [precision_sentence(run), *idle, next_sentence(run)]):
+    for sentence in filter(None, [precision_sentence(run), *idle]):
         console.print(Text(sentence))
+    if command := next_sentence(run):
+        console.print(Text(command), soft_wrap=True)
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
