@@ -209,6 +209,13 @@ def test_no_word_is_broken_into_letters(page: webdriver.Chrome) -> None:
     assert narrow == []
 
 
+def test_a_table_keeps_a_distance_from_the_text_above_it(each_page: webdriver.Chrome) -> None:
+    gaps = each_page.execute_script("""
+        return [...document.querySelectorAll('p + .scroll')].map(
+            e => e.getBoundingClientRect().top - e.previousElementSibling.getBoundingClientRect().bottom);""")
+    assert min(gaps, default=14) >= 8, gaps
+
+
 def test_it_prints_on_paper(page: webdriver.Chrome, tmp_path: Path) -> None:
     printed = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
     (tmp_path / "report.pdf").write_bytes(printed)
