@@ -27,29 +27,31 @@ def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, **abo
     return run
 
 
-def bounded(name: str, us: float, **more: Any) -> dict[str, Any]:
+def row_with_interval(name: str, us: float, **more: Any) -> dict[str, Any]:
     return cell(name, us, us * 0.9, us * 1.1, **more)
 
 
 def test_references_that_do_not_differ_need_no_command() -> None:
-    near = [bounded("unix", 10.0, installable=False), bounded("tcp", 10.2, installable=False)]
+    near = [row_with_interval("unix", 10.0, installable=False), row_with_interval("tcp", 10.2, installable=False)]
     assert next_sentence(in_rounds(*near)) == ""
-    assert next_sentence(in_rounds(*near, bounded("zenoh", 90.0))) == ""
-    assert "--trials" in next_sentence(in_rounds(bounded("unix", 10.0), bounded("tcp", 10.2)))
+    assert next_sentence(in_rounds(*near, row_with_interval("zenoh", 90.0))) == ""
+    assert "--trials" in next_sentence(in_rounds(row_with_interval("unix", 10.0), row_with_interval("tcp", 10.2)))
 
 
 def test_a_command_has_no_fewer_trials_than_the_run() -> None:
-    far = [bounded("zenoh", 10.0), bounded("nng", 90.0)]
+    far = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 90.0)]
     assert "--trials 12" in next_sentence(in_rounds(*far, rounds=8, quick=True))
     assert next_sentence(in_rounds(*far, rounds=25, quick=True)) == ""
-    noisy = next_sentence(in_rounds(bounded("zenoh", 10.0), bounded("nng", 12.0), rounds=25, noise=0.6))
+    noisy = next_sentence(
+        in_rounds(row_with_interval("zenoh", 10.0), row_with_interval("nng", 12.0), rounds=25, noise=0.6)
+    )
     assert noisy == "" or int(noisy.partition("--trials ")[2].partition("`")[0]) > 25
 
 
 def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_time_that_it_needs() -> None:
     lacking = {"require": "undecided", "response_p99_low_us": None, "messages": 125, "rate_hz": 1000.0}
     run = in_rounds(
-        *(bounded(name, us, **lacking) for name, us in (("zenoh", 10.0), ("nng", 10.1))),
+        *(row_with_interval(name, us, **lacking) for name, us in (("zenoh", 10.0), ("nng", 10.1))),
         rounds=20,
         command=COMMAND,
         scenario={"require": ["p99 < 1ms"], "budget": "60s"},
@@ -65,7 +67,11 @@ def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_tim
 
 
 def test_an_unfinished_run_is_resumed() -> None:
-    run = in_rounds(bounded("zenoh", 10.0), bounded("nng", 10.1), more_time="`--budget 20s` would separate a from b")
+    run = in_rounds(
+        row_with_interval("zenoh", 10.0),
+        row_with_interval("nng", 10.1),
+        more_time="`--budget 20s` would separate a from b",
+    )
     stopped = replace(run, folder=Path("results/.mine.partial"))
     assert "`hopmeter run --resume results/.mine.partial`" in next_sentence(stopped)
     assert "--budget" not in next_sentence(stopped)
