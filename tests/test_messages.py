@@ -16,7 +16,16 @@ from hopmeter.system import paths
 
 CODED = {
     *("HopmeterError", "UsageError", "StoppedError", "RefusedValueError", "TrialFailedError", "PictureError"),
-    *("CodecError", "BuildError", "StoreError", "DiskFullError", "ConnectError", "TimedOutError", "CallFailedError"),
+    *(
+        "CodecError",
+        "BuildError",
+        "StoreError",
+        "DamagedRunError",
+        "DiskFullError",
+        "ConnectError",
+        "TimedOutError",
+        "CallFailedError",
+    ),
     *("MissingError", "GoneError", "Caution", "finding", "tag"),
 }
 """What takes a code as its first argument."""
