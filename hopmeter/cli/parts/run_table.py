@@ -51,7 +51,7 @@ def print_run(console: Console, run: Run) -> None:
     tables = groups([run])
     columns = [each for each in run.about.get("columns") or [] if each not in ALWAYS_SHOWN]
     for group in tables:
-        _print_group(console, group, columns, with_references=not any(map(_has_choice, tables)))
+        _print_group(console, group, columns, with_references=all(map(_is_one_reference, tables)))
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
     _print_where_why_is(console, run)
@@ -62,7 +62,7 @@ def print_run(console: Console, run: Run) -> None:
 def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
     """Print one table; `columns` are those that the scenario adds.
 
-    A group that has only references gets a sentence, and a table only `with_references`.
+    A group of one reference gets a sentence, and a table only `with_references`.
     """
     shown = [*columns, *([SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else [])]
     title = conditions.title(group)
@@ -71,7 +71,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
     for sentence in filter(None, [requirement_sentence(group), *lead_sentences(group), *details(group)]):
         console.print(Text(sentence))
-    if not with_references and not _has_choice(group):
+    if not with_references and _is_one_reference(group):
         return
     left_out = _repeated_columns(group)
     table = _table(group, shown, left_out)
@@ -82,8 +82,9 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     print_whole(console, table)
 
 
-def _has_choice(group: Group) -> bool:
-    return any(row.recommendable for row in group.rows)
+def _is_one_reference(group: Group) -> bool:
+    """Return whether a group has only one reference, whose median the sentence has."""
+    return len(group.rows) == 1 and group.rows[0].ok and not group.rows[0].recommendable
 
 
 def _repeated_columns(group: Group) -> list[str]:
