@@ -112,7 +112,8 @@ def test_the_heading_is_the_question_that_was_asked_or_the_title_of_ones_own(
 def test_a_requirement_is_judged_and_a_wrong_one_refused_before_anything_is_measured(
     hopmeter: Hopmeter, tmp_path: Path
 ) -> None:
-    short = ("run", "--transport", "memory", "--placement", "thread", "--trials", "3", "--messages", "200")
+    axes = ("--transport", "memory", "--placement", "thread", "--payload", "bytes:99", "--rate", "1000")
+    short = ("run", *axes, "--trials", "3", "--messages", "200")
     ended = hopmeter(*short, "--require", "p50 < 10s", "--require", "lost = 0", "--out", str(tmp_path / "r"), "--json")
     (row,) = lines(ended)
     assert row["require_each"][1] == "lost = 0: meets" and row["require"] in ("meets", "undecided")
