@@ -112,7 +112,7 @@ def test_what_changes_in_the_memory_is_seen_by_the_comparison(lent: Any) -> None
 
 def test_an_object_that_could_only_be_copied_fails_with_why(lent: Any) -> None:
     register(lambda array: place_on_gpu(array, exportable=False))
-    with pytest.raises(CodecError, match=r"cudaMalloc.*without share.*E-GPU-NOT-LENDABLE"):
+    with pytest.raises(CodecError, match=r"cudaMalloc.*without `share`.*E-GPU-NOT-LENDABLE"):
         open_objects("lent", "array:2x3", *SHARED)
 
 

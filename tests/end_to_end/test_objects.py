@@ -27,7 +27,7 @@ def decode(frames):
 
 
 def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -> None:
-    short = ["--transport", "zeromq,unix", "--codec", "numpy,pickle-in-band", "--messages", "50"]
+    short = ["--transport", "zeromq,unix", "--codec", "numpy,pickle-in-band", "--messages", "50", "--trials", "1"]
     ran = run_in("run", "native-objects", *short, "--payload", "array:200x200", "--rate", "50", "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
