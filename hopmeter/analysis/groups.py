@@ -95,7 +95,9 @@ def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
     work_s = item[1][0].cell.axes.ideal_s or 0.0
-    return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *item[0])]
+    # A run with both idle states decides the order with idle cores awake, so that table comes first.
+    values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
+    return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
 
 
 def _order(value: Any) -> tuple[int, float, str]:
