@@ -41,7 +41,7 @@ def compared_pairs(run: Run) -> dict[Pair, Comparison]:
     for group, table in run.results.rankings.items():
         for each in table.comparisons:
             if each.ratio is not None:
-                turned = each if names[each.a] < names[each.b] else each.reversed()
+                turned = each if names[each.a] < names[each.b] else each.swap()
                 found[group, names[turned.a], names[turned.b]] = turned
     return found
 
