@@ -12,7 +12,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
 from hopmeter.plan.expand import World, language_parts, word_of
 from hopmeter.plan.objects import why_no_object
-from hopmeter.scenario.model import MOST_MESSAGES
+from hopmeter.scenario.values import MOST_MESSAGES
 
 Rule = Callable[[Cell, Manifest, World], str]
 """A function that returns the reason why a cell is impossible, with a code at the end; or an empty text."""

@@ -2,173 +2,39 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    GetJsonSchemaHandler,
-    WithJsonSchema,
     model_validator,
 )
-from pydantic_core import CoreSchema
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.model import LANGUAGES, Wait
 from hopmeter.model import units
-from hopmeter.model.columns import CELLS
-from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES, PaceName
-from hopmeter.scenario import patterns, requirement
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceName
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
-from hopmeter.system.toml_files import nearest, one_of
-
-Item = TypeVar("Item")
-WAITS: tuple[str, ...] = get_args(Wait)
-_UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
-MOST_MESSAGES = 1_000_000_000
-"""The maximum number of messages of a trial; the samples of more messages would fill any disk."""
-MOST_SEED = 2**63 - 1
-MOST_SPIN_US = 1_000_000
-LEARNED = "learned"
-CORES = ("same", "cross", "sibling", "free", "numa")
-CHOICES_OF_LANGUAGE = ("one", "each", "pairs")
-
-
-class OneOrMore:
-    """A list that may be written as a single value."""
-
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        several = handler(core)
-        return {"anyOf": [several["items"], {**several, "minItems": 1}]}
-
-
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list) else [value]
-
-
-def _reject_empty(value: list[Item]) -> list[Item]:
-    if not value:
-        raise RefusedValueError("E-VALUE-FORM", "the list is empty; omit the key to use its default")
-    return list(dict.fromkeys(value))
-
-
-Axis = Annotated[list[Item], BeforeValidator(_as_list), AfterValidator(_reject_empty), OneOrMore]
-
-
-def _language(value: str) -> str:
-    parts = value.split(">")
-    if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
-        wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
-        raise RefusedValueError(
-            "E-VALUE-CHOICE",
-            one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or source>relays>sink)"]),
-        )
-    return value
-
-
-def _wait(value: str) -> str:
-    wrong = next((part for part in value.split("+") if part not in WAITS), None)
-    if wrong is not None:
-        raise RefusedValueError(
-            "E-VALUE-CHOICE", one_of(wrong, [*WAITS, "one wait for each sink, joined by +, such as callback+block"])
-        )
-    return value
-
-
-def _cores(value: str) -> str:
-    if value not in CORES and not re.fullmatch(r"\d+(,\d+)*", value):
-        raise RefusedValueError(
-            "E-VALUE-CHOICE",
-            one_of(value, [*CORES, "a list such as 0,1 (endpoint i takes core i modulo its length)"]),
-        )
-    return value
-
-
-def _codec(value: str) -> str:
-    if value == "none":
-        return value
-    from hopmeter.node.forms import codec_names  # imported here, because few scenarios need NumPy
-
-    if value not in codec_names():
-        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["none", *codec_names()]))
-    return value
-
-
-def _until(value: str) -> str:
-    if not re.fullmatch(patterns.UNTIL, value):
-        raise RefusedValueError(
-            "E-VALUE-CHOICE", one_of(value, ["order", "best", "require", "±5% (or another percentage)"])
-        )
-    return value.replace("+-", "±")
-
-
-def _column(value: str) -> str:
-    if value not in CELLS:
-        raise RefusedValueError(
-            "E-VALUE-CHOICE",
-            f'"{value}" is not a column of cells.parquet (docs/metrics.md lists them){nearest(value, CELLS)}',
-        )
-    return value
-
-
-class OfCells:
-    """A column of cells.parquet."""
-
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {**handler(core), "enum": list(CELLS)}
-
-
-def _checked_by(parse: Any) -> Any:
-    def check(value: str) -> str:
-        parse(value)
-        return value
-
-    return AfterValidator(check)
-
-
-def _editor_hint(pattern: str, examples: Sequence[str]) -> Any:
-    """Return the field for editors, which complete and reject values; the model's own check has a better message."""
-    return Field(examples=list(examples), json_schema_extra={"pattern": pattern})
-
-
-_ONE_WAIT = {"type": "string", "enum": list(WAITS)}
-_WAIT_EACH = {"type": "string", "pattern": f"^({'|'.join(WAITS)})(\\+({'|'.join(WAITS)}))+$"}
-WaitOrWaits = Annotated[str, AfterValidator(_wait), WithJsonSchema({"anyOf": [_ONE_WAIT, _WAIT_EACH]})]
-Duration = Annotated[str, _checked_by(units.nanoseconds), _editor_hint(patterns.DURATION, ["30s", "500ms"])]
-Span = Annotated[str, _checked_by(units.span_ns), _editor_hint(patterns.SPAN, ["30s", "500ms"])]
-Language = Annotated[
-    str,
-    AfterValidator(_language),
-    _editor_hint(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
-]
-Cores = Annotated[str, AfterValidator(_cores), _editor_hint(patterns.cores(CORES), [*CORES, "0,1"])]
-Payload = Annotated[
-    str,
-    _checked_by(units.payload_bytes),
-    _editor_hint(
-        patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"]
-    ),
-]
-Work = Annotated[
-    str,
-    _checked_by(units.works),
-    _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
-]
-Until = Annotated[
-    str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "require", "±5%"])
-]
-Needed = Annotated[
-    str, _checked_by(requirement.parse), _editor_hint(patterns.whole(requirement.FORM), requirement.EXAMPLES)
-]
-Count = Annotated[int, Field(ge=1, le=MOST_MESSAGES)]
-Setting = bool | int | float | str
+from hopmeter.scenario.values import (
+    MOST_MESSAGES,
+    MOST_SEED,
+    UNSCHEDULED,
+    Axis,
+    Codec,
+    ColumnName,
+    Cores,
+    Count,
+    Duration,
+    Language,
+    Payload,
+    Requirement,
+    Setting,
+    Span,
+    Stretch,
+    Until,
+    WaitOrWaits,
+    Work,
+)
 
 
 class Strict(BaseModel):
@@ -201,7 +67,7 @@ class Axes(Strict):
     touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
         None, description="What source and sink do with the payload."
     )
-    codec: Axis[Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]] | None = Field(
+    codec: Axis[Codec] | None = Field(
         None,
         description="The codec that converts objects to frames and back, in Python: none, a framework "
         "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`).",
@@ -214,7 +80,7 @@ class Axes(Strict):
     )
     pace: Axis[PaceName] | None = Field(None, description="How the source paces its messages.")
     rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
-        None, description=f"Messages per second; {_UNSCHEDULED} have no rate."
+        None, description=f"Messages per second; {UNSCHEDULED} have no rate."
     )
     relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(
         None, description="Relays between source and sink."
@@ -243,7 +109,7 @@ class Axes(Strict):
     messages: Count | None = Field(None, description="Messages measured in each trial.")
     duration: Span | None = Field(
         None,
-        description=f"How long each trial measures, instead of messages; trials of {_UNSCHEDULED} end after "
+        description=f"How long each trial measures, instead of messages; trials of {UNSCHEDULED} end after "
         f"at most {MOST_UNSCHEDULED_MESSAGES:,} messages.",
     )
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
@@ -258,23 +124,6 @@ class Axes(Strict):
                 "E-VALUES-CONFLICT", "messages and duration both set the length of a trial; give one of them"
             )
         return self
-
-
-def _stretch(value: object) -> float | None:
-    if value in (None, LEARNED):
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_SPIN_US:
-        return float(value)
-    raise RefusedValueError(
-        "E-VALUE-FORM", f'{value!r} is neither "{LEARNED}" nor a number of microseconds from 0 to {MOST_SPIN_US:,}'
-    )
-
-
-Stretch = Annotated[
-    float | None,
-    BeforeValidator(_stretch),
-    WithJsonSchema({"anyOf": [{"const": LEARNED}, {"type": "number", "minimum": 0, "maximum": MOST_SPIN_US}]}),
-]
 
 
 class Case(Axes):
@@ -314,12 +163,10 @@ class Scenario(Axes):
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
     )
-    columns: list[Annotated[str, AfterValidator(_column), OfCells]] = Field(
-        [], description="Columns of cells.parquet that matter for the question."
+    columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
+    require: list[Requirement] = Field(
+        [], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric."
     )
-    require: list[
-        Annotated[str, _checked_by(requirement.parse), _editor_hint(f"^{requirement.FORM}$", requirement.EXAMPLES)]
-    ] = Field([], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric.")
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
         None, description="Seed of the order of trials; if absent, hopmeter chooses and records a random seed."
     )

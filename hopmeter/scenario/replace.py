@@ -9,8 +9,9 @@ from typing import Any
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import GROUPS, select_transports
 from hopmeter.manifest.model import Manifest
-from hopmeter.scenario.model import CHOICES_OF_LANGUAGE, Scenario
+from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS
+from hopmeter.scenario.values import CHOICES_OF_LANGUAGE
 from hopmeter.system.toml_files import one_of, validate
 
 SOURCE = "the command line"
