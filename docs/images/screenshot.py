@@ -31,6 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=1160)
     parser.add_argument("--height", type=int, default=1000, help="0: the whole page")
+    parser.add_argument("--section", help="the id of the element at the top, such as group-1")
     parser.add_argument("--scale", type=float, default=2)
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--print", action="store_true", help="as it is printed: PICTURE is a PDF")
@@ -65,6 +66,10 @@ def photograph(driver: webdriver.Chrome, asked: argparse.Namespace) -> bytes:
             driver.execute_cdp_cmd(
                 "Page.printToPDF", {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
             )["data"]
+        )
+    if asked.section:
+        driver.execute_script(
+            "arguments[0].scrollIntoView({behavior: 'instant'})", driver.find_element("id", asked.section)
         )
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": not asked.height})
     return base64.b64decode(shot["data"])

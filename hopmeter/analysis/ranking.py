@@ -43,11 +43,6 @@ def _rank(row: Row, rows: list[Row]) -> Rank:
     return Rank(row, best, len(rows) - sum(faster(row, other) for other in others), ties, alone=not others)
 
 
-def bounds(row: Row) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median; None if there were too few good trials for one."""
-    return row.bounds
-
-
 def faster(one: Row, other: Row) -> bool:
     """Whether `one` is significantly faster than `other`: by rounds, otherwise if their intervals do not touch."""
     if table := _common_table(one, other):

@@ -11,6 +11,7 @@ from typing import Any
 
 from hopmeter.model.cell import Cell
 from hopmeter.statistics import Observation, Ranking, fit, level_of_result
+from hopmeter.statistics.ranking import rank_ranges
 
 Values = Mapping[str, Any]
 Bounds = tuple[float | None, float | None, float | None]
@@ -75,13 +76,7 @@ class TableRanking:
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Return the first and the last rank that each cell may have; 1 is the fastest."""
-        faster, slower = (dict.fromkeys(self.ranking.cells, 0) for _ in range(2))
-        for each in self.comparisons:
-            if each.decided:
-                slower[each.a] += 1
-                faster[each.b] += 1
-        many = len(self.ranking.cells)
-        return {cell: (1 + faster[cell], many - slower[cell]) for cell in self.ranking.cells}
+        return rank_ranges(self.ranking.cells, [(each.a, each.b) for each in self.comparisons if each.decided])
 
     def columns(self, cell: str) -> dict[str, Any]:
         """Return the columns of one cell; of a floor only its median, and none of other cells that are not compared."""

@@ -44,7 +44,7 @@ class Asked:
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the setup of an adapter: the settings of the binding end, except those that this end overrides."""
+        """Return the setup of an adapter: this end's own settings, and the binding end's values for all others."""
         settings = {**record.settings, **self.settings}
         told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
         return Setup(*told, host=self.host)

@@ -49,8 +49,8 @@ def connect(
     """Open a session over one transport, with any settings of its manifest.
 
     `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the largest encoded object (8 MiB,
-    or the transport's maximum if that is less). `wait` is how receivers wait (`block`, `callback`, `spin`), limited to
-    those that the transport offers. `daemon` is the address of the transport's broker or master. `host` is this
+    or the transport's maximum if that is less). `wait` is how receivers wait: `block`, `callback` or
+    `spin`, if the transport offers it. `daemon` is the address of the transport's broker or master. `host` is this
     machine's address: link ends bind to it instead of the loopback device, so that other machines reach them; you must
     transfer the records of the ends. `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending
     end retains the newest `kept` of them (never run on a GPU). Raises UsageError for an unknown name, ConnectError if a

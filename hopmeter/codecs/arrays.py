@@ -220,17 +220,17 @@ def from_capsule(capsule: Any) -> Array:
     return array
 
 
-def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, told: Callable[[Any], Any]) -> Any:
+def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, properties: Callable[[Any], Any]) -> Any:
     """Return a function that makes a tensor in an array's memory: `direct()` if its result equals that of `public`,
     otherwise `public`.
 
     A framework's internal function may be several times faster, but any release may change it, so its result is checked
-    once. `told` returns the properties of a tensor that must be equal: address, dtype, device, values.
+    once. `properties` returns a tensor's address, dtype, device and values. The check compares them.
     """
     tried = aligned_copy(np.arange(4, dtype="f4"))
     try:
         way = direct()
-        if told(way(tried)) == told(public(tried)):
+        if properties(way(tried)) == properties(public(tried)):
             return way
     except Exception:  # noqa: BLE001 (a missing or changed function may fail in any way)
         return public

@@ -18,7 +18,6 @@ from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import requirement_sentence
 from hopmeter.report.work_sentences import work_sentences
 
-WITHOUT_RANK = {"saturated": "could not keep up everywhere; those rows are not ranked", "failed": "failed"}
 SPELLED_OUT = 3
 """The most questions that get sentences each."""
 

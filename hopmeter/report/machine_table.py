@@ -9,7 +9,7 @@ from markupsafe import Markup
 from hopmeter.analysis import hosts
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.machine_order import Comparison, Correlation, Flip, compare_machines
-from hopmeter.analysis.ranking import bounds, ranks
+from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Column, Line, Section, Table, Value, notes, table
@@ -69,7 +69,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
         return Value("", ("not measured",))
     rank = ranked.get(id(row), "")
     text = Markup('<span class="place">{}.</span> ').format(rank) if rank else Markup()
-    return Value(text + formatting.number(row.p50), notes(formatting.interval(*(bounds(row) or (None, None)))))
+    return Value(text + formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))))
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:

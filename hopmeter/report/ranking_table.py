@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import Rank, bounds, ranks
+from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow
@@ -88,7 +88,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
     values = [
         Value(rank.text if rank else "", sort=number),
         Value(formatting.breakable(name), notes(_ties(group, rank), _note(row, name)), name),
-        Value(formatting.number(row.p50), notes(formatting.interval(*(bounds(row) or (None, None)))), row.p50),
+        Value(formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50),
         _tail(row, "p99"),
         _tail(row, "p999"),
         Value(formatting.times(best), notes(_ends(row, "ratio_to_best") if best else ""), sort=best),

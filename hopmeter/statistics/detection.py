@@ -8,9 +8,8 @@ import numpy as np
 
 from hopmeter.statistics.ranking import Ranking, on_scale, quantile
 
-POWER = 0.8
 NORMAL_POWER = 0.8416
-"""The 80 % quantile of the normal distribution."""
+"""The 80 % quantile of the normal distribution, for a power of 80 %."""
 
 
 def detectable(result: Ranking, a: str, b: str) -> float | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.statistics.ranking import ALPHA, Ranking, rank_ranges, ratios_to_best
+from hopmeter.statistics.ranking import ALPHA, Ranking, decided_pairs, rank_ranges, ratios_to_best
 
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
@@ -67,7 +67,7 @@ def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
     if later.best is None or pairs == later.pairs:
         return later
     ratios = ratios_to_best(later.scale, later.levels, pairs, later.best)
-    return replace(later, pairs=pairs, ranks=rank_ranges(later.cells, pairs), ratio_to_best=ratios)
+    return replace(later, pairs=pairs, ranks=rank_ranges(later.cells, decided_pairs(pairs)), ratio_to_best=ratios)
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:

@@ -102,7 +102,7 @@ def fit(observations: Iterable[Observation], alpha: float = ALPHA, versus: str |
         alpha,
         table.cells,
         pairs,
-        rank_ranges(table.cells, pairs),
+        rank_ranges(table.cells, decided_pairs(pairs)),
         best,
         ratios_to_best(table.scale, levels, pairs, best),
         levels,
@@ -165,14 +165,18 @@ def on_scale(scale: Scale, value: float) -> float:
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
-def rank_ranges(cells: Sequence[str], pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank that each cell may have: decided pairs alone limit them."""
+def rank_ranges(cells: Sequence[str], decided: Iterable[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """Return the best and the worst rank that each cell may have. A decided pair names the faster cell first."""
     faster, slower = (dict.fromkeys(cells, 0) for _ in range(2))
-    for each in pairs:
-        if each.decided:
-            slower[each.a] += 1
-            faster[each.b] += 1
+    for a, b in decided:
+        slower[a] += 1
+        faster[b] += 1
     return {cell: (1 + faster[cell], len(cells) - slower[cell]) for cell in cells}
+
+
+def decided_pairs(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
+    """Return the faster and the slower cell of each decided pair."""
+    return [(each.a, each.b) for each in pairs if each.decided]
 
 
 def ratios_to_best(scale: Scale, levels: dict[str, Bounds], pairs: Sequence[Pair], best: str) -> dict[str, Bounds]:

@@ -1,4 +1,4 @@
-"""The table of a plan in the terminal: its cells, and those that are dropped."""
+"""Print a plan in the terminal: a table of its cells, and the reason for each dropped cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.system.terminal import Console
 
 
 def print_plan(console: Console, made: Plan) -> None:
-    """Print the cells that would be measured, and those that would not."""
+    """Print the cells that a run would measure, then the dropped cells with their reasons."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):

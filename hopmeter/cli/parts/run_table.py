@@ -60,7 +60,7 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
-    """Print one table; `columns` are those that the scenario adds.
+    """Print one table; `columns` are the columns that the scenario adds.
 
     A group of one reference gets a sentence, and a table only `with_references`.
     """
@@ -116,7 +116,7 @@ def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> T
 
 
 def _rows_in_order(group: Group) -> list[Row]:
-    """Return the rows to choose from, those that meet the requirements first, then the references."""
+    """Return the rows to install, then the references; within both, rows that meet the requirements come first."""
     return [*order_by_requirements(group, group.choices), *order_by_requirements(group, group.references)]
 
 

@@ -104,7 +104,7 @@ def _open_ledger(lent: Lent) -> int:
             raise CodecError("E-GPU-LOAN", "the sender has closed, or this is not a handle of its GPU memory", COPY)
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as cause:
-        what = f"the loans of process {lent.pid} cannot be read: it has ended, or another user runs it"
+        what = f"the loans of process {lent.pid} cannot be read: the process has ended, or another user runs it"
         raise CodecError("E-GPU-LENDER-HIDDEN", what, COPY) from cause
     if os.pread(file, TOKEN_BYTES, 0) == lent.token:
         return file

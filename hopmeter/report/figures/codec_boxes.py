@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import bounds
 from hopmeter.report import codec_rows, formatting
 from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
@@ -82,7 +81,7 @@ def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:
     """Return the interval of the median; None if there were too few good trials for one."""
-    return bounds(each.row)
+    return each.row.bounds
 
 
 def _datum(each: PlacedBox, us: float, y: float, **more: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import bounds
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import PLAIN, Figure, Style, fit_legend, frame, log_axis, span, table
@@ -26,7 +25,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     """One dot for each row: to the left is cheap, below is fast."""
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
-    y = span((value for row in rows for value in (row.p50, *(bounds(row) or ()))), margin=1.4)
+    y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)
     if len(rows) < 2 or x is None or y is None:
         return None
     best = front(rows)
@@ -86,7 +85,7 @@ def _dot(text: str, row: Row) -> tuple[str, float, float]:
 
 
 def _datum(group: Group, row: Row) -> dict[str, Any]:
-    low, high = bounds(row) or (row.p50, row.p50)
+    low, high = row.bounds or (row.p50, row.p50)
     cpu = row["cpu_us_per_message"]
     tip = f"{group.label(row)}: p50 {formatting.microseconds(row.p50)}, {formatting.number(cpu)} µs of CPU per message"
     return {"series": group.label(row), "cpu": cpu, "us": row.p50, "low": low, "high": high, "tip": tip}

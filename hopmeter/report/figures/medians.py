@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import bounds
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.drawing import Figure, Style, dot_rows, span
@@ -16,7 +15,7 @@ ORDER = 10
 def draw(group: Group, style: Style) -> Figure | None:
     """Rows from fast to slow."""
     rows = group.measured_rows
-    ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(bounds(row) or ())))
+    ends = span(value for row in rows for value in (row.p50, row.latency("p99"), *(row.bounds or ())))
     if len(rows) < 2 or ends is None:
         return None
     return Figure(
@@ -31,8 +30,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _datum(name: str, row: Row) -> dict[str, Any]:
-    low, high = bounds(row) or (row.p50, row.p50)
-    interval = f", interval {formatting.interval(low, high)}" if bounds(row) else ""
+    low, high = row.bounds or (row.p50, row.p50)
+    interval = f", interval {formatting.interval(low, high)}" if row.bounds else ""
     return {
         "series": name,
         "p50": row.p50,

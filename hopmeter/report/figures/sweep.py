@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group, families
-from hopmeter.analysis.ranking import bounds
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
@@ -53,7 +52,7 @@ def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
 
 def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure | None:
     pairs = [(group, row) for group in family for row in group.measured_rows if row.candidate]
-    ends = span((value for _, row in pairs for value in (row.p50, *(bounds(row) or ()))), margin=1.3)
+    ends = span((value for _, row in pairs for value in (row.p50, *(row.bounds or ()))), margin=1.3)
     if ends is None:
         return None
     return Figure(
@@ -68,7 +67,7 @@ def _figure(axis: str, number: int, family: list[Group], style: Style) -> Figure
 
 
 def _datum(axis: str, group: Group, row: Row) -> dict[str, Any]:
-    low, high = bounds(row) or (row.p50, row.p50)
+    low, high = row.bounds or (row.p50, row.p50)
     name = group.label(row)
     return {
         "series": name,
