@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hopmeter.build.targets import Target
-from hopmeter.manifest.model import LONGEST_S
+from hopmeter.manifest.language_part import LONGEST_S
 from hopmeter.system import humanize
 
 

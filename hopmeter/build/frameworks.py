@@ -13,7 +13,8 @@ from hopmeter.codecs import comparison, lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import NoPythonError, folder, ours, own
-from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
-from hopmeter.manifest.model import Offer
+from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.requirement import here, name
 
 UV = [sys.executable, "-m", "uv"]

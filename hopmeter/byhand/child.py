@@ -17,7 +17,7 @@ from hopmeter.byhand.wire import Wire, wait
 from hopmeter.errors import HopmeterError
 from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
-from hopmeter.manifest.model import Offer
+from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.readiness import environment
 from hopmeter.system import paths
 from hopmeter.system.processes import die_with_launcher, has_ended, kill_group

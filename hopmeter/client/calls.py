@@ -1,28 +1,20 @@
-"""Clients and servers of calls: over the transport's own calls if it has them, otherwise over two links for each
-client."""
+"""The client of calls: over the transport's own calls if it has them, otherwise over two links."""
 
 from __future__ import annotations
 
 import itertools
-import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from hopmeter.client.errors import CallFailedError, ConnectError, TimedOutError
-from hopmeter.client.frames import HEADER, Kind, Message, incoming, outgoing
-from hopmeter.client.links import Asked, End, bind_end, connect_end, waited_in_vain
+from hopmeter.client.frames import Kind, Message, outgoing
+from hopmeter.client.links import Asked, connect_end, waited_in_vain
 from hopmeter.client.pubsub import LOOK_S, Decode, Polled, Publisher, Subscription, close_lender, offer, refuse_large
 from hopmeter.codecs import encode
-from hopmeter.codecs.errors import ENDING
 
-REPLY_S = 5.0
-"""How long a server offers a reply again to a busy transport."""
 PROBE_S = 0.05
-GREET_S = 5.0
-log = logging.getLogger("hopmeter.connect")
 
 
 class Native:
@@ -133,169 +125,3 @@ class Client:
             self._closed = True
             self._half.close()
             close_lender(self._lender)
-
-
-class Answering:
-    """The user's handler, which runs one call at a time, whichever threads the transport uses."""
-
-    def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
-        self._handler, self._made, self._name = handler, made, name
-        self._most, self._lender = HEADER.size + asked.largest_bytes, asked.lender()
-        self._lock = threading.Lock()
-
-    def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
-        """Return the reply to a message, or None if the message needs no reply."""
-        if message.kind == Kind.PROBE:
-            return Kind.ANSWER, encode(None)
-        if message.kind != Kind.CALL:
-            return None
-        try:
-            with self._lock:
-                frames = encode(self._handler(self._made(message.payload)), self._lender)
-            refuse_large(self._name, frames, self._most)
-        except ENDING:
-            raise
-        except BaseException as failed:
-            log.exception('"%s": the handler failed', self._name)
-            return Kind.FAILED, encode(f"{type(failed).__name__}: {failed}"[:4000])
-        return Kind.REPLY, frames
-
-    def close(self) -> None:
-        """Release the objects that were loaned with replies."""
-        close_lender(self._lender)
-
-
-class NativeServer:
-    """A server over the transport's own calls, which a thread of hopmeter polls or a thread of the transport calls."""
-
-    def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
-        self._answering, self._over = answering, threading.Event()
-        self._run_id = ""
-        self._end: End = bind_end(asked, name, "rpc", self._open if asked.wait == "callback" else self._plain)
-        self._run_id = self._end.record.run
-        self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
-        if asked.wait != "callback":
-            self._thread.start()
-
-    def _plain(self, transport: Any, link: Any) -> Any:
-        return transport.server(link)
-
-    def _open(self, transport: Any, link: Any) -> Any:
-        self._run_id = link.name.rpartition("_")[2]
-        return Served(transport.server(link), self._on_request)
-
-    def _on_request(self, frame: Any, second: Any, third: Any = None) -> None:
-        payload, reply = (None, second) if third is None else (second, third)
-        message = incoming(self._run_id, frame, payload)
-        said = None if message is None else self._answering.answer(message)
-        if message is None or said is None:
-            return
-        length, fill = outgoing(said[0], message.number, self._run_id, said[1])
-        if not offer(lambda: reply(length, fill), REPLY_S):
-            log.error("a reply was dropped: the transport stayed busy for %g s", REPLY_S)
-
-    def _run(self) -> None:
-        try:
-            while not self._over.is_set():
-                self._end.opened.poll(LOOK_S, self._on_request)
-        except ENDING:
-            raise
-        except BaseException:
-            log.exception("a server has failed and answers no more calls")
-
-    def close(self) -> None:
-        """Close the link end; the server answers no call after this returns."""
-        self._over.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._end.close()
-        self._answering.close()
-
-
-class Served:
-    """A link end that the transport calls, and the handle that the transport returned."""
-
-    def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
-        self.address = server.address
-        self._server, self._serving = server, server.serve(on_request)
-
-    def close(self) -> None:
-        """Stop the calls first, then close the link end."""
-        self._serving.close()
-        self._server.close()
-
-
-class Caller:
-    """One client of a server over two links, as the server holds it."""
-
-    def __init__(self, asked: Asked, name: str, caller: str, answering: Answering) -> None:
-        self._answering = answering
-        self._back = Publisher(asked, name, f"back-{caller}")
-        try:
-            self._there = Subscription(asked, (name, f"call-{caller}", GREET_S), self._answer)
-        except BaseException:
-            self._back.close()
-            raise
-        self.record = self._there.end.record
-
-    def _answer(self, message: Message) -> None:
-        said = self._answering.answer(message)
-        try:
-            if said is not None:
-                self._back.put(said[0], message.number, said[1], REPLY_S)
-        except TimedOutError:
-            log.exception("a reply was dropped")
-
-    def close(self) -> None:
-        """Close both links."""
-        self._there.close()
-        self._back.close()
-
-
-class DuplexServer:
-    """Looks for clients in the rendezvous folder, and closes the links of those that left."""
-
-    def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
-        self._asked, self._name, self._answering = asked, name, answering
-        self._over = threading.Event()
-        self._callers: dict[str, Caller] = {}
-        self._refused: set[str] = set()
-        """Clients that could not be reached: the server reports each one once."""
-        self._end = bind_end(asked, name, "rpc", None)
-        self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._over.wait(PROBE_S / 2):
-            there = {kind.removeprefix("call-") for kind in self._asked.meeting.kinds(self._name, "call-")}
-            self._part(there)
-            for caller in there - self._callers.keys() - self._refused:
-                self._meet(caller)
-
-    def _part(self, there: set[str]) -> None:
-        """Close the links of clients that have closed or whose process has ended."""
-        for caller, known in list(self._callers.items()):
-            if caller not in there or not known.record.lives:
-                self._callers.pop(caller).close()
-                self._asked.meeting.sweep()
-
-    def _meet(self, caller: str) -> None:
-        record = self._asked.meeting.look(self._name, f"call-{caller}")
-        if record is None or record.address is None or not record.lives:
-            return
-        try:
-            self._callers[caller] = Caller(self._asked, self._name, caller, self._answering)
-        except ENDING:
-            raise
-        except BaseException:
-            self._refused.add(caller)
-            log.exception('"%s": a client cannot be reached', self._name)
-
-    def close(self) -> None:
-        """Close all links; the server answers no call after this returns."""
-        self._over.set()
-        self._thread.join()
-        for caller in self._callers.values():
-            caller.close()
-        self._end.close()
-        self._answering.close()

@@ -13,7 +13,8 @@ from hopmeter.client.errors import ConnectError, TimedOutError, in_words
 from hopmeter.client.frames import HEADER
 from hopmeter.client.rendezvous import Record, Rendezvous
 from hopmeter.codecs.cuda.lending import KEPT, Lender
-from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.node.contract import LOOPBACK
 
 Method = Callable[[Any, Link], Any]

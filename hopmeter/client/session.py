@@ -11,17 +11,19 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hopmeter.client.adapters import adapter, away, checked_settings, manifest_of
-from hopmeter.client.calls import Answering, Client, DuplexServer, NativeServer
+from hopmeter.client.calls import Client
 from hopmeter.client.errors import ConnectError
 from hopmeter.client.frames import HEADER
 from hopmeter.client.links import Asked
 from hopmeter.client.pubsub import Publisher, Subscriber, decoder
 from hopmeter.client.rendezvous import Rendezvous
+from hopmeter.client.servers import Answering, DuplexServer, NativeServer
 from hopmeter.codecs import CodecError, Lender
 from hopmeter.codecs.cuda import lending
 from hopmeter.codecs.cuda.lending import KEPT
 from hopmeter.errors import UsageError
-from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 

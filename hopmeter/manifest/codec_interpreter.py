@@ -16,7 +16,7 @@ from types import ModuleType
 
 from hopmeter.codecs import comparison, lookup
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
-from hopmeter.manifest.model import Offer
+from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.requirement import here
 from hopmeter.manifest.requirement import name as name_of
 from hopmeter.system import paths

@@ -12,7 +12,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.manifest.model import Offer
+from hopmeter.manifest.language_part import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 11)

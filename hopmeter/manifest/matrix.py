@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hopmeter.manifest.choices import LANGUAGES
 from hopmeter.manifest.discovery import every
-from hopmeter.manifest.model import LANGUAGES, Manifest, Offer
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.system.markdown import table
 
 HEAD = """# Transports

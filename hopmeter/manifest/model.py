@@ -6,124 +6,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value, Wait
 from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.language_part import LanguagePart, Offer
+from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
-from hopmeter.manifest.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
-Language = Literal["rust", "c++", "python"]
-Wait = Literal["spin", "block", "callback"]
-Placement = Literal["thread", "process"]
-Pattern = Literal["pubsub", "rpc"]
-Value = bool | int | float | str
-
-LANGUAGES: tuple[Language, ...] = ("rust", "c++", "python")
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-
-
-LONGEST_S = 60.0
-"""If a wheel is available, a build that takes longer than this is skipped."""
-
-
-class Setting(Strict):
-    """One setting of a transport: its default, and the other allowed values."""
-
-    default: Value
-    help: str
-    choices: list[str] | None = None
-    min: float | None = None
-    max: float | None = None
-    languages: list[Language] | None = None
-    """The languages in which the setting has an effect; all by default. The next three keys have the same form."""
-    waits: list[Wait] | None = None
-    patterns: list[Literal["pubsub", "rpc"]] | None = None
-    placements: list[Placement] | None = None
-    where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
-    """Other settings, with those of their values for which this setting has an effect."""
-
-    @model_validator(mode="after")
-    def _default_is_allowed(self) -> Setting:
-        self.check(self.default)
-        return self
-
-    def check(self, value: Value) -> Value:
-        """Convert the value to the type of the default. Raises ValueError with the allowed values."""
-        value = float(value) if isinstance(self.default, float) and type(value) is int else value
-        if type(value) is not type(self.default):
-            raise RefusedValueError(
-                "E-VALUE-FORM", f"{value!r} is no {_kind(self.default)}; the default is {self.default!r}"
-            )
-        if self.choices is not None and value not in self.choices:
-            raise RefusedValueError("E-VALUE-CHOICE", one_of(value, self.choices))
-        if self.min is not None and not isinstance(value, str) and value < self.min:
-            raise RefusedValueError("E-VALUE-RANGE", f"{value} is below the minimum, {self.min:g}")
-        if self.max is not None and not isinstance(value, str) and value > self.max:
-            raise RefusedValueError("E-VALUE-RANGE", f"{value} is above the maximum, {self.max:g}")
-        return value
-
-    def parse(self, word: str) -> Value:
-        """Convert a word of the command line to a value. Raises ValueError with the allowed values."""
-        if isinstance(self.default, bool):
-            words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
-            if word.lower() not in words:
-                raise RefusedValueError("E-VALUE-CHOICE", one_of(word, ["true", "false"]))
-            return words[word.lower()]
-        try:
-            return self.check(type(self.default)(word))
-        except ValueError as cause:
-            if isinstance(cause, RefusedValueError) and cause.code != "E-VALUE-FORM":
-                raise
-            raise RefusedValueError("E-VALUE-FORM", f'"{word}" is no {_kind(self.default)}') from cause
-
-
-def _kind(value: Value) -> str:
-    return {"bool": "true or false", "int": "whole number", "float": "number", "str": "word"}[type(value).__name__]
-
-
-class BuildCost(Strict):
-    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
-    because many transports share them."""
-
-    seconds: Annotated[float, Field(gt=0)]
-    megabytes: Annotated[float, Field(ge=0)] = 0
-    """The size of the download in megabytes."""
-
-
-class LanguagePart(Strict):
-    """A transport in one language: its library, how to install it, and how it differs from the other languages."""
-
-    waits: Annotated[list[Wait], Field(min_length=1)]
-    library: str
-    pip: list[str] = []
-    apt: list[str] = []
-    build_cost: BuildCost | None = None
-    copies: bool = False
-    """Whether the adapter offers its library's own copy function (`work = "copy:frame:own"`)."""
-    user: Owned | None = None
-    """How the user installs the library, if no registry has it."""
-    after: Language | None = None
-    """The language of the same transport whose build also produces a part of this adapter."""
-    preload: str = ""
-    """For Python: a shared library in the node folder that is loaded before all other libraries."""
-    environment: Literal["own"] | None = None
-    """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
-    interpreter: Literal["system"] | None = None
-    """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
-    objects: list[str] = []
-    """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
-    network: dict[str, Value] | None = None
-    """For Python: the settings with which link ends at `host(setup)` reach another machine; None if they cannot."""
-    patterns: list[Pattern] | None = None
-    placements: list[Placement] | None = None
-    loan: bool | None = None
-    parts: bool | None = None
-    forward: Literal["copy", "move"] | None = None
-    send: Literal["nonblocking", "blocking"] | None = None
-    keep: bool | None = None
-    max_payload_bytes: Annotated[int, Field(gt=0)] | None = None
 
 
 class ConformanceSettings(Strict):
@@ -143,47 +36,6 @@ class ConformanceSettings(Strict):
     """The largest payload that these settings carry."""
     meets: list[Language] = []
     """Peers with default settings with which the adapter must also exchange messages, in both directions."""
-
-
-class Offer(BaseModel):
-    """What a transport offers in one language, with every default filled in."""
-
-    model_config = ConfigDict(frozen=True)
-
-    transport: str
-    language: Language
-    waits: list[Wait]
-    placements: list[Placement]
-    patterns: list[str]
-    loan: bool
-    parts: bool
-    forward: str
-    send: str
-    keep: bool
-    max_payload_bytes: int
-    """The largest payload that the adapter sends and receives, in bytes."""
-    library: str
-    pip: list[str]
-    apt: list[str]
-    build_cost: BuildCost | None
-    copies: bool = False
-    user: Owned | None = None
-    after: str | None = None
-    preload: str = ""
-    environment: str | None = None
-    interpreter: str | None = None
-    objects: list[str] = []
-    network: dict[str, Value] | None = None
-
-    @property
-    def is_heavy(self) -> bool:
-        """Return whether another language is preferred if one language is enough."""
-        return self.build_cost is not None and self.build_cost.seconds > LONGEST_S
-
-    @property
-    def is_installed(self) -> bool:
-        """Return False only if something is missing that the user must install."""
-        return self.user is None or self.user.is_here
 
 
 class Manifest(Strict):
@@ -206,7 +58,7 @@ class Manifest(Strict):
     carriage: Literal["raw", "typed"] = "raw"
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """The largest payload of one link; None if only memory limits it."""
+    """The largest number of receivers of one link; None if the library has no limit."""
     ranked: bool = True
     installable: bool = True
     """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
-from hopmeter.manifest.model import Manifest, Offer
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.user_install import Owned
 from hopmeter.system import paths
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
-from hopmeter.manifest.model import Offer
+from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.readiness import readiness
 from hopmeter.messages import tag
 from hopmeter.model import units

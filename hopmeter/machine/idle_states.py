@@ -1,0 +1,70 @@
+"""Judge what an idle core does until its next message, and how long it takes to wake up."""
+
+from __future__ import annotations
+
+from hopmeter.machine.finding import Finding, Machine, finding, is_arm
+from hopmeter.machine.kernel import UNKNOWN
+
+AWAKE = "compare transports with `hopmeter run --no-idle-states`, which holds /dev/cpu_dma_latency at 0"
+LONG_US = 50_000.0
+"""A core that polls for at least this long is still awake when the next image is due."""
+
+
+def idle_states(machine: Machine) -> Finding:
+    """Judge the states of idle cores by how long a core takes to wake up."""
+    exit_us = machine["idle_exit_us"]
+    if machine.get("no_idle_states"):
+        return _awake(machine)
+    if machine.get("halt_poll_us") is not None:
+        return _halting(machine["halt_poll_us"])
+    if exit_us is None:
+        return finding(
+            "F-IDLE-STATES",
+            "idle states",
+            "unknown",
+            "the kernel shows no idle states; a hypervisor may use its own",
+            "pin both endpoints, and prefer a closed pace or high rates when you compare",
+        )
+    if exit_us <= 10:
+        return finding("F-IDLE-STATES", "idle states", "good", f"waking a core takes at most {exit_us} us")
+    return finding(
+        "F-IDLE-STATES",
+        "idle states",
+        "hurts",
+        f"waking a core from the deepest state takes {exit_us} us; this delays every blocking receiver",
+        f"{AWAKE}, or boot with "
+        + ("cpuidle.off=1" if is_arm(machine) else "processor.max_cstate=1 intel_idle.max_cstate=1"),
+    )
+
+
+def _awake(machine: Machine) -> Finding:
+    """Judge a machine without an idle driver: its kernel halts cores without regard to their wake-up latency."""
+    if machine.get("idle_driver", "none") in ("none", UNKNOWN):
+        return finding(
+            "F-AWAKE",
+            "idle states",
+            "hurts",
+            "`no_idle_states` has no effect here: without an idle driver the kernel halts idle cores anyway",
+            "boot with idle=poll to keep cores awake, or omit `no_idle_states`",
+        )
+    return finding("F-IDLE-STATES", "idle states", "good", "none: idle cores stay awake during the measurement")
+
+
+def _halting(polls_us: float) -> Finding:
+    """Judge a guest whose cores halt. The kernel cannot report the wake-up latency, because the hypervisor wakes the
+    core."""
+    if polls_us >= LONG_US:
+        return finding(
+            "F-IDLE-STATES",
+            "idle states",
+            "good",
+            f"idle cores of this guest poll for {polls_us:g} us, then halt",
+        )
+    when = f"after {polls_us:g} us" if polls_us else "at once"
+    return finding(
+        "F-IDLE-STATES",
+        "idle states",
+        "note" if polls_us else "hurts",
+        f"idle cores of this guest halt {when}; the hypervisor has to wake them, which delays blocking receivers",
+        f"{AWAKE}: cores then stay awake as on a busy machine",
+    )

@@ -1,0 +1,98 @@
+"""A transport in one language: as the manifest has it, and with every default filled in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hopmeter.manifest.choices import Language, Pattern, Placement, Value, Wait
+from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.user_install import Owned
+
+LONGEST_S = 60.0
+"""If a wheel is available, a build that takes longer than this is skipped."""
+
+
+class BuildCost(Strict):
+    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
+    because many transports share them."""
+
+    seconds: Annotated[float, Field(gt=0)]
+    megabytes: Annotated[float, Field(ge=0)] = 0
+    """The size of the download in megabytes."""
+
+
+class LanguagePart(Strict):
+    """A transport in one language: its library, how to install it, and how it differs from the other languages."""
+
+    waits: Annotated[list[Wait], Field(min_length=1)]
+    library: str
+    pip: list[str] = []
+    apt: list[str] = []
+    build_cost: BuildCost | None = None
+    copies: bool = False
+    """Whether the adapter offers its library's own copy function (`work = "copy:frame:own"`)."""
+    user: Owned | None = None
+    """How the user installs the library, if no registry has it."""
+    after: Language | None = None
+    """The language of the same transport whose build also produces a part of this adapter."""
+    preload: str = ""
+    """For Python: a shared library in the node folder that is loaded before all other libraries."""
+    environment: Literal["own"] | None = None
+    """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
+    interpreter: Literal["system"] | None = None
+    """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
+    objects: list[str] = []
+    """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
+    network: dict[str, Value] | None = None
+    """For Python: the settings with which link ends at `host(setup)` reach another machine; None if they cannot."""
+    patterns: list[Pattern] | None = None
+    placements: list[Placement] | None = None
+    loan: bool | None = None
+    parts: bool | None = None
+    forward: Literal["copy", "move"] | None = None
+    send: Literal["nonblocking", "blocking"] | None = None
+    keep: bool | None = None
+    max_payload_bytes: Annotated[int, Field(gt=0)] | None = None
+
+
+class Offer(BaseModel):
+    """What a transport offers in one language, with every default filled in."""
+
+    model_config = ConfigDict(frozen=True)
+
+    transport: str
+    language: Language
+    waits: list[Wait]
+    placements: list[Placement]
+    patterns: list[str]
+    loan: bool
+    parts: bool
+    forward: str
+    send: str
+    keep: bool
+    max_payload_bytes: int
+    """The largest payload that the adapter sends and receives, in bytes."""
+    library: str
+    pip: list[str]
+    apt: list[str]
+    build_cost: BuildCost | None
+    copies: bool = False
+    user: Owned | None = None
+    after: str | None = None
+    preload: str = ""
+    environment: str | None = None
+    interpreter: str | None = None
+    objects: list[str] = []
+    network: dict[str, Value] | None = None
+
+    @property
+    def is_heavy(self) -> bool:
+        """Return whether another language is preferred if one language is enough."""
+        return self.build_cost is not None and self.build_cost.seconds > LONGEST_S
+
+    @property
+    def is_installed(self) -> bool:
+        """Return False only if something is missing that the user must install."""
+        return self.user is None or self.user.is_here
