@@ -138,6 +138,7 @@ class NodePool:
         idle = self._idle[known]
         node = idle.pop(0) if idle else self._start(manifest, language)
         self.nodes.append(node)
+        node.link_values = {key: opening[key] for key in ("wait", "payload", "frame_bytes")}
         if node.process.pid not in self._openings:
             address = self._daemon.address if self._daemon else ""
             node.execute(run=self.run, directory=str(self.folder), **opening, daemon=address)

@@ -31,6 +31,8 @@ class ScriptedNode:
     before_end: Callable[[int], None]
     """A function that gets the process id before the process ends."""
     is_killed: bool = False
+    link_values: dict[str, Any] = field(default_factory=dict)
+    """The `wait`, `payload` and `frame_bytes` of a link that does not have its own."""
     ends: list[str] = field(default_factory=list)
     """The names of the link ends that are open."""
 
@@ -60,7 +62,7 @@ class ScriptedNode:
     def open(self, end: str, name: str, link: dict[str, Any]) -> dict[str, Any]:
         """Opens an end. Returns the link with the address of the link end that bound it, because the other ends
         need that address."""
-        address = self.execute(do="open", end=end, name=name, link=link)["address"]
+        address = self.execute(do="open", end=end, name=name, link={**self.link_values, **link})["address"]
         self.ends.append(name)
         return {**link, "address": address or link.get("address", "")}
 

@@ -27,6 +27,7 @@ class Setup:
     daemon: str
     settings: dict[str, Any]
     frame_bytes: int
+    largest_frame_bytes: int
     payload: str = "bytes"
     width: int = 0
     height: int = 0
@@ -39,8 +40,13 @@ class Link:
     """The description of one hop that an adapter receives."""
 
     name: str
+    frame_bytes: int
+    wait: str
     address: str = ""
     receivers: int = 1
+    payload: str = "bytes"
+    width: int = 0
+    height: int = 0
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:

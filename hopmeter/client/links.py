@@ -47,8 +47,12 @@ class Asked:
     def setup(self, record: Record) -> Setup:
         """Return the setup of an adapter: this end's own settings, and the binding end's values for all others."""
         settings = {**record.settings, **self.settings}
-        told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes)
+        told = (record.run, record.directory, self.wait, self.daemon, settings, record.frame_bytes, record.frame_bytes)
         return Setup(*told, host=self.host)
+
+    def link(self, name: str, record: Record) -> Link:
+        """Return the link for an end; its address is empty until the binding end has announced it."""
+        return Link(f"{name}_{record.run}", record.frame_bytes, self.wait, record.address or "")
 
 
 @dataclass
@@ -71,7 +75,7 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
     with ExitStack() as closing, in_words(f'"{name}" cannot be bound over {asked.manifest.title}'):
         closing.callback(asked.meeting.retract, name, kind, record)
-        opened = _open_end(asked, record, Link(_link_name(name, record)), method, closing) if method else None
+        opened = _open_end(asked, record, asked.link(name, record), method, closing) if method else None
         asked.meeting.announce(name, kind, record, getattr(opened, "address", ""))
         return End(opened, record, closing.pop_all())
 
@@ -89,13 +93,8 @@ def connect_end(asked: Asked, name: str, kind: str, method: Method | None, withi
             "start the other program first",
         )
     with ExitStack() as closing, in_words(f'"{name}" cannot be reached over {asked.manifest.title}'):
-        link = Link(_link_name(name, record), record.address or "")
-        opened = _open_end(asked, record, link, method, closing) if method else None
+        opened = _open_end(asked, record, asked.link(name, record), method, closing) if method else None
         return End(opened, record, closing.pop_all())
-
-
-def _link_name(name: str, record: Record) -> str:
-    return f"{name}_{record.run}"
 
 
 def _open_end(asked: Asked, record: Record, link: Link, method: Method, closing: ExitStack) -> Any:

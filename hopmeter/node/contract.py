@@ -57,6 +57,8 @@ class Setup(Protocol):
     """Every setting of the manifest, with its default if the user gave no value."""
     frame_bytes: int
     """The size of the largest frame, including the header, that will be sent over any link."""
+    largest_frame_bytes: int
+    """The size of the largest frame, including the header, that will be sent over any link of this process."""
 
 
 @runtime_checkable
@@ -83,6 +85,17 @@ class Link(Protocol):
     """The address of the binding end, in the transport's own format; empty in the link that the binding end gets."""
     receivers: int
     """How many receivers connect before the first message."""
+    payload: str
+    """What the messages of this link represent: `timing`, `bytes` or `image`. With typed carriage, the adapter chooses
+    its message type by this kind."""
+    width: int
+    height: int
+    """The size of an image in pixels; 0 for other payloads."""
+    frame_bytes: int
+    """The size of the largest frame of this link, including the header."""
+    wait: str
+    """How this end waits for messages, and a client for replies: `spin`, `block` or `callback`. At a publisher, how the
+    receivers of the link wait; if some are called and others are polled, how the polled ones wait."""
 
 
 class Fill(Protocol):

@@ -54,6 +54,8 @@ pub struct Setup {
     pub settings: serde_json::Map<String, serde_json::Value>,
     /// The largest frame, header included, that will be sent over any link.
     pub frame_bytes: usize,
+    /// The largest frame, header included, that will be sent over any link of this process.
+    pub largest_frame_bytes: usize,
 }
 
 impl Setup {
@@ -80,6 +82,13 @@ pub struct Link {
     pub address: String,
     /// How many receivers connect before the first message.
     pub receivers: u32,
+    /// What the messages of this link represent. An adapter with typed carriage chooses its message type by this value.
+    pub payload: PayloadKind,
+    /// The largest frame of this link, header included.
+    pub frame_bytes: usize,
+    /// How this end waits for messages, and a client for replies. At a publisher, how the receivers of the link wait; if
+    /// some are called and others are polled, how the polled ones wait.
+    pub wait: Wait,
 }
 
 /// One transport in one process, shared by all endpoints of the node. The endpoints' threads call the methods. Each of

@@ -21,10 +21,19 @@ impl<T: Default> Links<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::HEADER_BYTES;
+    use crate::spec::{PayloadKind, Wait};
 
     #[test]
     fn both_ends_of_a_link_get_the_same_state_and_other_links_get_their_own() {
-        let link = |name: &str| Link { name: name.into(), address: String::new(), receivers: 1 };
+        let link = |name: &str| Link {
+            name: name.into(),
+            address: String::new(),
+            receivers: 1,
+            payload: PayloadKind::Bytes,
+            frame_bytes: HEADER_BYTES,
+            wait: Wait::Block,
+        };
         let links = Links::<Mutex<u8>>::default();
         let first = links.of(&link("a"));
         assert!(Arc::ptr_eq(&first, &links.of(&link("a"))));

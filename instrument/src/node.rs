@@ -232,6 +232,7 @@ impl Node<'_> {
             payload: self.spec.payload,
             settings: self.spec.settings.clone(),
             frame_bytes: HEADER_BYTES + self.spec.payload_bytes,
+            largest_frame_bytes: HEADER_BYTES + self.spec.payload_bytes,
         }
     }
 

@@ -159,7 +159,7 @@ void what_is_not_offered_is_named_and_callbacks_are_given_back() {
   int given_back = 0;
   const HopmeterOnFrame on_frame{&given_back, [](void*, const HopmeterReceived*) {},
                                  [](void* context) { ++*static_cast<int*>(context); }};
-  const HopmeterLink link{detail::text("camera"), detail::text(""), 1};
+  const HopmeterLink link{.name = detail::text("camera"), .address = detail::text(""), .receivers = 1};
   HopmeterSubscription out{};
   check(transport.calls->subscribe(transport.object, &link, on_frame, &out, &told.sink) == HOPMETER_FAILED,
         "not offered");
@@ -199,7 +199,7 @@ void a_choice_passes_on_what_is_asked_of_it() {
   Told told;
   HopmeterTransport transport{};
   check(adapter<Picking>.open(nullptr, &transport, &told.sink) == HOPMETER_ACCEPTED, told.what);
-  const HopmeterLink link{detail::text("camera"), detail::text(""), 1};
+  const HopmeterLink link{.name = detail::text("camera"), .address = detail::text(""), .receivers = 1};
   HopmeterClient out{};
   check(transport.calls->client(transport.object, &link, &out, &told.sink) == HOPMETER_FAILED, "not offered");
   check_equal(told.what, "the adapter offers no client (asked for link camera)");
@@ -215,7 +215,7 @@ struct Recording final : Publisher {
 
 void a_transport_of_ends_makes_these_and_names_the_others() {
   TransportOf<Setup, Recording> transport{Setup(nullptr)};
-  const Link link{"camera", "", 1};
+  const Link link{.name = "camera", .address = "", .receivers = 1};
   (void)transport.publisher(link);
   check_equal(Recording::link, "camera");
   try {

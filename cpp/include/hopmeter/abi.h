@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /// The version of this interface; node and library must have the same version.
-#define HOPMETER_ABI_VERSION 2
+#define HOPMETER_ABI_VERSION 3
 
 /// The length of a frame's header.
 #define HOPMETER_HEADER_BYTES 64
@@ -112,6 +112,8 @@ typedef struct HopmeterSetup {
   uint32_t height;
   /// The size of the largest frame, header included, on any link.
   size_t frame_bytes;
+  /// The size of the largest frame, header included, on any link of this process.
+  size_t largest_frame_bytes;
   const struct HopmeterSettings *settings;
 } HopmeterSetup;
 
@@ -123,6 +125,15 @@ typedef struct HopmeterLink {
   struct HopmeterText address;
   /// How many receivers connect before the first message.
   uint32_t receivers;
+  /// What the messages of this link represent.
+  enum HopmeterPayloadKind payload;
+  /// The size of an image in pixels; 0 if the payload is none.
+  uint32_t width;
+  uint32_t height;
+  /// The size of the largest frame of this link, header included.
+  size_t frame_bytes;
+  /// How this end waits for messages, and a client for replies; at a publisher, how the receivers of the link wait.
+  enum HopmeterWait wait;
 } HopmeterLink;
 
 /// Writes one frame, except for its sent time. Call it once per send, on the caller's thread, and as late as possible.

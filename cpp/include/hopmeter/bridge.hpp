@@ -39,7 +39,16 @@ std::int32_t run_open(const HopmeterError* error, typename Bridge<End>::Raw* out
   });
 }
 
-inline Link link(const HopmeterLink* from) { return {string(from->name), string(from->address), from->receivers}; }
+inline Link link(const HopmeterLink* from) {
+  return {.name = string(from->name),
+          .address = string(from->address),
+          .receivers = from->receivers,
+          .payload = static_cast<PayloadKind>(from->payload),
+          .width = from->width,
+          .height = from->height,
+          .frame_bytes = from->frame_bytes,
+          .wait = static_cast<Wait>(from->wait)};
+}
 
 inline void put(const HopmeterTextOut* out, std::string_view value) { out->put(out->context, text(value)); }
 

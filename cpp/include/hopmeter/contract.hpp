@@ -51,6 +51,8 @@ class Setup {
   std::uint32_t height() const noexcept { return raw_->height; }
   /// The size of the largest frame on any link, header included.
   std::size_t frame_bytes() const noexcept { return raw_->frame_bytes; }
+  /// The size of the largest frame, header included, on any link of this process.
+  std::size_t largest_frame_bytes() const noexcept { return raw_->largest_frame_bytes; }
 
   /// The value of a setting of the manifest, as `bool`, any integer, any floating-point type or `std::string`. Throws
   /// if the manifest does not have the setting or its value has another type.
@@ -92,6 +94,16 @@ struct Link {
   std::string address;
   /// How many receivers connect before the first message.
   std::uint32_t receivers;
+  /// What the messages of this link represent; an adapter with typed carriage chooses its message type by it.
+  PayloadKind payload = PayloadKind::bytes;
+  /// The size of an image in pixels; 0 if the payload is no image.
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  /// The size of the largest frame of this link, header included.
+  std::size_t frame_bytes = header_bytes;
+  /// How this end waits for messages, and a client for replies. At a publisher, how the receivers of the link wait; if
+  /// some are called and others are polled, how the polled ones wait.
+  Wait wait = Wait::block;
 };
 
 /// How long a blocking poll may sleep.

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of this interface; node and library must have the same version.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The length of a frame's header.
 pub const HEADER_BYTES: usize = 64;
@@ -90,6 +90,8 @@ pub struct Setup {
     pub height: u32,
     /// The size of the largest frame, header included, on any link.
     pub frame_bytes: usize,
+    /// The size of the largest frame, header included, on any link of this process.
+    pub largest_frame_bytes: usize,
     pub settings: *const Settings,
 }
 
@@ -102,6 +104,15 @@ pub struct Link {
     pub address: Text,
     /// How many receivers connect before the first message.
     pub receivers: u32,
+    /// What the messages of this link represent.
+    pub payload: PayloadKind,
+    /// The size of an image in pixels; 0 if the payload is none.
+    pub width: u32,
+    pub height: u32,
+    /// The size of the largest frame of this link, header included.
+    pub frame_bytes: usize,
+    /// How this end waits for messages, and a client for replies; at a publisher, how the receivers of the link wait.
+    pub wait: Wait,
 }
 
 /// A frame to fill: 64 bytes of header and the payload, which may be at different places in memory.

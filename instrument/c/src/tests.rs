@@ -226,6 +226,7 @@ fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CT
             payload: PayloadKind::Image { width: 2, height: 3 },
             settings,
             frame_bytes: 66,
+            largest_frame_bytes: 66,
         },
     )
 }
@@ -234,7 +235,14 @@ fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CT
 fn a_transport_says_what_it_offers_and_reads_its_settings() {
     let transport = open_transport(serde_json::json!({"depth": 8})).expect("opened");
     assert_eq!(transport.version().as_deref(), Some("4.2"));
-    let link = Link { name: "x".into(), address: String::new(), receivers: 1 };
+    let link = Link {
+        name: "x".into(),
+        address: String::new(),
+        receivers: 1,
+        payload: PayloadKind::Image { width: 2, height: 3 },
+        frame_bytes: 66,
+        wait: Wait::Spin,
+    };
     let error = transport.publisher(&link).err().expect("it has none");
     assert_eq!(error.what_text(), "the adapter offers no publisher (asked for link x)");
 }

@@ -50,6 +50,7 @@ impl OwnedSetup {
             width,
             height,
             frame_bytes: kept.frame_bytes,
+            largest_frame_bytes: kept.largest_frame_bytes,
             settings: &raw const *settings,
         };
         Ok(Box::new(Self { setup, _settings: settings }))
@@ -140,5 +141,15 @@ impl Transport for CTransport {
 }
 
 fn lend(link: &Link) -> abi::Link {
-    abi::Link { name: Text::lend(&link.name), address: Text::lend(&link.address), receivers: link.receivers }
+    let (payload, width, height) = payload(link.payload);
+    abi::Link {
+        name: Text::lend(&link.name),
+        address: Text::lend(&link.address),
+        receivers: link.receivers,
+        payload,
+        width,
+        height,
+        frame_bytes: link.frame_bytes,
+        wait: wait(link.wait),
+    }
 }

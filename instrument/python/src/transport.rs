@@ -30,6 +30,7 @@ struct PySetup {
     height: u32,
     settings: Py<PyAny>,
     frame_bytes: usize,
+    largest_frame_bytes: usize,
 }
 
 /// The Python form of `hopmeter_instrument::contract::Link`.
@@ -38,6 +39,27 @@ struct PyLink {
     name: String,
     address: String,
     receivers: u32,
+    payload: &'static str,
+    width: u32,
+    height: u32,
+    frame_bytes: usize,
+    wait: &'static str,
+}
+
+impl From<&Link> for PyLink {
+    fn from(link: &Link) -> Self {
+        let (payload, width, height) = payload(link.payload);
+        Self {
+            name: link.name.clone(),
+            address: link.address.clone(),
+            receivers: link.receivers,
+            payload,
+            width,
+            height,
+            frame_bytes: link.frame_bytes,
+            wait: word(link.wait),
+        }
+    }
 }
 
 impl PySetup {
@@ -54,6 +76,7 @@ impl PySetup {
             height,
             settings: py.import("json")?.call_method1("loads", (settings,))?.unbind(),
             frame_bytes: setup.frame_bytes,
+            largest_frame_bytes: setup.largest_frame_bytes,
         })
     }
 }
@@ -115,8 +138,7 @@ impl PyTransport {
     ) -> Result<(End, T)> {
         let object = self.end.object.bind(py);
         let opener = object.getattr(method).map_err(|_| Error::unsupported(method, &link.name))?;
-        let Link { name, address, receivers } = link.clone();
-        let opened = Bound::new(py, PyLink { name, address, receivers }).and_then(|link| open(&opener, link));
+        let opened = Bound::new(py, PyLink::from(link)).and_then(|link| open(&opener, link));
         let (end, more) = self.end.map_exception(py, &format!("{method} of link {}", link.name), opened)?;
         Ok((End::new(end, format!("{method} of link {}", link.name))?, more))
     }

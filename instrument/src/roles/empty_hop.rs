@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::clock;
 use crate::contract::{Link, OnFrame, Publisher, Received};
 use crate::error::Result;
-use crate::frame::{Header, flags};
+use crate::frame::{HEADER_BYTES, Header, flags};
 use crate::pacer::Pacer;
 use crate::spec::Wait;
 use crate::sync::lock;
@@ -33,13 +33,25 @@ pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
         return Ok(None);
     }
     let transport = (context.open_empty)()?;
-    let link = Link { name: "empty".to_owned(), address: String::new(), receivers: 1 };
+    let link = empty_link(context);
     let took_ns = Arc::new(Mutex::new(Vec::with_capacity(HOPS as usize)));
     let subscription = transport.subscribe(&link, receiver(context, took_ns.clone()))?;
     send_all(context, transport.publisher(&link)?.as_mut())?;
     drop(subscription);
     let took_ns = std::mem::take(&mut *lock(&took_ns));
     Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
+}
+
+/// The link of the empty transport, with messages like those of the cell.
+fn empty_link(context: &RoleContext<'_>) -> Link {
+    Link {
+        name: "empty".to_owned(),
+        address: String::new(),
+        receivers: 1,
+        payload: context.spec.payload,
+        frame_bytes: HEADER_BYTES + context.spec.payload_bytes,
+        wait: Wait::Callback,
+    }
 }
 
 fn applies(context: &RoleContext<'_>) -> bool {

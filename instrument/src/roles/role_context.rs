@@ -9,6 +9,7 @@ use crate::codec::Codec;
 use crate::contract::{Link, Transport};
 use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
+use crate::frame::HEADER_BYTES;
 use crate::payload::Content;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
@@ -61,25 +62,26 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// The link for its binding end.
+    /// The link for its binding end, which waits as the receivers of the link do.
     ///
     /// # Errors
     /// When the spec does not list the link.
     pub fn link_to_bind(&self, id: &str) -> Result<Link> {
-        let link = self.link_spec(id)?;
-        Ok(Link { name: link.name.clone(), address: String::new(), receivers: link.receivers })
+        self.link(id, String::new(), self.spec.wait)
     }
 
-    /// The link for a connecting end. Waits until the link is bound.
+    /// The link for a connecting end, which waits as this endpoint does. Waits until the link is bound.
     ///
     /// # Errors
     /// When the spec does not list the link or no endpoint bound it.
     pub fn link_to_connect(&self, id: &str) -> Result<Link> {
-        self.phase.wait_for_link(id, self.link_spec(id)?)
+        self.link(id, self.phase.wait_for_address(id)?, self.wait())
     }
 
-    fn link_spec(&self, id: &str) -> Result<&crate::spec::LinkSpec> {
-        self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
+    fn link(&self, id: &str, address: String, wait: Wait) -> Result<Link> {
+        let link = self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))?;
+        let (payload, frame_bytes) = (self.spec.payload, HEADER_BYTES + self.spec.payload_bytes);
+        Ok(Link { name: link.name.clone(), address, receivers: link.receivers, payload, frame_bytes, wait })
     }
 
     /// Reports the addresses of this endpoint's binding ends, even if it has none.

@@ -32,7 +32,8 @@ pub enum End {
 }
 
 impl End {
-    pub fn open(kind: EndKind, transport: &dyn Transport, wait: Wait, link: &Link) -> Result<Self> {
+    pub fn open(kind: EndKind, transport: &dyn Transport, link: &Link) -> Result<Self> {
+        let wait = link.wait;
         Ok(match (kind, wait) {
             (EndKind::Publisher, _) => Self::Publisher(transport.publisher(link)?),
             (EndKind::Client, _) => Self::Client(transport.client(link)?, wait),

@@ -60,8 +60,9 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
         payload: opening.payload,
         settings: opening.settings,
         frame_bytes: opening.frame_bytes,
+        largest_frame_bytes: opening.frame_bytes,
     };
-    Ok(ScriptedNode { run, transport: (host.open)(&setup)?, setup, ends: HashMap::new() })
+    Ok(ScriptedNode { run, transport: (host.open)(&setup)?, ends: HashMap::new() })
 }
 
 /// Rust drops the fields in this order: the transport after its link ends, as in a measuring node.
@@ -69,7 +70,6 @@ struct ScriptedNode {
     ends: HashMap<String, End>,
     transport: Arc<dyn Transport>,
     run: u64,
-    setup: Setup,
 }
 
 impl ScriptedNode {
@@ -77,7 +77,7 @@ impl ScriptedNode {
         let command: Command = serde_json::from_str(line).context(format!("understanding `{line}`"))?;
         match command {
             Command::Open { end, name, link } => {
-                let opened = End::open(end, self.transport.as_ref(), self.setup.wait, &link.into())?;
+                let opened = End::open(end, self.transport.as_ref(), &link.into())?;
                 let address = opened.address();
                 self.ends.insert(name, opened);
                 Ok(json!({ "address": address }))

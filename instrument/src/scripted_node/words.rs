@@ -34,7 +34,7 @@ impl Opening {
 #[serde(rename_all = "lowercase")]
 pub enum EndKind {
     Publisher,
-    /// Polled or called, as `wait` in the first command says.
+    /// Polled or called, as the `wait` of its link says.
     Subscriber,
     Server,
     Client,
@@ -47,11 +47,15 @@ pub struct LinkWords {
     #[serde(default)]
     pub address: String,
     pub receivers: u32,
+    pub payload: PayloadKind,
+    pub frame_bytes: usize,
+    pub wait: Wait,
 }
 
 impl From<LinkWords> for Link {
     fn from(words: LinkWords) -> Self {
-        Self { name: words.name, address: words.address, receivers: words.receivers }
+        let LinkWords { name, address, receivers, payload, frame_bytes, wait } = words;
+        Self { name, address, receivers, payload, frame_bytes, wait }
     }
 }
 

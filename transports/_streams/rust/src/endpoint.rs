@@ -92,10 +92,13 @@ impl Drop for SocketFile {
 mod tests {
     use std::io::{Read, Write};
 
+    use hopmeter_instrument::prelude::{HEADER_BYTES, PayloadKind, Wait};
+
     use super::*;
 
     fn link(address: String) -> Link {
-        Link { name: "l0".into(), address, receivers: 1 }
+        let (payload, wait) = (PayloadKind::Bytes, Wait::Block);
+        Link { name: "l0".into(), address, receivers: 1, payload, frame_bytes: HEADER_BYTES, wait }
     }
 
     #[test]

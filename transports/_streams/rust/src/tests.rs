@@ -48,12 +48,20 @@ fn streams(wait: Wait) -> Streams<Files> {
         payload: PayloadKind::Bytes,
         settings: serde_json::Map::new(),
         frame_bytes: FRAME_BYTES,
+        largest_frame_bytes: FRAME_BYTES,
     };
     Streams::new(Files(directory), &setup)
 }
 
 fn link(address: String) -> Link {
-    Link { name: "l0".into(), address, receivers: 1 }
+    Link {
+        name: "l0".into(),
+        address,
+        receivers: 1,
+        payload: PayloadKind::Bytes,
+        frame_bytes: FRAME_BYTES,
+        wait: Wait::Block,
+    }
 }
 
 fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
