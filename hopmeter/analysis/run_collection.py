@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hopmeter.analysis import hosts
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.run_results import Run, read_finished
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.store.disk import StoreError
 from hopmeter.store.pack import SUFFIX
 
 
@@ -50,23 +49,12 @@ def _identity(run: Run) -> tuple[str, ...]:
 
 def _read(folder: Path, is_named: bool, trials: bool) -> Run | None:
     try:
-        return _read_finished(folder, trials)
+        return read_finished(folder, trials)
     except HopmeterError as error:
         if is_named:
             raise
         warnings.warn(f"left out: {error}", stacklevel=3)
         return None
-
-
-def _read_finished(folder: Path, trials: bool) -> Run:
-    run = read(folder, trials)
-    if run.folder.name.startswith("."):
-        remedy = f"finish it with `hopmeter run --resume {folder}`"
-        raise UsageError("E-RUN-UNFINISHED", f"{folder} is not finished", remedy)
-    if not (run.folder / "trials.parquet").is_file():
-        remedy = "restore it from a copy, or measure again"
-        raise StoreError("E-FILE-MISSING", f"{folder} has no trials.parquet", remedy)
-    return run
 
 
 def find_runs(place: Path) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.store import RunFolder
-from hopmeter.store.disk import DamagedRunError
+from hopmeter.store.disk import DamagedRunError, check_files
 from hopmeter.store.formats import convert_row
 
 TAILS = ("p99", "p999")
@@ -170,6 +170,19 @@ def read(folder: Path, trials: bool = True) -> Run:
     run = Run(stored.path, stored.about, measured)
     planned = {cell.id: cell for cell in stored.cells}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
+    return run
+
+
+def read_finished(folder: Path, trials: bool = True) -> Run:
+    """Read a finished run with the table of its trials, which comparisons and histories need.
+
+    Raises UsageError if there is none or it was interrupted, and StoreError if it is damaged.
+    """
+    run = read(folder, trials)
+    if run.folder.name.startswith("."):
+        remedy = f"finish it with `hopmeter run --resume {folder}`"
+        raise UsageError("E-RUN-UNFINISHED", f"{folder} was interrupted, so it lacks trials", remedy)
+    check_files(run.folder, ["trials.parquet"])
     return run
 
 

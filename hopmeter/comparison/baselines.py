@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.run_results import Run, read_finished
 from hopmeter.comparison import matching
-from hopmeter.comparison.trial_values import read_run
 from hopmeter.errors import UsageError
 from hopmeter.store.disk import writing
 from hopmeter.store.names import NAMES
@@ -52,7 +51,8 @@ def load(name: str) -> Baseline:
     if not NAMES.fullmatch(name) or not folder.is_dir():
         known = f"there are {', '.join(names())}" if names() else "`hopmeter baseline NAME RUN RUN RUN` makes one"
         raise UsageError("E-NO-BASELINE", f"{name} is neither a run folder nor a baseline", known)
-    return Baseline(name, tuple(read_run(each) for each in sorted(folder.iterdir()) if (each / "run.json").exists()))
+    runs = [each for each in sorted(folder.iterdir()) if (each / "run.json").exists()]
+    return Baseline(name, tuple(map(read_finished, runs)))
 
 
 def store(name: str, folders: Sequence[Path]) -> Baseline:
@@ -66,7 +66,7 @@ def store(name: str, folders: Sequence[Path]) -> Baseline:
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a baseline", "use letters, digits and . _ + -")
     if final.exists():
         raise UsageError("E-EXISTS", f"the baseline {name} exists already", f"choose another name, or remove {final}")
-    runs = [read_run(folder) for folder in folders]
+    runs = [read_finished(folder) for folder in folders]
     _check(name, runs)
     with writing(final):
         partial = final.with_name(f".{name}.partial")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hopmeter.analysis.run_results import read_finished
 from hopmeter.comparison import baselines
 from hopmeter.comparison.between_runs import Runs
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides, has_sides
-from hopmeter.comparison.trial_values import read_run
 from hopmeter.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def open_runs(name: str) -> Runs:
     """Open a run folder, or the runs of a baseline. Raises UsageError if there is neither."""
     path = Path(name)
     if path.exists() or path.with_name(f".{path.name}.partial").exists():
-        run = read_run(path)
+        run = read_finished(path)
         return Runs(run.name, (run,))
     found = baselines.load(name)
     return Runs(found.name, found.runs)
@@ -25,7 +25,7 @@ def open_runs(name: str) -> Runs:
 
 def open_sides(name: str) -> Callable[[str], list[Change]]:
     """Open a run with two sides, and return the function that compares them. Raises UsageError if it has one side."""
-    run = read_run(Path(name))
+    run = read_finished(Path(name))
     if not has_sides(run):
         raise UsageError(
             "E-COMPARE-NOTHING",

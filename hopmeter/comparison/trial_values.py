@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hopmeter.analysis.run_results import Row, Run, read
-from hopmeter.errors import UsageError
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.statistics import Observation
 from hopmeter.store.disk import DamagedRunError
 
 Values = dict[tuple[str, int], dict[str, Any]]
-
-
-def read_run(folder: Path) -> Run:
-    """Read a run whose trials can be compared.
-
-    Raises UsageError if there is none or it was interrupted, and StoreError if it is damaged.
-    """
-    run = read(folder)
-    if run.folder.name.startswith("."):
-        remedy = f"finish it with `hopmeter run --resume {folder}`"
-        raise UsageError("E-RUN-UNFINISHED", f"{folder} was interrupted, so its trials are not all there", remedy)
-    if not (run.folder / "trials.parquet").exists():
-        remedy = "restore it from a copy, or measure again"
-        raise DamagedRunError("E-FILE-DAMAGED", f"{folder} has no trials.parquet, from which runs are compared", remedy)
-    return run
 
 
 def values(run: Run) -> Values:

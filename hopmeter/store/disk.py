@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,14 @@ class DamagedRunError(StoreError, UsageError):
 
 class DiskFullError(StoreError):
     """The disk is full; results that were stored earlier are safe."""
+
+
+def check_files(folder: Path, names: Iterable[str]) -> None:
+    """Raise DamagedRunError if a file of a run is missing."""
+    for name in names:
+        if not (folder / name).is_file():
+            remedy = "restore it from a copy, or measure again"
+            raise DamagedRunError("E-FILE-MISSING", f"{folder} has no {name}", remedy)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import hopmeter
 from hopmeter.errors import UsageError
 from hopmeter.model import old_names
 from hopmeter.model.cell import Cell
@@ -28,7 +29,7 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             "E-RUN-FORMAT",
             f"the run has format {stored}, but this hopmeter reads up to {FORMAT}",
-            f"read it with the version that made it ({about.get('hopmeter', 'a later one')}), or with a later version",
+            f"read it with a newer hopmeter{_maker(about)}",
         )
     converted = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):
@@ -36,6 +37,14 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     if isinstance(columns := about.get("columns"), list):
         converted["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
     return converted
+
+
+def _maker(about: dict[str, Any]) -> str:
+    """Return which hopmeter made the run; a development version may have the same number as this one."""
+    made = about.get("hopmeter")
+    if made is None:
+        return ""
+    return f": a newer state of this version, {made}, made it" if made == hopmeter.__version__ else f": {made} made it"
 
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hopmeter.errors import UsageError
-from hopmeter.store.disk import DamagedRunError, replacing, writing
+from hopmeter.store.disk import DamagedRunError, check_files, replacing, writing
 from hopmeter.store.names import NAME
 from hopmeter.system.input_files import open_regular
 
@@ -49,9 +49,7 @@ def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
 
     `samples` are the sample files that its trials name. Raises StoreError if a file is missing.
     """
-    for name in (*NEEDED, *samples):
-        if not (run / name).is_file():
-            raise DamagedRunError("E-FILE-MISSING", f"{run} has no {name}", "restore it from a copy, or measure again")
+    check_files(run, (*NEEDED, *samples))
     names = _members(run)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ def interrupt(run: Path) -> None:
     [
         (break_nothing, {**MACHINE, "cores": 64}, "shm", "E-COMPARE-MACHINES"),
         (break_nothing, MACHINE, "tcp", "E-COMPARE-NOTHING"),
-        (drop_trials, MACHINE, "shm", "E-FILE-DAMAGED trials.parquet"),
+        (drop_trials, MACHINE, "shm", "E-FILE-MISSING trials.parquet"),
         (drop_cells, MACHINE, "shm", "E-RUN-UNFINISHED cells.parquet"),
         (make_later, MACHINE, "shm", "E-RUN-FORMAT 999"),
         (interrupt, MACHINE, "shm", "E-RUN-UNFINISHED --resume"),

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import hopmeter
 from hopmeter.analysis import analyse_run
 from hopmeter.analysis.run_results import read
 from hopmeter.errors import UsageError
@@ -110,3 +111,9 @@ def test_a_later_format_is_refused_with_what_reads_it(run: Path, later: object) 
         RunFolder.open(edit(run, format=later, hopmeter="9.1"))
     assert lacking(str(refused.value), f"E-RUN-FORMAT format {later}") == []
     assert "9.1" in refused.value.remedy
+
+
+def test_a_later_format_of_the_same_version_is_not_read_with_this_version(run: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        RunFolder.open(edit(run, format=FORMAT + 1, hopmeter=hopmeter.__version__))
+    assert "newer state of this version" in refused.value.remedy
