@@ -19,12 +19,16 @@ class Request:
 
     gate: Gate | None = None
     files: tuple[tuple[Path, exports.Export], ...] = ()
+    options: tuple[str, ...] = ()
+    """The same as options of a command."""
 
     @classmethod
     def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
         """Check the options. Raises UsageError for a rule or a format that does not exist."""
         files = [(path, export) for path, export in ((summary, exports.markdown), (junit, exports.junit)) if path]
-        return cls(gates.parse(fail_if), (*files, *map(_export, exported)))
+        named = [("--fail-if", fail_if), ("--summary", [summary]), ("--junit", [junit]), ("--export", exported)]
+        options = [word for name, values in named for value in values if value for word in (name, str(value))]
+        return cls(gates.parse(fail_if), (*files, *map(_export, exported)), tuple(options))
 
 
 def _export(text: str) -> tuple[Path, exports.Export]:

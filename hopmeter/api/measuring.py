@@ -104,6 +104,11 @@ def _run_path(out: Path) -> Path:
     return out
 
 
+def has_sides(folder: Path) -> bool:
+    """Return whether a run, finished or not, is measured with `--against`. Raises UsageError if there is no run."""
+    return bool(RunFolder.open(folder, trials=False).about.get("against"))
+
+
 def resume(asked: Path, consoles: Consoles) -> Outcome:
     """Resume a run with the cells, the order and the seed of its plan."""
     refuse_packed(asked)

@@ -44,7 +44,7 @@ def check_resume_alone(resume: Path, *others: object) -> None:
     if any(others):
         raise UsageError(
             "E-OPTION-CONFLICT",
-            "--resume continues a run as it was planned and takes no other options",
+            "--resume continues a run as it was planned and takes none of its options",
             f"hopmeter run --resume {resume}",
         )
 

@@ -167,12 +167,12 @@ def run(
     from hopmeter.cli.parts.run_display import Display, show_plan, show_run, show_unmeasurable
 
     console = Console(stderr=as_json, highlight=False)
-    if resume is not None:
-        others = (options, setting, full, dry_run, scenario is not None, out is not None, against, fail_if)
-        check_resume_alone(resume, *others)
-        display = Display(console, as_json, not console.is_terminal)
-        raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles), display))
     request = Request.of(fail_if or [], summary, junit, export or [])
+    if resume is not None:
+        check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
+        check_sides(request, measuring.has_sides(resume))
+        display = Display(console, as_json, not console.is_terminal, request)
+        raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles), display))
     check_sides(request, bool(against))
     name = "quick" if scenario is None else scenario
     variables = read_variables(os.environ, options, planning.fixed_options(name))

@@ -70,6 +70,16 @@ def hopmeter(tmp_path: Path, environment: dict[str, str]) -> Hopmeter:
     return run
 
 
+def wait_for_trial(run: Path) -> Path:
+    """Wait until a run has a finished trial, and return the file of its trials."""
+    deadline = time.monotonic() + 60
+    finished = run / "trials.jsonl"
+    while not (finished.exists() and finished.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return finished
+
+
 def lines(ran: Ran) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
@@ -143,11 +153,7 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
         env=environment,
         start_new_session=True,
     ) as process:
-        deadline = time.monotonic() + 60
-        finished = tmp_path / ".here.partial/trials.jsonl"
-        while not (finished.exists() and finished.read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        finished = wait_for_trial(tmp_path / ".here.partial")
         nodes = nodes_of(psutil.Process(process.pid), 1)
         # As a terminal does it: every process of the group gets the signal.
         os.killpg(process.pid, signal.SIGINT)
@@ -158,6 +164,28 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
     assert ran.returncode == 0, ran.stderr
     assert 1 <= kept < 6
     assert [row["trials_good"] for row in lines(ran)] == [3, 3]
+
+
+@pytest.mark.skipif(paths.node("synthetic", "rust") is None, reason="synthetic is not built in rust")
+def test_the_gate_of_a_resumed_run_exits_with_3(
+    hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "hopmeter", "run", "--transport", "synthetic", "--placement", "thread", *SHORT]
+    command += ["--trials", "4", "--set", "lose_every=5", "--against", "set:lose_every=0", "--fail-if", "slower:5%"]
+    with (
+        (tmp_path / "said").open("w+") as said,
+        subprocess.Popen(
+            [*command, "--out", "here"], stdout=said, cwd=tmp_path, env=environment, start_new_session=True
+        ) as process,
+    ):
+        wait_for_trial(tmp_path / ".here.partial")
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 130
+    assert "here.partial --fail-if slower:5%" in (tmp_path / "said").read_text()
+    ran = hopmeter("run", "--resume", "here", "--fail-if", "slower:5%", "--junit", "tests.xml")
+    assert ran.returncode == 3, ran.stderr
+    assert "gate failed: synthetic (rust) lose_every=5" in ran.stdout
+    assert 'failures="1"' in (tmp_path / "tests.xml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +203,7 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
         (["run", "--resume", "nowhere", "--wait", "spin"], "E-OPTION-CONFLICT --resume"),
         (["run", "--resume", "nowhere", "--dry-run"], "E-OPTION-CONFLICT --resume"),
         (["run", "--resume", "nowhere", "--seed", "1"], "E-OPTION-CONFLICT --resume"),
+        (["run", "--resume", "nowhere", "--fail-if", "slower:5%"], "E-NO-RUN nowhere"),
         (["run", "quick", "--resume", "nowhere"], "E-OPTION-CONFLICT --resume"),
         (["run", "--transport", "unix", "--out", "."], "E-NAME --out ."),
         (["new", "transport", "all"], "E-NAME `all`"),

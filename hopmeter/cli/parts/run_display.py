@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +75,7 @@ def show_run(measure: Callable[[], Outcome], display: Display) -> int:
         if outcome is None:
             raise
         folder = outcome.folder
-    _print_resume_command(display.console, folder)
+    _print_resume_command(display, folder)
     return INTERRUPTED
 
 
@@ -86,7 +87,7 @@ def _show_results(outcome: Outcome, display: Display) -> int:
     if display.result_lines:
         _print_result_lines(folder, rows, console)
     if not outcome.complete:
-        _print_resume_command(console, folder)
+        _print_resume_command(display, folder)
         return INTERRUPTED
     gate = _compare_sides(folder.path, display) if folder.about.get("against") else 0
     _print_paths(console, folder.path, report)
@@ -144,12 +145,13 @@ def _print_dropped(console: Console, cells: Sequence[Cell], as_json: bool) -> No
         plan_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
-def _print_resume_command(console: Console, folder: Any) -> None:
+def _print_resume_command(display: Display, folder: Any) -> None:
     """Print the folder of an interrupted run, and how to resume it."""
+    console, path = display.console, str(folder.path)
     console.print()
-    console.print(f"interrupted; finished trials are in {folder.path}", markup=False, soft_wrap=True)
-    further = "report" if folder.is_finished else "run --resume"
-    console.print(f"continue with: hopmeter {further} {folder.path}", markup=False, soft_wrap=True)
+    console.print(f"interrupted; finished trials are in {path}", markup=False, soft_wrap=True)
+    further = ["report", path] if folder.is_finished else ["run", "--resume", path, *display.request.options]
+    console.print(f"continue with: {shlex.join(['hopmeter', *further])}", markup=False, soft_wrap=True)
 
 
 def _print_paths(console: Console, path: Path, report: Path | None) -> None:
