@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Examine this machine: settings, noise of each core, sleep, the instrument's own cost, the floors.
 
-    This takes about a second for each core, and a few more for the floors.
+    This takes up to 10 seconds.
     """
     # Loading the probes takes longer than --help should.
     from hopmeter.api.measuring import sweep_leftovers

@@ -150,6 +150,9 @@ def run(
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Resume an interrupted run.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and which are dropped and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell.")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write no report.html; `hopmeter report DIR` writes it later.")
+    ] = False,
     asking: Annotated[Text, typer.Option(hidden=True)] = None,
     awake: Annotated[bool | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -171,7 +174,7 @@ def run(
     if resume is not None:
         check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
         check_sides(request, measuring.has_sides(resume))
-        display = Display(console, as_json, not console.is_terminal, request)
+        display = Display(console, as_json, not console.is_terminal, request, not no_report)
         raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles), display))
     check_sides(request, bool(against))
     name = "quick" if scenario is None else scenario
@@ -183,5 +186,5 @@ def run(
         raise typer.Exit(show_plan(prepared.plan, console, as_json))
     show_unmeasurable(prepared.plan, console, as_json)
     command = ["hopmeter", *sys.argv[1:], *variables.options]
-    display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request)
+    display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)
     raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))

@@ -21,10 +21,10 @@ class Part:
 
 STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] = {
     "machine": ("reading the machine's settings", description.describe, advice.findings),
-    "noise": ("watching each core for a second", lambda: noise.noise_probe(1.0), measured.judge_noise),
+    "noise": ("watching each core, at most 4 s", lambda: noise.noise_probe(1.0), measured.judge_noise),
     "sleep": ("sleeping 0.1, 1 and 10 ms", noise.sleep_errors, measured.judge_sleep),
     "cost": ("measuring the instrument itself", noise.own_cost, measured.judge_cost),
-    "floors": ("measuring the floors", floors.measure, floors.judge),
+    "floors": ("measuring the floors, about 4 s", floors.measure, floors.judge),
 }
 
 

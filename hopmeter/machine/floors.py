@@ -16,6 +16,12 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 LONGEST_S = 120.0
 BUILD = "hopmeter build memory shm --language rust"
+SPIN_US = 5.0
+"""Two spinning endpoints on idle cores take less than a microsecond; beyond this they had none of their own."""
+WAKE_US = 100.0
+"""A median from here on is the wake-up of a core rather than the hop."""
+LATE_US = 1000.0
+"""A message that arrives so late delays the next one at 1000 Hz."""
 SCENARIO = Path(__file__).with_name("floors.toml")
 
 
@@ -24,7 +30,7 @@ def measure() -> dict[str, Any]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"
-        run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--out", str(out)]
+        run = [sys.executable, "-m", "hopmeter", "run", str(SCENARIO), "--json", "--no-report", "--out", str(out)]
         try:
             done = subprocesses.run(run, timeout=LONGEST_S, preexec_fn=die_with_launcher, **pipes)
         except subprocess.TimeoutExpired:
@@ -46,15 +52,23 @@ def judge(seen: dict[str, Any]) -> list[Finding]:
 
 
 def _floor(cell: dict[str, Any]) -> Finding:
-    subject = f"{cell['transport']}, {cell['wait']}, {cell['cores']}"
-    p50_us, p99_us = cell.get("service_p50_us"), cell.get("service_p99_us")
+    subject = f"{cell['transport']} {cell['wait']} {cell['cores']}"
+    p50_us, p90_us = cell.get("service_p50_us"), cell.get("service_p90_us")
     if cell["status"] == "dropped" or p50_us is None:
-        return finding(
-            "F-FLOORS",
-            subject,
-            "unknown",
-            split_code(cell.get("reason") or "too few messages")[0],
-            BUILD,
-        )
-    tail = "too few messages for p99" if p99_us is None else f"p99 {p99_us:,.2f} us"
-    return finding("F-FLOORS", subject, "good", f"one hop takes {p50_us:,.2f} us at p50, {tail}")
+        reason = split_code(cell.get("reason") or "too few messages")[0]
+        return finding("F-FLOORS", subject, "unknown", reason, BUILD)
+    tail = "too few messages for p90" if p90_us is None else f"p90 {p90_us:,.2f} us"
+    return _judge_hop(cell["wait"], subject, f"one hop takes {p50_us:,.2f} us at p50, {tail}", p50_us, p90_us or p50_us)
+
+
+def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
+    """Judge the median by what such a hop takes on idle cores, and the slowest tenth by the gap between messages."""
+    if wait != "block" and p50_us >= SPIN_US:
+        cause = f"{says}: on cores of their own it takes less than 1 us, so something else runs there"
+        return finding("F-FLOORS", subject, "hurts", cause, "stop other programs, or ask for dedicated cores")
+    if p50_us >= WAKE_US:
+        remedy = "see idle states and load above; `hopmeter run --no-idle-states` keeps cores awake"
+        return finding("F-FLOORS", subject, "hurts", f"{says}: most of it is the wake-up of a core", remedy)
+    if p90_us >= LATE_US:
+        return finding("F-FLOORS", subject, "note", f"{says}: one message in ten is late", "measure more rounds")
+    return finding("F-FLOORS", subject, "good", says)

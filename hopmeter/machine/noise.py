@@ -12,7 +12,7 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 SHORT_S = 0.1
 """How long a run watches one core before it measures."""
-LONGEST_S = 16.0
+LONGEST_S = 4.0
 """The longest time to watch a machine, however many cores it has."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
 """The requested sleep times in seconds, and the number of sleeps of each: half a second in total."""

@@ -9,19 +9,24 @@ from hopmeter.machine.finding import Finding
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
 """The codes of findings that also distort medians; their remedies come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
+SLOW = {"F-FLOORS"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 
 
 def trust(findings: Sequence[Finding]) -> str:
     """Return a few sentences that say which results you can trust."""
-    first, tails, waking = (_subjects(findings, codes) for codes in (FIRST, TAILS, WAKING))
+    first, slow, tails, waking = (_subjects(findings, codes) for codes in (FIRST, SLOW, TAILS, WAKING))
     said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
+    if slow:
+        said.append(
+            f"Even the cheapest hops are slow now ({slow}), so trust no level until `hopmeter doctor` is better."
+        )
     if tails:
         said.append(
             "Trust the order of medians within one run of eight rounds or more, in which disturbances cancel out; do "
             f"not trust p99 and above, which show this machine rather than the transports ({tails})."
         )
-    elif not first:
+    elif not first and not slow:
         said.append("Trust medians and tails, within one run and between runs on this machine.")
     if waking:
         said.append(

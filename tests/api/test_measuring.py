@@ -95,6 +95,18 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     assert folder.path.is_dir()
 
 
+@pytest.mark.parametrize("with_report", [True, False])
+def test_a_run_writes_its_report_unless_told_not_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, with_report: bool
+) -> None:
+    made = make_plan(world(transport("bus")))
+    path = finished_run(tmp_path, made)
+    folder = RunFolder.open(path)
+    display = Display(Console(file=io.StringIO(), width=200), as_json=True, with_report=with_report)
+    assert show_run(lambda: measuring.Outcome(folder, [], complete=True), display) == 0
+    assert (path / "report.html").exists() == with_report
+
+
 def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ class Display:
     as_json: bool = False
     result_lines: bool = False
     request: Request = field(default_factory=Request)
+    with_report: bool = True
 
     @property
     def consoles(self) -> Consoles:
@@ -82,7 +83,7 @@ def show_run(measure: Callable[[], Outcome], display: Display) -> int:
 def _show_results(outcome: Outcome, display: Display) -> int:
     """Print the results, write the report, and return the exit code."""
     folder, rows, console = outcome.folder, outcome.rows, display.console
-    report = _write_report(folder.path, console) if outcome.complete else None
+    report = _write_report(folder.path, console) if outcome.complete and display.with_report else None
     _print_run(folder, rows, console, display.as_json)
     if display.result_lines:
         _print_result_lines(folder, rows, console)
