@@ -79,7 +79,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
     final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     check_measurable(made)
     budget.check(made)
-    for note in budget.notes(made):
+    for note in (*prepared.notes, *budget.notes(made)):
         consoles.notes.print(note, style="yellow", markup=False, soft_wrap=True)
     sweep_leftovers(consoles.notes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopmeter import manifest, plan, scenario
@@ -28,22 +28,22 @@ class Prepared:
     plan: Plan
     world: World
     old: OldSide | None = None
+    notes: Sequence[str] = ()
+    """What the user should know about the plan."""
 
 
 def prepare(
     asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None, console: Console
 ) -> Prepared:
     """Plan a run, and install or build the old side that `against` names."""
-    made, world = make_plan(asked, given, settings, full, against)
+    prepared = _plan(asked, given, settings, full, against)
     if not against:
-        return Prepared(made, world)
-    old = prepare_old_side(against, made, world, console)
-    return Prepared(add_old_sides(made, old), world, old)
+        return prepared
+    old = prepare_old_side(against, prepared.plan, prepared.world, console)
+    return replace(prepared, plan=add_old_sides(prepared.plan, old), old=old)
 
 
-def make_plan(
-    asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool = False, against: str | None = None
-) -> tuple[Plan, World]:
+def _plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None) -> Prepared:
     """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
@@ -52,7 +52,8 @@ def make_plan(
     wanted = scenario.override(toml, given, settings, world.manifests)
     if given or settings or against:
         wanted = _name_question(wanted, given, settings, against)
-    return plan.make(path.stem, wanted, world), world
+    notes = scenario.payload_notes(toml, given.get("payload", []))
+    return Prepared(plan.make(path.stem, wanted, world), world, notes=notes)
 
 
 def _name_question(

@@ -183,7 +183,7 @@ def run(
         console.print(line, style="yellow", markup=False, soft_wrap=True)
     prepared = planning.prepare(name, {**options, **variables.given}, setting or [], full, against, console)
     if dry_run:
-        raise typer.Exit(show_plan(prepared.plan, console, as_json))
+        raise typer.Exit(show_plan(prepared, console, as_json))
     show_unmeasurable(prepared.plan, console, as_json)
     command = ["hopmeter", *sys.argv[1:], *variables.options]
     display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)

@@ -2,6 +2,7 @@
 
 from hopmeter.scenario.files import every, find, load
 from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.payload_cases import payload_notes
 from hopmeter.scenario.question import has_own_question, question
 from hopmeter.scenario.replace import lengthen, override, shorten
 from hopmeter.scenario.resolve import Ask, asks
@@ -16,6 +17,7 @@ __all__ = [
     "lengthen",
     "load",
     "override",
+    "payload_notes",
     "question",
     "shorten",
 ]

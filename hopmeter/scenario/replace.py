@@ -9,6 +9,7 @@ from typing import Any
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import GROUPS, select_transports
 from hopmeter.manifest.model import Manifest
+from hopmeter.scenario import payload_cases
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS
 from hopmeter.scenario.values import CHOICES_OF_LANGUAGE
@@ -29,7 +30,8 @@ def override(
     """Return the scenario with the values of the command line instead of those of the file.
 
     If cases differ in an axis, values that some cases have select those cases (`--payload timing` of a scenario that
-    also has an image); other values replace those of every case.
+    also has an image). Another payload selects the case whose payload is nearest in size; other values replace those
+    of every case.
     """
     changed = copy.deepcopy(table)
     if _fixes_length(given) and "search" not in table:
@@ -86,6 +88,9 @@ def _replace(table: Table, key: str, value: Any) -> None:
     differ = any(key in case for case in cases)
     if selects and differ and all(any(_common(case[key], each) for case in chosen) for each in _as_list(value)):
         table["case"] = [{**case, key: _common(case[key], value)} for case in chosen]
+        return
+    if key == payload_cases.KEY and (fitting := payload_cases.cases_for_payloads(whole, _as_list(value))):
+        table["case"] = fitting
         return
     for part in (table, *cases):
         part.pop(key, None)

@@ -56,8 +56,36 @@ def test_a_language_selects_cases_that_stand_for_each_of_them() -> None:
 
 
 def test_other_values_replace_those_of_every_case() -> None:
-    asks = override(payload=["timing", "bytes:9"])
-    assert [ask.axes["payload"] for ask in asks] == [["timing", "bytes:9"]] * 2
+    assert [ask.axes["rate"] for ask in override(rate=[1000.0, 5.0])] == [[1000.0, 5.0]] * 2
+
+
+def test_another_payload_selects_the_case_whose_payload_is_nearest_in_size() -> None:
+    (small,) = override(payload=["timing", "bytes:9"])
+    assert (small.axes["payload"], small.axes["rate"], small.messages) == (["timing", "bytes:9"], [1000.0], 400)
+    (large,) = override(payload=["image:9x9"])
+    assert (large.axes["payload"], large.axes["rate"], large.duration) == (["image:9x9"], [30.0], "1s")
+    both = override(payload=["image:9x9", "bytes:9"])
+    assert [ask.axes["payload"] for ask in both] == [["bytes:9"], ["image:9x9"]]
+    (faster,) = override(payload=["bytes:9"], rate=[30.0])
+    assert (faster.axes["rate"], faster.messages) == ([30.0], 400)
+
+
+def test_another_payload_replaces_the_one_that_all_cases_share() -> None:
+    table = TABLE | {"payload": "timing", "case": [{"wait": "block"}, {"wait": "spin"}]}
+    asks = scenario.asks(scenario.override(table, {"payload": ["bytes:9"]}, [], manifest.every()))
+    assert [ask.axes["payload"] for ask in asks] == [["bytes:9"]] * 2
+    assert scenario.payload_notes(table, ["bytes:9"]) == []
+
+
+def test_a_payload_that_no_case_has_is_explained() -> None:
+    (note,) = scenario.payload_notes(TABLE, ["timing", "bytes:9"])
+    assert note.startswith("bytes:9 is measured as timing is")
+
+
+def test_a_payload_that_is_none_is_reported_as_such() -> None:
+    with pytest.raises(UsageError) as wrong:
+        override(payload=["bytes:many"])
+    assert lacking(str(wrong.value), 'E-VALUE-FORM "bytes:many"') == []
 
 
 def test_how_much_is_measured_selects_no_case() -> None:

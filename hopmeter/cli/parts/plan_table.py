@@ -9,18 +9,18 @@ from rich.text import Text
 
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
-from hopmeter.report import formatting
+from hopmeter.report import conditions, formatting
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
 
-def print_plan(console: Console, made: Plan) -> None:
-    """Print the cells that a run would measure, then the dropped cells with their reasons."""
+def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
+    """Print the cells that a run would measure, what they have in common, then the dropped cells with their reasons."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):
-        table.add_column(head.replace("rate_hz", "rate"), overflow="fold", no_wrap=head in ("cell", "floor"))
+        table.add_column(HEADS.get(head, head), overflow="fold", no_wrap=head in ("cell", "floor"))
     for cell in made.runnable:
         table.add_row(
             cell.id,
@@ -29,6 +29,10 @@ def print_plan(console: Console, made: Plan) -> None:
             style="" if cell.comparison.ranked else "dim",
         )
     print_whole(console, table)
+    if common := _common(made.runnable):
+        console.print(Text(f"\nevery cell: {common}"))
+    for note in notes:
+        console.print(Text(note, style="yellow"))
     console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
     for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
@@ -43,7 +47,9 @@ def _length(made: Plan) -> str:
 
 
 ALWAYS = ("transport", "language")
-VARIABLE = ("profile", *AXES, "messages", "trials")
+HEADS = {"rate_hz": "rate", conditions.IDLE: "idle cores"}
+COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores")
+VARIABLE = ("side", "profile", *AXES, conditions.IDLE, "messages", "trials")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
@@ -51,9 +57,17 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
     return [*ALWAYS, *(name for name in VARIABLE if len({cell[name] for cell in cells}) > 1)]
 
 
+def _common(cells: Sequence[Cell]) -> str:
+    """Return the conditions that do not vary: `payload timing, rate 1000, …`."""
+    same = [name for name in COMMON if len({cell[name] for cell in cells}) == 1]
+    return ", ".join(f"{HEADS.get(name, name)} {_word(cells[0][name])}" for name in same)
+
+
 def _word(value: object) -> str:
     if value is None:
         return formatting.NOTHING
+    if isinstance(value, bool):
+        return conditions.IDLE_WORDS[value].removeprefix("with idle cores ")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

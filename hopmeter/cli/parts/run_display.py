@@ -39,8 +39,9 @@ class Display:
         return Consoles(self.console, Console(stderr=True, highlight=False))
 
 
-def show_plan(made: Plan, console: Console, as_json: bool) -> int:
+def show_plan(prepared: planning.Prepared, console: Console, as_json: bool) -> int:
     """Print the cells without measuring them, and return the exit code."""
+    made = prepared.plan
     if as_json:
         for cell in made.cells:
             print(
@@ -54,7 +55,7 @@ def show_plan(made: Plan, console: Console, as_json: bool) -> int:
                 )
             )
     else:
-        plan_table.print_plan(console, made)
+        plan_table.print_plan(console, made, prepared.notes)
     return 0 if made.runnable else NOTHING_TO_RUN
 
 
