@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +26,14 @@ def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
 
     Raises StoreError if the samples are damaged or belong to no endpoint of this cell.
     """
-    endpoints = topology(cell).endpoints
-    strangers = set(samples.endpoints) - {each.id for each in endpoints}
+    strangers = set(samples.endpoints) - {each.id for each in topology(replace(cell, flow="")).endpoints}
     if strangers:
         raise _implausible(samples, f"endpoint {min(strangers)} is not in the cell {cell.id}")
-    for number in range(cell.axes.pairs):
-        yield _pair(cell, samples, [each for each in endpoints if each.pair == number])
+    for endpoints in topology(cell).flows.values():
+        yield _pair(cell, samples, endpoints)
 
 
-def _pair(cell: Cell, samples: Samples, endpoints: list[Endpoint]) -> Pair:
+def _pair(cell: Cell, samples: Samples, endpoints: Sequence[Endpoint]) -> Pair:
     origin, others = endpoints[0], endpoints[1:]
     lanes = _lanes(cell, samples, origin.id)
     relays = [_place(cell, samples, each, lanes[0]) for each in others if each.role == "relay"]

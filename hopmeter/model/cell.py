@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
+from hopmeter.model.workload import Workload
 
 CALL_S = 10.0
 """The minimum time for which a client waits for a missing reply."""
@@ -189,6 +190,12 @@ class Cell:
     comparison: Comparison = Comparison()
     dropped: str = ""
     """The reason why this cell is not measured; empty if it is measured."""
+    workload: Workload | None = None
+    """The participants, flows and paths of a workload; None for an ordinary cell, whose axes say everything."""
+    flow: str = ""
+    """The flow of a workload that this row is about; empty for an ordinary cell and for a whole workload."""
+    path: str = ""
+    """The path of a workload that this row is about; otherwise empty."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a value by its column name: `cell["pattern"]`."""
@@ -211,7 +218,7 @@ class Cell:
 
     def with_values(self, **values: Any) -> Cell:
         """Return a copy of this cell with other values, by column name."""
-        own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
+        own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
             raise TypeError(f"a cell has no {', '.join(values)}")
@@ -220,7 +227,7 @@ class Cell:
     @classmethod
     def of(cls, **values: Any) -> Cell:
         """Make a cell from values by column name."""
-        own = {name: values.pop(name) for name in ("id", "dropped") if name in values}
+        own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
         if values:
             raise TypeError(f"a cell has no {', '.join(values)}")
@@ -232,7 +239,7 @@ class Cell:
         return (
             {"id": self.id}
             | {name: value for part in parts for name, value in part.items()}
-            | {"dropped": self.dropped}
+            | {"dropped": self.dropped, "flow": self.flow, "path": self.path}
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -243,10 +250,13 @@ class Cell:
     def from_json(cls, row: dict[str, Any]) -> Cell:
         """Make a cell from the JSON object in `run.json`; the reverse of `as_json`."""
         parts = {name: kind(**row[name]) for name, kind in GROUPS.items()}
-        made = cls(**{**row, **parts})
+        workload = Workload.from_json(row["workload"]) if row.get("workload") else None
+        made = cls(**{**row, **parts, "workload": workload})
         return made.with_values(core_list=tuple(made.nodes.core_list))
 
 
+OWN = ("id", "dropped", "workload", "flow", "path")
+"""The fields of a cell that belong to no group."""
 GROUPS: dict[str, type[Any]] = {
     "axes": Axes,
     "carriage": Carriage,

@@ -60,16 +60,19 @@ def _can_load(folder: Path) -> bool:
 
 
 def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callable[[], Any]]:
-    """Return a function that makes the object of a cell with a codec and puts it into `made`. The function imports the
-    framework, which takes seconds, only when it is called."""
-    if not spec.get("codec"):
+    """Return a function that makes the object of the flow with a codec and puts it into `made`.
+
+    The function imports the framework, which takes seconds, only when it is called.
+    """
+    flow = next((each for each in spec.get("flows", ()) if each.get("codec")), None)
+    if flow is None:
         return []
 
     def make() -> Any:
         from hopmeter.node.native_objects import NativeObjects
         from hopmeter.node.objects import open_objects
 
-        objects = open_objects(spec["codec"], spec["object"], spec["device"], spec.get("share", "none"))
+        objects = open_objects(flow["codec"], flow["object"], flow["device"], flow.get("share", "none"))
         made.append(NativeObjects(objects) if issubclass(transport_class(folder), ObjectTransport) else objects)
         return made[0]
 

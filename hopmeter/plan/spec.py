@@ -11,6 +11,8 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow
+from hopmeter.plan.flows import flows
 from hopmeter.plan.topology import Endpoint, topology
 
 SPARE_SAMPLES = 4096
@@ -44,17 +46,18 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
     links = {
         each: {"name": f"{place.run}_{each.replace('.', '_')}", "receivers": many} for each, many in shape.links.items()
     }
+    known = {each.number: each for each in flows(cell)}
     specs = []
-    for number, hosted in enumerate(shape.nodes(cell.axes.placement)):
+    for number, hosted in enumerate(shape.nodes):
         language = hosted[0].language
         adapter = place.adapters.get(language)
         spec = {
             **_common(cell, place),
             "wait": _wait(cell, hosted),
-            **(_object(cell, place) if language == "python" else {}),
             "node": number,
             "adapter": str(adapter) if adapter else None,
-            "endpoints": [_endpoint(cell, place, each) for each in hosted],
+            "flows": [_flow(cell, place, known[each], language) for each in dict.fromkeys(one.flow for one in hosted)],
+            "endpoints": [_endpoint(cell, place, each, known[each.flow]) for each in hosted],
             "links": links,
         }
         specs.append((language, spec))
@@ -71,21 +74,10 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "settings": cell.carriage.settings,
         "directory": str(place.directory),
         "daemon": place.daemon,
-        "pattern": cell.axes.pattern,
-        "payload": _payload(cell, place),
-        "payload_bytes": cell.carriage.payload_bytes,
-        **_where_asked(cell, place),
-        "touch": cell.axes.touch,
-        "pace": _pace(cell, place),
-        "messages": cell.schedule.messages,
-        "warmup": cell.schedule.warmup,
         "limit_ns": _ns(cell.schedule.limit_s),
         "drain_ns": _ns(cell.schedule.drain_s),
         "retry_ns": _ns(cell.schedule.retry_s),
         "call_ns": _ns(cell.axes.call_s),
-        "checksum": cell.nodes.checksum,
-        "rpc": cell.carriage.rpc,
-        "reply": cell.nodes.reply,
         "fifo": cell.nodes.fifo,
         "mlock": cell.nodes.mlock,
         "heap": cell.axes.heap,
@@ -93,71 +85,97 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
     }
 
 
-def _payload(cell: Cell, place: Place) -> dict[str, Any]:
-    if cell.axes.codec != "none":
-        return {"kind": "bytes"}
-    return place.picture.payload if place.picture else units.payload(cell.axes.payload)
-
-
-def _object(cell: Cell, place: Place) -> dict[str, Any]:
-    """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
-    if cell.axes.codec == "none":
-        return {}
-    made_of = cell.axes.payload
-    if picture := place.picture:
-        made_of = f"{units.object_of(cell.axes.payload)}:{picture.frames}:{picture.file}"
-    told = {"codec": cell.axes.codec, "device": cell.axes.device, "object": made_of}
-    return told if cell.axes.share == "none" else {**told, "share": cell.axes.share}
-
-
-def _where_asked(cell: Cell, place: Place) -> dict[str, Any]:
-    """Return only those settings that differ from the defaults, so that nodes of an earlier version still work."""
-    told: dict[str, Any] = {}
-    if file := units.payload_file(cell.axes.payload):
-        told["payload_file"] = str(file)
-    if (picture := place.picture) and cell.axes.codec == "none":
-        told |= {"payload_file": str(picture.file)} | ({"payload_frames": picture.frames} if picture.frames > 1 else {})
-    if cell.axes.dispatch != "parallel":
-        told["dispatch"] = cell.axes.dispatch
-    return told
-
-
-def _pace(cell: Cell, place: Place) -> dict[str, Any]:
+def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]:
     return {
-        "kind": cell.axes.pace,
-        "rate_hz": cell.axes.rate_hz or 0.0,
-        "burst": cell.axes.burst,
+        "number": flow.number,
+        "pattern": flow.pattern,
+        "payload": _payload(flow, place),
+        "payload_bytes": flow.payload_bytes,
+        **_payload_source(flow, place),
+        **(_object(flow, place) if language == "python" else {}),
+        "touch": flow.touch,
+        "pace": _pace(cell, place, flow),
+        "messages": flow.messages,
+        "warmup": flow.warmup,
+        "checksum": cell.nodes.checksum,
+        "rpc": cell.carriage.rpc,
+        "reply": cell.nodes.reply,
+        "dispatch": flow.dispatch,
+    }
+
+
+def _payload(flow: Flow, place: Place) -> dict[str, Any]:
+    if flow.codec != "none":
+        return {"kind": "bytes"}
+    return place.picture.payload if place.picture else units.payload(flow.payload)
+
+
+def _object(flow: Flow, place: Place) -> dict[str, Any]:
+    """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
+    if flow.codec == "none":
+        return {}
+    made_of = flow.payload
+    if picture := place.picture:
+        made_of = f"{units.object_of(flow.payload)}:{picture.frames}:{picture.file}"
+    told = {"codec": flow.codec, "device": flow.device, "object": made_of}
+    return told if flow.share == "none" else {**told, "share": flow.share}
+
+
+def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
+    """Return the file with the payloads; empty if they are a pattern."""
+    if (picture := place.picture) and flow.codec == "none":
+        return {"payload_file": str(picture.file), "payload_frames": picture.frames}
+    file = units.payload_file(flow.payload)
+    return {"payload_file": str(file)} if file else {}
+
+
+def _pace(cell: Cell, place: Place, flow: Flow) -> dict[str, Any]:
+    return {
+        "kind": flow.pace,
+        "rate_hz": flow.rate_hz or 0.0,
+        "burst": flow.burst,
         "spin_ns": None if cell.nodes.spin_us is None else round(cell.nodes.spin_us * 1000),
         "seed": place.seed,
     }
 
 
-def _endpoint(cell: Cell, place: Place, one: Endpoint) -> dict[str, Any]:
-    core = cell.nodes.core_list[one.id % len(cell.nodes.core_list)] if cell.nodes.core_list else None
+def _endpoint(cell: Cell, place: Place, one: Endpoint, flow: Flow) -> dict[str, Any]:
     return {
         "id": one.id,
         "role": one.role,
-        "pair": one.pair,
-        "core": core,
+        "flow": one.flow,
+        "core": _core(cell, one),
         "in": list(one.inputs),
         "out": list(one.outputs),
-        "work": _work(cell, one),
+        "work": _work(one, flow),
         **_told_wait(cell, one),
         "samples": str(place.samples / f"{one.id}.raw"),
-        "capacity": capacity(cell),
+        "capacity": capacity(flow),
         **({"readings": str(place.samples / f"{one.id}.readings")} if place.why else {}),
     }
 
 
+def _core(cell: Cell, one: Endpoint) -> int | None:
+    """Return the core of an endpoint; None if it is not pinned."""
+    cores = cell.nodes.core_list
+    if cell.workload is not None:
+        cores = cell.workload.participants[one.participant].core_list or cores
+    return cores[one.id % len(cores)] if cores else None
+
+
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
     """Return how a node's receivers wait; if some are called and some polled, how the polled ones wait."""
+    if cell.workload is not None:
+        return cell.workload.participants[hosted[0].participant].wait
     waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits
     return next((wait for wait in waits if wait != "callback"), "callback")
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
     """Return the wait of an endpoint if it shares a node with endpoints that wait differently."""
-    differ = one.role == "sink" and len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
+    if cell.workload is not None or one.role != "sink":
+        return {}
+    differ = len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
     return {"wait": _own_wait(cell, one)} if differ else {}
 
 
@@ -165,19 +183,18 @@ def _own_wait(cell: Cell, sink: Endpoint) -> str:
     return cell.axes.waits[(sink.place - 1) % len(cell.axes.waits)]
 
 
-def _work(cell: Cell, one: Endpoint) -> dict[str, Any]:
-    """Return the work of an endpoint. Relays and servers work; without them, sinks do. If the work differs, endpoint
-    number i gets item i."""
-    workers = ("sink",) if cell.axes.sinks_work else ("relay", "server")
-    listed = units.works(cell.axes.work if one.role in workers else "none")
+def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
+    """Return the work of an endpoint for each message. If the work differs, endpoint number i gets item i."""
+    workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": flow.work}
+    listed = units.works(workers.get(one.role, "none"))
     return listed[(one.place - 1) % len(listed)]
 
 
-def capacity(cell: Cell) -> int:
+def capacity(flow: Flow) -> int:
     """Return the number of samples for which an endpoint allocates memory: each message and one duplicate of it, and
     each reply of a scatter."""
-    each = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
-    return 2 * each * cell.schedule.messages + SPARE_SAMPLES
+    each = len(flow.targets) if flow.pattern == "scatter" else 1
+    return 2 * each * flow.messages + SPARE_SAMPLES
 
 
 def _ns(value_s: float) -> int:

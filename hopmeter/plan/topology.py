@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow, Workload
 from hopmeter.plan.expand import language_parts
 
 
@@ -14,10 +17,13 @@ class Endpoint:
 
     id: int
     role: str
-    pair: int
+    flow: int
+    """The number of its flow; each pair of an ordinary cell is a flow."""
     place: int
-    """The position within its pair: the source or client is 0, and server i of a scatter is i + 1."""
+    """The position within its flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
+    participant: int
+    """The number of the node that runs it, from 0."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -29,31 +35,42 @@ class Topology:
     endpoints: tuple[Endpoint, ...]
     links: dict[str, int]
 
-    def nodes(self, placement: str) -> list[tuple[Endpoint, ...]]:
+    @cached_property
+    def nodes(self) -> list[tuple[Endpoint, ...]]:
         """Return the endpoints of each process."""
-        if placement == "thread":
-            return [self.endpoints]
-        return [(endpoint,) for endpoint in self.endpoints]
+        found: dict[int, list[Endpoint]] = {}
+        for endpoint in self.endpoints:
+            found.setdefault(endpoint.participant, []).append(endpoint)
+        return [tuple(found[number]) for number in sorted(found)]
 
-    def provers(self, cell: Cell, pair: int) -> frozenset[int]:
-        """Return the endpoints whose reports prove a pair: its sinks, or its source if replies or the ring return to
+    @cached_property
+    def flows(self) -> dict[int, tuple[Endpoint, ...]]:
+        """Return the endpoints of each flow by its number, the sending endpoint first."""
+        found: dict[int, list[Endpoint]] = {}
+        for endpoint in self.endpoints:
+            found.setdefault(endpoint.flow, []).append(endpoint)
+        return {number: tuple(ours) for number, ours in found.items()}
+
+    def provers(self, flow: int) -> frozenset[int]:
+        """Return the endpoints whose reports prove a flow: its sinks, or its source if replies or the ring return to
         it."""
-        ours = [each for each in self.endpoints if each.pair == pair]
-        sinks = [each.id for each in ours if each.role == "sink"]
-        return frozenset(sinks if cell.axes.pattern == "pubsub" and sinks else [ours[0].id])
+        ours = self.flows[flow]
+        return frozenset([each.id for each in ours if each.role == "sink"] or [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
-    """Return the topology of a cell with all its pairs."""
+    """Return the topology of a cell with all its flows; of the row of one flow, only this flow."""
+    if cell.workload is not None:
+        return workload_topology(cell.workload, cell.carriage.rpc, cell.flow)
     endpoints: list[Endpoint] = []
     links: dict[str, int] = {}
     for pair in range(cell.axes.pairs):
         roles = _roles(cell)
         first = len(endpoints)
         for place, (role, inputs, outputs) in enumerate(roles):
-            language = _language(cell, role)
             named = (tuple(_link(pair, link) for link in inputs), tuple(_link(pair, link) for link in outputs))
-            endpoints.append(Endpoint(first + place, role, pair, place, language, *named))
+            number = 0 if cell.axes.placement == "thread" else first + place
+            endpoints.append(Endpoint(first + place, role, pair, place, _language(cell, role), number, *named))
         links |= _links(cell, pair)
     return Topology(tuple(endpoints), links)
 
@@ -92,9 +109,54 @@ def _links(cell: Cell, pair: int) -> dict[str, int]:
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(pair, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":
-        if cell.carriage.rpc == "duplex":
-            return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
-        return dict.fromkeys(ids, 1)
+        return call_links(ids, cell.carriage.rpc)
     receivers = dict.fromkeys(ids, 1)
     receivers[ids[-1]] = 1 if cell.axes.is_ring else cell.axes.sinks
     return receivers
+
+
+def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
+    """Return the links of calls: one for each, or with `rpc = "duplex"` two."""
+    if rpc == "duplex":
+        return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
+    return dict.fromkeys(ids, 1)
+
+
+def workload_topology(workload: Workload, rpc: str, only: str = "") -> Topology:
+    """Return the topology of a workload; with `only`, the endpoints and links of this flow."""
+    endpoints: list[Endpoint] = []
+    links: dict[str, int] = {}
+    first = 0
+    for flow in workload.flows:
+        ends = _flow_ends(workload, flow, first)
+        first += len(ends)
+        if only in ("", flow.name):
+            endpoints += ends
+            links |= _flow_links(flow, rpc)
+    return Topology(tuple(endpoints), links)
+
+
+def _flow_ends(workload: Workload, flow: Flow, first: int) -> list[Endpoint]:
+    """Return the endpoints of a flow: the sender, then one for each target."""
+    ids = _flow_link_ids(flow)
+    sender = "client" if flow.is_call else "follower" if flow.after else "source"
+    receiver = "server" if flow.is_call else "sink"
+    ends: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [(flow.source, sender, (), ids)]
+    for place, target in enumerate(flow.targets):
+        ends.append((target, receiver, (ids[place if flow.is_call else 0],), ()))
+    numbers = {each.name: number for number, each in enumerate(workload.participants)}
+    return [
+        Endpoint(
+            first + place, role, flow.number, place, workload.participant(name).language, numbers[name], inputs, outputs
+        )
+        for place, (name, role, inputs, outputs) in enumerate(ends)
+    ]
+
+
+def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
+    return tuple(_link(flow.number, place) for place in range(len(flow.targets) if flow.is_call else 1))
+
+
+def _flow_links(flow: Flow, rpc: str) -> dict[str, int]:
+    ids = _flow_link_ids(flow)
+    return call_links(ids, rpc) if flow.is_call else {ids[0]: len(flow.targets)}

@@ -173,9 +173,9 @@ def _converse(work: Work, control: Control, result: TrialResult, daemon: Daemon 
 
 
 def _prove(cell: Cell, control: Control) -> None:
-    """Let sources send probes until every branch of every pair has reported the same probe."""
+    """Let sources send probes until every branch of every flow has reported the same probe."""
     shape = topology(cell)
-    missing = {pair: shape.provers(cell, pair) for pair in range(cell.axes.pairs)}
+    missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
     quiet: set[int] = set()
 
@@ -193,7 +193,7 @@ def _prove(cell: Cell, control: Control) -> None:
 
     control.say({"say": "probe"})
     control.receive_until(lambda: not missing, cell.schedule.timeout_s, "probed", note_report)
-    control.receive_until(lambda: len(quiet) == cell.axes.pairs, cell.schedule.timeout_s, "quiet", note_report)
+    control.receive_until(lambda: len(quiet) == len(shape.flows), cell.schedule.timeout_s, "quiet", note_report)
 
 
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:

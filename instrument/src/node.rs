@@ -24,7 +24,7 @@ use crate::phase::Phase;
 use crate::resources::Meter;
 use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
-use crate::spec::{Endpoint, Heap, RoleKind, SPEC_FORMAT, Spec};
+use crate::spec::{Endpoint, Flow, Heap, RoleKind, SPEC_FORMAT, Spec};
 
 /// The parts of a node that depend on its language: its transport, its codec, and the code around its threads.
 pub struct Host<'a> {
@@ -148,8 +148,13 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// The transport, the codec and the payload content of an endpoint.
-type Means<'a> = (&'a dyn Transport, Option<Arc<dyn Codec>>, Arc<Content>);
+/// The transport, the codec and the payloads that the endpoints of a node share.
+struct Means<'a> {
+    transport: &'a dyn Transport,
+    codec: Option<Arc<dyn Codec>>,
+    /// The content of the payloads, by the number of the flow.
+    contents: BTreeMap<u32, Arc<Content>>,
+}
 
 struct Node<'a> {
     host: &'a Host<'a>,
@@ -161,15 +166,15 @@ struct Node<'a> {
 impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
-        let (codec, content) = (self.codec()?, Arc::new(self.content()?));
+        let (codec, contents) = (self.codec()?, self.contents()?);
         let transport = (self.host.open)(&self.setup())?;
+        let means = Means { transport: transport.as_ref(), codec, contents };
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
             for me in &self.spec.endpoints {
-                let (say, transport, meter) = (say.clone(), transport.clone(), meter.clone());
-                let (codec, content) = (codec.clone(), content.clone());
-                scope.spawn(move || self.participate(me, (transport.as_ref(), codec, content), &meter, say));
+                let (say, meter, means) = (say.clone(), meter.clone(), &means);
+                scope.spawn(move || self.participate(me, means, &meter, say));
             }
             drop(say);
             let outcome = self.coordinate(&progress, transport.as_ref(), &meter);
@@ -207,9 +212,9 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// The codec, if the spec names one.
+    /// The codec, if a flow has one.
     fn codec(&self) -> Result<Option<Arc<dyn Codec>>> {
-        match (&self.spec.codec, self.host.codec) {
+        match (self.spec.flows.iter().find_map(|flow| flow.codec.as_ref()), self.host.codec) {
             (None, _) => Ok(None),
             (Some(_), Some(make)) => make().map(Some),
             (Some(name), None) => Err(Error::new(format!("the codec {name} needs Python objects"))
@@ -217,10 +222,27 @@ impl Node<'_> {
         }
     }
 
-    /// All senders share the content, because a video can take a gigabyte.
-    fn content(&self) -> Result<Content> {
-        let sends = |me: &Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Client);
-        if self.spec.endpoints.iter().any(sends) { Content::of(self.spec) } else { Ok(Content::Pattern) }
+    /// The content of the payloads that this node sends, by flow. Flows with the same file share the content, because a
+    /// video can take a gigabyte.
+    fn contents(&self) -> Result<BTreeMap<u32, Arc<Content>>> {
+        let mut contents = BTreeMap::new();
+        let mut read: Vec<(&Flow, Arc<Content>)> = Vec::new();
+        for flow in self.spec.flows.iter().filter(|flow| self.sends(flow)) {
+            let same = read.iter().find(|(other, _)| flow.payload_file.is_some() && flow.has_payloads_of(other));
+            let content = match same {
+                Some((_, content)) => content.clone(),
+                None => Arc::new(Content::of(flow)?),
+            };
+            read.push((flow, content.clone()));
+            contents.insert(flow.number, content);
+        }
+        Ok(contents)
+    }
+
+    /// Whether this node sends the messages of a flow, and does not only receive them.
+    fn sends(&self, flow: &Flow) -> bool {
+        let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Client);
+        self.spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)
     }
 
     fn setup(&self) -> Setup {
@@ -229,10 +251,10 @@ impl Node<'_> {
             directory: self.spec.directory.clone(),
             wait: self.spec.wait,
             daemon: self.spec.daemon.clone(),
-            payload: self.spec.payload,
+            payload: self.spec.flows.first().map(|flow| flow.payload).unwrap_or_default(),
             settings: self.spec.settings.clone(),
-            frame_bytes: HEADER_BYTES + self.spec.payload_bytes,
-            largest_frame_bytes: HEADER_BYTES + self.spec.payload_bytes,
+            frame_bytes: HEADER_BYTES + self.spec.largest_payload_bytes(),
+            largest_frame_bytes: HEADER_BYTES + self.spec.largest_payload_bytes(),
         }
     }
 
@@ -275,10 +297,10 @@ impl Node<'_> {
     }
 
     /// The thread of one endpoint, from binding its link ends to closing them.
-    fn participate(&self, me: &Endpoint, means: Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
+    fn participate(&self, me: &Endpoint, means: &Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
         let name = format!("endpoint {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {
-            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means.clone(), meter, say.clone())));
+            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means, meter, say.clone())));
             let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log shows where")));
             let (tally, ends) = match taken {
                 Ok((tally, ends)) => (Ok(tally), ends),
@@ -293,7 +315,7 @@ impl Node<'_> {
     fn take_role(
         &self,
         me: &Endpoint,
-        (transport, codec, content): Means<'_>,
+        means: &Means<'_>,
         meter: &Arc<Meter>,
         node: Sender<Progress>,
     ) -> Result<(crate::control::Tally, roles::OpenEnds)> {
@@ -301,7 +323,23 @@ impl Node<'_> {
             affinity::pin(core)?;
         }
         let (spec, control, phase, run) = (self.spec, self.control, self.phase, self.spec.run_id()?);
+        let (transport, flow) = (means.transport, spec.flow(me.flow)?);
+        let codec = means.codec.clone().filter(|_| flow.codec.is_some());
+        let content = means.contents.get(&me.flow).cloned().unwrap_or_default();
         let open_empty = &|| (self.host.open_empty)(&self.setup());
-        roles::take(&RoleContext { spec, me, run, transport, open_empty, codec, content, phase, meter, control, node })
+        roles::take(&RoleContext {
+            spec,
+            me,
+            flow,
+            run,
+            transport,
+            open_empty,
+            codec,
+            content,
+            phase,
+            meter,
+            control,
+            node,
+        })
     }
 }

@@ -1,30 +1,29 @@
 //! The content of payloads, and how the receiver checks that it is intact.
 
 use crate::error::{Context, Error, Result};
-use crate::spec::Spec;
+use crate::spec::Flow;
 
 /// The content of payloads.
+#[derive(Default)]
 pub enum Content {
+    #[default]
     Pattern,
     /// The bytes of a file: one payload for every message, or several payloads that repeat in
     /// order.
-    File {
-        bytes: Vec<u8>,
-        each: usize,
-    },
+    File { bytes: Vec<u8>, each: usize },
 }
 
 impl Content {
-    /// Reads the payload file, if the spec names one.
+    /// Reads the payload file, if the flow has one.
     ///
     /// # Errors
     /// When the file cannot be read, or its size differs from the plan.
-    pub fn of(spec: &Spec) -> Result<Self> {
-        let Some(path) = &spec.payload_file else { return Ok(Self::Pattern) };
+    pub fn of(flow: &Flow) -> Result<Self> {
+        let Some(path) = &flow.payload_file else { return Ok(Self::Pattern) };
         let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
-        let (have, planned) = (bytes.len(), spec.payload_bytes.saturating_mul(spec.payload_frames));
+        let (have, planned) = (bytes.len(), flow.payload_bytes.saturating_mul(flow.payload_frames));
         if have == planned {
-            return Ok(Self::File { bytes, each: spec.payload_bytes });
+            return Ok(Self::File { bytes, each: flow.payload_bytes });
         }
         Err(Error::new(format!(
             "the payload {} has {have} bytes, and had {planned} when it was planned",

@@ -11,7 +11,7 @@ use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
 /// The version of the spec file and of the control channel. Planner and node must have the same version.
-pub const SPEC_FORMAT: u32 = 3;
+pub const SPEC_FORMAT: u32 = 4;
 
 /// How a receiver waits.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -181,8 +181,8 @@ pub struct Endpoint {
     /// samples.
     pub id: u32,
     pub role: RoleKind,
-    /// The pair to which this endpoint belongs; the first pair is 0.
-    pub pair: u32,
+    /// The number of the flow whose messages it sends or receives.
+    pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
     /// The links from which it receives.
@@ -212,27 +212,13 @@ pub struct LinkSpec {
     pub receivers: u32,
 }
 
-/// A node's complete configuration.
+/// One stream of messages or calls: what its messages are, and when they are sent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
-    pub format: u32,
-    /// 16 hexadecimal digits.
-    pub run: String,
-    pub cell: String,
-    pub trial: u32,
-    pub node: u32,
-    pub transport: String,
-    pub settings: serde_json::Map<String, serde_json::Value>,
-    pub directory: PathBuf,
-    /// The address of the transport's daemon, if it has one.
-    #[serde(default)]
-    pub daemon: String,
-    /// The folder of a Python adapter; unused in other languages.
-    pub adapter: Option<PathBuf>,
+pub struct Flow {
+    /// The number in the header of each of its frames, unique in the cell.
+    pub number: u32,
     pub pattern: Pattern,
-    /// How receivers wait. How the polled receivers of this node wait, if its receivers wait in different ways.
-    pub wait: Wait,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
     /// The file with the payloads; without a file, payloads are a pattern.
@@ -259,6 +245,34 @@ pub struct Spec {
     /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,
     pub warmup: u64,
+    /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
+    pub checksum: bool,
+    pub rpc: Rpc,
+    pub reply: Reply,
+    #[serde(default)]
+    pub dispatch: Dispatch,
+}
+
+/// A node's complete configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    pub format: u32,
+    /// 16 hexadecimal digits.
+    pub run: String,
+    pub cell: String,
+    pub trial: u32,
+    pub node: u32,
+    pub transport: String,
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub directory: PathBuf,
+    /// The address of the transport's daemon, if it has one.
+    #[serde(default)]
+    pub daemon: String,
+    /// The folder of a Python adapter; unused in other languages.
+    pub adapter: Option<PathBuf>,
+    /// How receivers wait. How the polled receivers of this node wait, if its receivers wait in different ways.
+    pub wait: Wait,
     /// The time after `go` at which sources stop, even if messages are left.
     pub limit_ns: i64,
     /// How long receivers listen for late messages after the last one.
@@ -268,12 +282,6 @@ pub struct Spec {
     /// How long a client waits for a reply before the reply counts as lost.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
-    /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
-    pub checksum: bool,
-    pub rpc: Rpc,
-    pub reply: Reply,
-    #[serde(default)]
-    pub dispatch: Dispatch,
     /// The SCHED_FIFO priority; 0 selects the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
@@ -282,8 +290,18 @@ pub struct Spec {
     /// Whether idle cores are kept out of idle states.
     #[serde(default)]
     pub no_idle_states: bool,
+    /// The flows of the endpoints of this node.
+    pub flows: Vec<Flow>,
     pub endpoints: Vec<Endpoint>,
     pub links: BTreeMap<String, LinkSpec>,
+}
+
+impl Flow {
+    /// Whether the payloads of two flows have the same content.
+    pub fn has_payloads_of(&self, other: &Self) -> bool {
+        let content = |flow: &Self| (flow.payload_file.clone(), flow.payload_bytes, flow.payload_frames);
+        content(self) == content(other)
+    }
 }
 
 fn one() -> usize {
@@ -313,6 +331,20 @@ impl Spec {
                 .remedy("run `hopmeter build` so that nodes and launcher are of one version"));
         }
         serde_json::from_str(&text).context(doing())
+    }
+
+    /// The flow with this number.
+    ///
+    /// # Errors
+    /// When the spec lists no such flow.
+    pub fn flow(&self, number: u32) -> Result<&Flow> {
+        let found = self.flows.iter().find(|flow| flow.number == number);
+        found.ok_or_else(|| Error::new(format!("the spec lists no flow {number}")))
+    }
+
+    /// The size of the largest payload of this node in bytes.
+    pub fn largest_payload_bytes(&self) -> usize {
+        self.flows.iter().map(|flow| flow.payload_bytes).max().unwrap_or(0)
     }
 
     /// How long a client waits for a reply.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crate::error::{Context, Result};
 use crate::recorder::NONE_NS;
-use crate::spec::{Endpoint, Spec};
+use crate::spec::{Endpoint, Flow};
 
 /// The first bytes of the file.
 const MAGIC: &[u8; 8] = b"HMTHREAD";
@@ -65,9 +65,9 @@ pub struct ThreadLog {
 impl ThreadLog {
     /// The log of an endpoint, if the endpoint's spec names a file. The memory of the log is touched here, so that it
     /// causes no page fault later.
-    pub fn new(me: &Endpoint, spec: &Spec) -> Option<Box<Self>> {
+    pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
-        let messages = spec.messages.saturating_add(spec.warmup);
+        let messages = flow.messages.saturating_add(flow.warmup);
         let capacity = messages.saturating_mul(READINGS_PER_MESSAGE).saturating_add(1024) as usize;
         let mut readings = vec![Reading::now(NO_SEQ, Mark::Done, NONE_NS); capacity];
         readings.clear();

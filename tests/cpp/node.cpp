@@ -42,14 +42,14 @@ class Faulty final : public Transport {
 };
 
 std::string spec(const std::string& folder, const std::string& fault) {
-  return R"({"format": 3, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
+  return R"({"format": 4, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
     "settings": {"many": 256, "fault": ")" +
-         fault + R"("}, "directory": ")" + folder + R"(", "adapter": null, "pattern": "pubsub", "wait": "block",
-          "payload": {"kind": "bytes"},
-    "payload_bytes": 8, "touch": "none", "messages": 1, "warmup": 0, "limit_ns": 1000000000, "drain_ns": 1000000,
-    "pace": {"kind": "open", "rate_hz": 100.0, "burst": 1, "spin_ns": 0, "seed": 1}, "retry_ns": 1000000,
-    "checksum": false, "rpc": "duplex", "reply": "echo", "fifo": 0, "mlock": false,
-    "endpoints": [{"id": 0, "role": "source", "pair": 0, "core": null, "in": [], "out": ["l0"],
+         fault + R"("}, "directory": ")" + folder + R"(", "adapter": null, "wait": "block", "fifo": 0, "mlock": false,
+    "flows": [{"number": 0, "pattern": "pubsub", "payload": {"kind": "bytes"}, "payload_bytes": 8, "touch": "none",
+    "messages": 1, "warmup": 0, "checksum": false, "rpc": "duplex", "reply": "echo",
+    "pace": {"kind": "open", "rate_hz": 100.0, "burst": 1, "spin_ns": 0, "seed": 1}}], "limit_ns": 1000000000, "drain_ns": 1000000,
+    "retry_ns": 1000000,
+    "endpoints": [{"id": 0, "role": "source", "flow": 0, "core": null, "in": [], "out": ["l0"],
                       "work": {"kind": "none"}, "samples": ")" +
          folder + R"(/samples", "capacity": 8}], "links": {"l0": {"name": "x_l0", "receivers": 1}}})";
 }

@@ -133,14 +133,18 @@ class Node:
 
 
 def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A spec with a source, relays that do `work`, and a sink in one node; any of its keys can be changed."""
+    """A spec with a source, relays that do `work`, and a sink in one node; `changes` are keys of it or of its flow."""
+    flow: dict[str, Any] = {
+        "number": 0, "pattern": "pubsub", "payload": {"kind": "bytes"}, "payload_bytes": 100, "touch": "write",
+        "pace": {"kind": "open", "rate_hz": 1000.0, "burst": 1, "spin_ns": 0, "seed": 1},
+        "messages": MESSAGES, "warmup": 5, "checksum": True, "rpc": "native", "reply": "echo",
+    }  # fmt: skip
+    of_flow = {*flow, "codec", "device", "share", "object", "payload_file", "payload_frames"}
+    flow |= {name: changes.pop(name) for name in of_flow & set(changes)}
     spec: dict[str, Any] = {
         "format": SPEC_FORMAT, "run": "00000000deadbeef", "cell": "c", "trial": 0, "node": 0, "transport": "example",
-        "settings": {}, "directory": str(folder), "adapter": str(adapter), "pattern": "pubsub", "wait": "block",
-        "payload": {"kind": "bytes"}, "payload_bytes": 100, "touch": "write",
-        "pace": {"kind": "open", "rate_hz": 1000.0, "burst": 1, "spin_ns": 0, "seed": 1},
-        "messages": MESSAGES, "warmup": 5, "limit_ns": 5 * 10**9, "drain_ns": 5 * 10**8, "retry_ns": 10**9,
-        "checksum": True, "rpc": "native", "reply": "echo", "fifo": 0, "mlock": False,
+        "settings": {}, "directory": str(folder), "adapter": str(adapter), "wait": "block",
+        "limit_ns": 5 * 10**9, "drain_ns": 5 * 10**8, "retry_ns": 10**9, "fifo": 0, "mlock": False, "flows": [flow],
         "endpoints": [place(folder, at, relays + 1, work) for at in range(relays + 2)],
         "links": {f"l{at}": {"name": f"hm_test_l{at}", "receivers": 1} for at in range(relays + 1)},
     }  # fmt: skip
@@ -151,7 +155,7 @@ def place(folder: Path, at: int, last: int, work: dict[str, Any]) -> dict[str, A
     """The endpoint at one place of a chain."""
     role = "source" if at == 0 else "sink" if at == last else "relay"
     return {
-        "id": at, "role": role, "pair": 0, "core": None, "work": work if role == "relay" else {"kind": "none"},
+        "id": at, "role": role, "flow": 0, "core": None, "work": work if role == "relay" else {"kind": "none"},
         "in": [f"l{at - 1}"] if at else [], "out": [] if at == last else [f"l{at}"],
         "samples": str(folder / f"samples{at}"), "capacity": 4 * MESSAGES,
     }  # fmt: skip

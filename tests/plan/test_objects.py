@@ -130,7 +130,10 @@ def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
 def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None:
     (cell,) = (cell for cell in plan_with_node(language="python>rust>python", relays=1).cells if cell.comparison.ranked)
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
-    told = [(language, spec.get("object"), spec["payload"]["kind"]) for language, spec in node_specs(cell, place)]
+    told = [
+        (language, spec["flows"][0].get("object"), spec["flows"][0]["payload"]["kind"])
+        for language, spec in node_specs(cell, place)
+    ]
     assert told == [("python", "array:20x30", "bytes"), ("rust", None, "bytes"), ("python", "array:20x30", "bytes")]
 
 
@@ -200,7 +203,10 @@ def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.Monk
     monkeypatch.setattr(object_sizes, "_weigh", Nodes())
     plain, lent = plan_with_node(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
     place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
-    told = [[(spec["device"], spec.get("share")) for _, spec in node_specs(cell, place)] for cell in (plain, lent)]
+    told = [
+        [(spec["flows"][0]["device"], spec["flows"][0].get("share")) for _, spec in node_specs(cell, place)]
+        for cell in (plain, lent)
+    ]
     assert told == [[("gpu", None)] * 2, [("gpu", "cuda-ipc")] * 2]
 
 

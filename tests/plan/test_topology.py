@@ -68,7 +68,7 @@ def test_a_call_that_is_carried_as_duplex_takes_two_links() -> None:
 )
 def test_a_pair_is_proved_by_those_who_see_its_end(given: dict[str, Any], provers: set[int]) -> None:
     one = cell(**given)
-    assert topology(one).provers(one, 0) == provers
+    assert topology(one).provers(0) == provers
 
 
 def test_each_language_is_where_its_name_says() -> None:
@@ -132,28 +132,29 @@ def test_sinks_work_where_there_is_no_relay_to_do_it(given: dict[str, Any], work
     assert [spec["endpoints"][0]["work"]["kind"] for _, spec in specs] == worked
 
 
-def test_what_is_as_usual_is_not_told_and_a_node_of_before_understands_it() -> None:
-    (_, usual), *_ = node_specs(cell(pattern="scatter", sinks=2), PLACE)
-    (_, other), *_ = node_specs(cell(pattern="scatter", sinks=2, dispatch="sequential"), PLACE)
-    assert set(other) - set(usual) == {"dispatch"}
-    assert other["dispatch"] == "sequential"
+def test_a_scatter_is_told_how_it_calls_its_servers() -> None:
+    for dispatch in ("parallel", "sequential"):
+        (_, spec), *_ = node_specs(cell(pattern="scatter", sinks=2, dispatch=dispatch), PLACE)
+        assert spec["flows"][0]["dispatch"] == dispatch
 
 
 def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
     (tmp_path / "one.jpg").write_bytes(bytes(70))
     one = cell(payload=f"file:{tmp_path}/one.jpg")
     (_, spec), *_ = node_specs(one, PLACE)
-    assert (spec["payload"], spec["payload_bytes"]) == ({"kind": "bytes"}, 70)
-    assert spec["payload_file"] == f"{tmp_path}/one.jpg"
+    (flow,) = spec["flows"]
+    assert (flow["payload"], flow["payload_bytes"]) == ({"kind": "bytes"}, 70)
+    assert flow["payload_file"] == f"{tmp_path}/one.jpg"
 
 
-@pytest.mark.parametrize(("frames", "told"), [(1, None), (7, 7)])
-def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int, told: int | None) -> None:
+@pytest.mark.parametrize("frames", [1, 7])
+def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int) -> None:
     source = Source("video", Path("/a/one.mp4"))
     picture = Decoded(source, Path("/d/0.rgb8"), "h264", size=(4, 2), own_size=(8, 4), frames=frames, crc32=0)
     (_, spec), *_ = node_specs(cell(payload="image:4x2"), replace(PLACE, picture=picture))
-    assert spec["payload"] == {"kind": "image", "width": 4, "height": 2}
-    assert (spec["payload_file"], spec["payload_bytes"], spec.get("payload_frames")) == ("/d/0.rgb8", 24, told)
+    (flow,) = spec["flows"]
+    assert flow["payload"] == {"kind": "image", "width": 4, "height": 2}
+    assert (flow["payload_file"], flow["payload_bytes"], flow["payload_frames"]) == ("/d/0.rgb8", 24, frames)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +216,9 @@ def test_amounts_are_in_the_units_of_the_spec() -> None:
         rate=500, messages=100, warmup=10, work="sleep:2ms", relays=1, drain="50ms", spin_us=10, payload="bytes:9"
     )
     _, (_, relay), *_ = node_specs(one, PLACE)
-    assert relay["pace"] == {"kind": "open", "rate_hz": 500, "burst": 1, "spin_ns": 10_000, "seed": 7}
+    (flow,) = relay["flows"]
+    assert flow["pace"] == {"kind": "open", "rate_hz": 500, "burst": 1, "spin_ns": 10_000, "seed": 7}
     assert relay["endpoints"][0]["work"] == {"kind": "sleep", "ns": 2_000_000}
-    assert (relay["drain_ns"], relay["payload_bytes"], relay["messages"], relay["warmup"]) == (50_000_000, 9, 100, 10)
+    assert (relay["drain_ns"], flow["payload_bytes"], flow["messages"], flow["warmup"]) == (50_000_000, 9, 100, 10)
     assert relay["limit_ns"] > 110 / 500 * 1e9
     assert relay["endpoints"][0]["capacity"] >= 200

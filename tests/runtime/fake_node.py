@@ -65,10 +65,10 @@ class Node:
         self.wait_for("probe")
         for one in self.endpoints("sink"):
             for probe in range(3):
-                self.say(say="probed", endpoint=one["id"], pair=one["pair"], probe=probe)
+                self.say(say="probed", endpoint=one["id"], pair=one["flow"], probe=probe)
         for one in self.endpoints("source"):
             self.wait_for("proved")
-            self.say(say="quiet", pair=one["pair"])
+            self.say(say="quiet", pair=one["flow"])
 
     def measure(self) -> None:
         start_ns = self.wait_for("go")["start_ns"]
@@ -80,7 +80,7 @@ class Node:
             subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {os.getpid()}"])
             os.kill(os.getpid(), signal.SIGSTOP)
         for one in self.spec["endpoints"]:
-            write_samples(one, start_ns, self.spec["messages"])
+            write_samples(one, start_ns, self.spec["flows"][0]["messages"])
         tallies = [tally(one, self.spec) for one in self.spec["endpoints"]]
         self.say(say="done", endpoints=tallies, resources={}, facts={})
 
@@ -133,7 +133,7 @@ def tally(one: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
         ),
         0,
     )
-    messages = spec["messages"]
+    messages = spec["flows"][0]["messages"]
     return {
         **counts,
         "id": one["id"],

@@ -25,7 +25,7 @@ pub struct ClientEnd {
 impl ClientEnd {
     /// Binds the ends that a client binds: none, or the request link of a duplex.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
-        let requests = match context.spec.rpc {
+        let requests = match context.flow.rpc {
             Rpc::Native => None,
             Rpc::Duplex => Some(bind_publisher(context, format!("{id}.request"), bound)?),
         };
@@ -53,7 +53,7 @@ pub enum ServerEnd {
 impl ServerEnd {
     /// Binds the ends that a server binds.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
-        match context.spec.rpc {
+        match context.flow.rpc {
             Rpc::Native => {
                 let server = context.transport.server(&context.link_to_bind(id)?)?;
                 bound.insert(id.to_owned(), server.address());

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
 use crate::payload::{self, Content};
 use crate::recorder::NONE_NS;
-use crate::spec::{Spec, Touch};
+use crate::spec::Touch;
 
 use super::RoleContext;
 
@@ -63,16 +63,16 @@ pub enum Offered {
 
 impl Emitter {
     pub fn new(context: &RoleContext<'_>) -> Self {
-        let spec: &Spec = context.spec;
+        let flow = context.flow;
         Self {
             run: context.run,
-            pair: context.me.pair,
-            payload_bytes: spec.payload_bytes,
+            pair: context.me.flow,
+            payload_bytes: flow.payload_bytes,
             content: context.content.clone(),
-            always_write: spec.touch != Touch::None,
-            always_checksum: spec.checksum,
+            always_write: flow.touch != Touch::None,
+            always_checksum: flow.checksum,
             codec: context.codec.clone(),
-            retry_ns: spec.retry_ns,
+            retry_ns: context.spec.retry_ns,
             lead_ns: Cell::new(0),
             spun_ns: Cell::new(0),
         }

@@ -48,14 +48,14 @@ fn empty_link(context: &RoleContext<'_>) -> Link {
         name: "empty".to_owned(),
         address: String::new(),
         receivers: 1,
-        payload: context.spec.payload,
-        frame_bytes: HEADER_BYTES + context.spec.payload_bytes,
+        payload: context.flow.payload,
+        frame_bytes: HEADER_BYTES + context.flow.payload_bytes,
         wait: Wait::Callback,
     }
 }
 
 fn applies(context: &RoleContext<'_>) -> bool {
-    let pace = &context.spec.pace;
+    let pace = &context.flow.pace;
     let is_paced = pace.kind.is_spaced() && pace.rate_hz >= LOWEST_RATE_HZ;
     let is_called = context.spec.endpoints.iter().any(|other| {
         let waits = other.wait.unwrap_or(context.spec.wait);
@@ -76,7 +76,7 @@ fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame
 
 fn send_all(context: &RoleContext<'_>, publisher: &mut dyn Publisher) -> Result<()> {
     let emitter = Emitter::new(context);
-    let mut pacer = Pacer::new(context.spec.pace, clock::now_ns() + 1_000_000);
+    let mut pacer = Pacer::new(context.flow.pace, clock::now_ns() + 1_000_000);
     for seq in 0..HOPS {
         let due_ns = pacer.next_ns().unwrap_or_else(clock::now_ns);
         pacer.wait_until(due_ns - emitter.lead_ns());

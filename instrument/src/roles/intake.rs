@@ -50,16 +50,16 @@ impl Intake {
     pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self {
             run: context.run,
-            pair: context.me.pair,
-            read_payload: context.spec.touch == Touch::WriteRead,
+            pair: context.me.flow,
+            read_payload: context.flow.touch == Touch::WriteRead,
             codec: None,
-            check_all: context.spec.checksum,
+            check_all: context.flow.checksum,
             is_logged: context.me.readings.is_some(),
             meter: context.meter.clone(),
             control: context.control.clone(),
             limit,
             tally: context.tally(),
-            log: ThreadLog::new(context.me, context.spec),
+            log: ThreadLog::new(context.me, context.flow),
         }
     }
 

@@ -34,7 +34,7 @@ pub struct MessageLoop {
 
 impl MessageLoop {
     pub fn new(context: &RoleContext<'_>, start_ns: i64) -> Self {
-        Self { start_ns, pacer: Pacer::new(context.spec.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
+        Self { start_ns, pacer: Pacer::new(context.flow.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
     }
 
     /// Waits for each due time and makes the call. `call` returns how long before its due time the next call must
@@ -42,8 +42,8 @@ impl MessageLoop {
     /// of the transport.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
         clock::sleep_until(self.start_ns - 1_000_000);
-        for index in 0..context.spec.warmup + context.spec.messages {
-            if index == context.spec.warmup {
+        for index in 0..context.flow.warmup + context.flow.messages {
+            if index == context.flow.warmup {
                 context.meter.begin();
                 self.spun_in_warmup_ns = self.pacer.spun_ns();
             }
@@ -58,15 +58,15 @@ impl MessageLoop {
 
     /// Waits until message `index` is due. The index counts from the first warm-up message.
     fn next(&mut self, context: &RoleContext<'_>, index: u64) -> Call {
-        let spec = context.spec;
+        let flow = context.flow;
         let planned_ns = self.pacer.next_ns();
         let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
-        let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= spec.limit_ns;
+        let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
         self.pacer.wait_until(due_ns - self.lead_ns);
-        let warming = index < spec.warmup;
-        let last = cut_short || index + 1 == spec.warmup + spec.messages;
+        let warming = index < flow.warmup;
+        let last = cut_short || index + 1 == flow.warmup + flow.messages;
         Call {
-            seq: if warming { index } else { index - spec.warmup },
+            seq: if warming { index } else { index - flow.warmup },
             marks: if warming { flags::WARMUP } else { 0 } | if last { flags::LAST } else { 0 },
             intended_ns: planned_ns.unwrap_or_else(clock::now_ns),
             cut_short,

@@ -28,7 +28,7 @@ use crate::spec::{Pattern, RoleKind};
 /// When a link end cannot be opened, the transport fails, or the samples cannot be
 /// written.
 pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
-    match (context.me.role, context.spec.pattern) {
+    match (context.me.role, context.flow.pattern) {
         (RoleKind::Source, Pattern::Pubsub) => source::run(context),
         (RoleKind::Relay, Pattern::Pubsub) => relay::run(context),
         (RoleKind::Sink, Pattern::Pubsub) => sink::run(context),

@@ -14,7 +14,7 @@ use crate::payload::Content;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
-use crate::spec::{Endpoint, Spec, Wait};
+use crate::spec::{Endpoint, Flow, Spec, Wait};
 
 /// A report of an endpoint to its node.
 pub enum Progress {
@@ -30,13 +30,15 @@ pub enum Progress {
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Endpoint,
+    /// The flow of this endpoint.
+    pub flow: &'a Flow,
     pub run: u64,
     pub transport: &'a dyn Transport,
     /// Opens the transport that `empty_hop` measures, in the language of this node.
     pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
-    /// The codec at the first and the last endpoint, if the cell has one.
+    /// The codec at the first and the last endpoint, if the flow has one.
     pub codec: Option<Arc<dyn Codec>>,
-    /// The content of the payloads that this node sends.
+    /// The content of the payloads of this flow.
     pub content: Arc<Content>,
     pub phase: &'a Phase,
     pub meter: &'a Arc<Meter>,
@@ -80,7 +82,7 @@ impl RoleContext<'_> {
 
     fn link(&self, id: &str, address: String, wait: Wait) -> Result<Link> {
         let link = self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))?;
-        let (payload, frame_bytes) = (self.spec.payload, HEADER_BYTES + self.spec.payload_bytes);
+        let (payload, frame_bytes) = (self.flow.payload, HEADER_BYTES + self.flow.payload_bytes);
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers, payload, frame_bytes, wait })
     }
 
@@ -109,11 +111,11 @@ impl RoleContext<'_> {
         self.phase.wait_for_probing();
         for probe in 0.. {
             send_probe(probe)?;
-            if self.phase.wait_for_proof(self.me.pair, Duration::from_millis(20)) {
+            if self.phase.wait_for_proof(self.me.flow, Duration::from_millis(20)) {
                 break;
             }
         }
-        self.control.say(&Report::Quiet { pair: self.me.pair });
+        self.control.say(&Report::Quiet { pair: self.me.flow });
         Ok(())
     }
 

@@ -68,7 +68,7 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
         }
         pacing_ns = MessageLoop::new(context, start_ns).run(context, |call| {
             limit_reached = call.cut_short;
-            match context.spec.dispatch {
+            match context.flow.dispatch {
                 Dispatch::Parallel => ask_at_once(&lanes, call, recorder)?,
                 Dispatch::Sequential => ask_in_turn(&lanes, call, recorder)?,
             }

@@ -55,7 +55,7 @@ impl Answerer {
             recorder: context.recorder()?,
             worker: Worker::new(context)?,
             onward,
-            reply: context.spec.reply,
+            reply: context.flow.reply,
             retry_ns: context.spec.retry_ns,
             limit,
             failure: None,

@@ -33,7 +33,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     context.link_to_connect(id)?;
     let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
     context.report_ready();
-    let log = ThreadLog::new(context.me, context.spec);
+    let log = ThreadLog::new(context.me, context.flow);
     let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally, log };
     context.prove_pair(|probe| source.probe(probe))?;
     source.measure(context.phase.wait_for_go())?;
@@ -75,7 +75,7 @@ impl Source<'_> {
             self.count(call.seq, call.intended_ns, stamps);
         }
         self.read_counters(call, Mark::Sent);
-        if self.context.spec.pace.kind.awaits_return() {
+        if self.context.flow.pace.kind.awaits_return() {
             self.await_return(call.seq, self.context.spec.patience())?;
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Ring {
         let limit = new_deadline(context.spec.drain_ns);
         let returned = Arc::new(AtomicI64::new(-1));
         let waiter = std::thread::current();
-        let capacity = (context.spec.messages as usize).saturating_mul(2);
+        let capacity = (context.flow.messages as usize).saturating_mul(2);
         let returns = Returns {
             intake: Intake::last(context, limit.clone()),
             records: Vec::with_capacity(capacity),

@@ -35,17 +35,17 @@ impl Worker {
     /// # Errors
     /// When this processor or this adapter does not support the requested way to copy.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
-        let (work, spec) = (context.me.work, context.spec);
+        let (work, flow) = (context.me.work, context.flow);
         let (mut from, mut copier) = (Vec::new(), None);
         match work {
             Work::None => return Ok(Self(None)),
             Work::Copy { bytes, way, into } => {
                 from = vec![1; bytes.unwrap_or(0)];
-                copier = Some(Copier::new(way, into, bytes.unwrap_or(spec.payload_bytes))?);
+                copier = Some(Copier::new(way, into, bytes.unwrap_or(flow.payload_bytes))?);
             }
             Work::Sleep { .. } | Work::Spin { .. } => {}
         }
-        let alarm = Alarm::new(spec.pace.spin_ns);
+        let alarm = Alarm::new(flow.pace.spin_ns);
         Ok(Self(Some(Box::new(Job { work, from, copier, alarm, spun_ns: 0, late: 0 }))))
     }
 

@@ -1,0 +1,123 @@
+"""A workload: the programs of a system, the flows of messages and calls between them, and the paths that flows form.
+
+Every cell has flows. An ordinary cell has one flow for each of its pairs (`plan.flows`); a workload names its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from hopmeter.model.paces import PaceName
+
+PER_FLOW = "per-flow"
+"""The value of `threads` for a participant that handles the messages of each flow on a thread of its own."""
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A program: one process, in which several flows may start and end."""
+
+    name: str
+    language: str
+    wait: str
+    """How it waits for messages: `spin`, `block` or `callback`."""
+    core_list: tuple[int, ...] = ()
+    """The cores of its threads; empty if they are not pinned."""
+    fifo: int = 0
+    """The SCHED_FIFO priority; 0 is the ordinary scheduler."""
+    threads: str = PER_FLOW
+    """`per-flow`, or how many messages it handles at once, as a number."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A stream of messages, or of calls, from one participant to one or more others."""
+
+    number: int
+    """The number in the header of each of its frames."""
+    payload: str
+    payload_bytes: int
+    name: str = ""
+    source: str = ""
+    """The participant that sends or calls."""
+    targets: tuple[str, ...] = ()
+    """The participants that receive or answer."""
+    pattern: str = "pubsub"
+    """`pubsub` for messages, `rpc` for calls to one server, `scatter` for calls to several servers."""
+    touch: str = "none"
+    codec: str = "none"
+    device: str = "cpu"
+    share: str = "none"
+    pace: PaceName = "open"
+    rate_hz: float | None = None
+    """None for a flow without a clock of its own."""
+    burst: int = 1
+    messages: int = 0
+    """The number of messages that each trial measures; for a flow without a clock the most that it can send."""
+    warmup: int = 0
+    work: str = "none"
+    """The work before a message is sent because of another, or of the server for each call."""
+    receiver_work: str = "none"
+    """The work of each receiver for each message."""
+    dispatch: str = "parallel"
+    after: tuple[str, ...] = ()
+    """The flows whose arrival at `source` causes a message of this flow; empty for a flow with a clock."""
+    join: str = "any"
+    """With several flows in `after`: a message for each arrival (`any`), or for one new arrival of each (`all`)."""
+    every: int = 1
+    """Only every n-th arrival causes a message."""
+    latest: str = ""
+    """The flow whose newest message each message of this flow is based on; empty if there is none."""
+    during: str = ""
+    """The call during which `source` makes this call; empty if there is none."""
+    concurrency: int = 1
+    """The number of calls under way at once."""
+    deadline_s: float | None = None
+    """The most time from when a message is due until it arrives, or until its reply arrives."""
+
+    @property
+    def is_call(self) -> bool:
+        """Return whether its messages are answered."""
+        return self.pattern != "pubsub"
+
+
+@dataclass(frozen=True)
+class Path:
+    """Flows whose messages cause each other, from the first to the last."""
+
+    name: str
+    flows: tuple[str, ...]
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The graph that one trial runs."""
+
+    participants: tuple[Participant, ...]
+    flows: tuple[Flow, ...]
+    paths: tuple[Path, ...] = ()
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow with this name."""
+        return next(each for each in self.flows if each.name == name)
+
+    def participant(self, name: str) -> Participant:
+        """Return the participant with this name."""
+        return next(each for each in self.participants if each.name == name)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Workload:
+        """Make a workload from the JSON object in `run.json`; the reverse of `dataclasses.asdict`."""
+        return cls(
+            participants=tuple(_made(Participant, each) for each in row["participants"]),
+            flows=tuple(_made(Flow, each) for each in row["flows"]),
+            paths=tuple(_made(Path, each) for each in row["paths"]),
+        )
+
+
+def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:
+    known = {each.name for each in fields(kind)} & set(row)
+    return kind(**{name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in known})
