@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from hopmeter.analysis import run_results as results
 from hopmeter.api import tables
 from hopmeter.api.comparison_request import Request, check_second_side
 from hopmeter.api.runs import Place, Run
 from hopmeter.comparison import baselines as stored
-from hopmeter.comparison import between_runs, gate, sources
+from hopmeter.comparison import between_runs, gate, interleaved, run_facts, sources
 from hopmeter.comparison.baselines import Baseline
 from hopmeter.comparison.change import METRICS, Change
 from hopmeter.comparison.gate import Failure, Gate
@@ -33,6 +34,8 @@ class Comparison:
     gate: Gate | None
     broken: Sequence[Failure]
     """The changes that fail the gate."""
+    notes: Sequence[str] = ()
+    """What to know about the two sides, in sentences."""
 
     def __repr__(self) -> str:
         many = [f"{metric}: {formatting.plural(len(own), 'cell')}" for metric, own in self.by_metric.items()]
@@ -94,17 +97,24 @@ def judge(old: str, new: str | None, metric: str, request: Request) -> Compariso
     """Compare two sides, and apply the gate."""
     if metric not in METRICS:
         raise UsageError("E-OPTION-VALUE", f"--metric {one_of(metric, METRICS)}", "choose one of them")
-    compare_metric = sources.open_sides(old) if new is None else _open_both(old, new, request)
+    if new is None:
+        return judge_sides(sources.open_sides(old), metric, request)
+    before, after = sources.open_runs(old), sources.open_runs(new)
+    check_second_side(request, len(before.runs) + len(after.runs) > 2)
+    found = _judge(partial(between_runs.compare, before, after), metric, request)
+    return replace(found, notes=run_facts.notes(before, after))
+
+
+def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
+    """Compare the two sides of a run, and apply the gate."""
+    return _judge(partial(interleaved.compare_sides, run), metric, request)
+
+
+def _judge(compare_metric: Callable[[str], list[Change]], metric: str, request: Request) -> Comparison:
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
     changes = {name: compare_metric(name) for name in names}
     broken = gate.failures(request.gate, changes) if request.gate else []
     return Comparison(changes, request.gate, broken)
-
-
-def _open_both(old: str, new: str, request: Request) -> Callable[[str], list[Change]]:
-    before, after = sources.open_runs(old), sources.open_runs(new)
-    check_second_side(request, len(before.runs) + len(after.runs) > 2)
-    return partial(between_runs.compare, before, after)
 
 
 def baseline(name: str, *runs: Place | Run) -> Baseline:

@@ -50,6 +50,8 @@ def _plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: b
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     world = this_world()
     wanted = scenario.override(toml, given, settings, world.manifests)
+    if against and wanted.no_idle_states == "both" and world.may_keep_awake:
+        wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
     if given or settings or against:
         wanted = _name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []))

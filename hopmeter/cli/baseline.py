@@ -34,11 +34,24 @@ def baseline(
 
     console = Console(highlight=False)
     found = comparing.baselines() if name is None else [comparing.baseline(name, *(runs or []))]
-    for each in found:
-        _print(console, each)
-    if not found:
-        console.print("There are no baselines. `hopmeter baseline NAME RUN RUN RUN` makes one.", soft_wrap=True)
+    lines = [line for each in found for line in _describe(each)]
+    for line in lines or ["There are no baselines. `hopmeter baseline NAME RUN RUN RUN` makes one."]:
+        console.print(line, markup=False, soft_wrap=True)
 
 
-def _print(console: Console, found: Baseline) -> None:
-    console.print(f"{found.name}: {', '.join(run.name for run in found.runs)}", markup=False, soft_wrap=True)
+def _describe(found: Baseline) -> list[str]:
+    """Return the runs of a baseline, where it is stored, and how large a change it finds."""
+    from hopmeter.comparison import between_runs, run_facts
+    from hopmeter.comparison.baselines import baselines_folder
+    from hopmeter.report import formatting
+    from hopmeter.report.comparisons import words
+
+    side = between_runs.Runs(found.name, found.runs)
+    ratios = between_runs.detectable(side)
+    lines = [run_facts.describe(side), f"  in {baselines_folder() / found.name}"]
+    lines += [f"  {run.name}" for run in found.runs]
+    if ratios:
+        span = " to ".join(formatting.distinct([words.percent(min(ratios)), words.percent(max(ratios))]))
+        cells = formatting.plural(len(ratios), "cell")
+        lines += [f"  It finds a change of {span} of a cell in a later run ({cells}). More runs find smaller changes."]
+    return lines

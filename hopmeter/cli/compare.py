@@ -48,4 +48,9 @@ def compare(
     request = Request.of(fail_if or [], summary, junit, export or [])
     console = Console(stderr=as_json, highlight=False)
     found = comparing.judge(old, new, metric, request)
-    raise typer.Exit(comparison.finish(found, request, console, as_json))
+    found.write_files(request)
+    if as_json:
+        comparison.print_json(found)
+    else:
+        comparison.print_comparison(console, found)
+    raise typer.Exit(comparison.report_gate(console, found))

@@ -33,7 +33,9 @@ def pack(
     with stopping(f"{file} is unchanged"):
         written = folder.pack(file)
     typer.echo(written)
-    typer.echo(f"{humanize.size(written.stat().st_size / 1e6)}, without the logs of nodes", err=True)
+    size = f"{humanize.size(written.stat().st_size / 1e6)}, {len(folder.cells)} cells, {len(folder.trials)} trials"
+    typer.echo(f"{size}; without the logs of nodes", err=True)
+    typer.echo(f"All commands read it like the folder: hopmeter report {written}", err=True)
 
 
 def unpack(

@@ -47,7 +47,7 @@ def show(
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.api.runs import find_cell, open_run
-    from hopmeter.cli.parts import cell_listing, pair_listing, process_listing, run_table
+    from hopmeter.cli.parts import cell_listing, pair_listing, process_listing, run_display
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -73,7 +73,7 @@ def show(
     elif cell is not None:
         cell_listing.print_cell(Console(highlight=False), found.rows[0])
     else:
-        run_table.print_run(Console(highlight=False), found)
+        run_display.print_run(Console(highlight=False), found)
 
 
 def _write_messages(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:

@@ -85,7 +85,7 @@ def _copy(run: Path, target: Path) -> None:
 
 
 def _check(name: str, runs: Sequence[Run]) -> None:
-    matching.check_machine(runs)
+    matching.check_machine(runs, f"make a baseline for each machine: hopmeter baseline {name} RUN RUN RUN")
     hours = _hours([_start(run) for run in runs])
     if hours < LEAST_RUNS:
         raise UsageError(

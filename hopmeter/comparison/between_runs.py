@@ -21,6 +21,9 @@ SINGLE = tag(
     "W-SINGLE-RUNS",
     "the machine drifts between two single runs, and only a baseline knows by how much",
 )
+OTHER_MACHINE = (
+    "measure both sides on one machine; `hopmeter report A B` shows whether two machines order transports alike"
+)
 LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial of this cell")
 
 
@@ -68,7 +71,7 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
 
     Raises UsageError if the runs come from different machines or have no cell in common.
     """
-    matching.check_machine([*old.runs, *new.runs])
+    matching.check_machine([*old.runs, *new.runs], OTHER_MACHINE)
     before, after = _Measured.of(old, metric), _Measured.of(new, metric)
     matching.check_common(before.rows, after.rows, (old.name, new.name))
     decides = len(old.runs) + len(new.runs) > 2
@@ -77,6 +80,25 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
         table = [_change(key, before, after, metric) for key in keys]
         changes += judge(_estimate(keys, table, before, after)) if decides else [_leave_open(each) for each in table]
     return changes
+
+
+def detectable(side: Runs, metric: str = "p50") -> list[float]:
+    """Return the smallest ratio that one more run would show in 80 % of cases, for each cell that all runs have."""
+    measured = _Measured.of(side, metric)
+    common = set.intersection(*(set(run) for run in measured.levels))
+    tables = _tables(measured.rows).values()
+    return [each for keys in tables for each in _detectable([key for key in keys if key in common], measured)]
+
+
+def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
+    levels = [[run[key].value for key in keys] for run in measured.levels]
+    if not keys or np.min(levels) <= 0:
+        return []
+    runs = np.log(levels)
+    within = np.asarray([[run[key].variance for key in keys] for run in measured.levels])
+    result = compare_runs(runs, runs.mean(axis=0, keepdims=True), within)
+    estimates = zip(result.differences, result.errors, result.freedoms, strict=True)
+    return [Estimate(*map(float, each)).detectable(ALPHA / len(keys)) for each in estimates]
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:

@@ -18,6 +18,11 @@ def has_sides(run: Run) -> bool:
     return any(row.cell.comparison.side == NEW for row in run.rows)
 
 
+def is_comparable(run: Run) -> bool:
+    """Return whether a run has two sides, and the table of trials: a report is written without it too."""
+    return has_sides(run) and (run.folder / "trials.parquet").is_file()
+
+
 def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
     """Return the change of each cell that has two sides, table by table."""
     trials, changes = trial_values.values(run), []

@@ -31,16 +31,13 @@ def is_control(cell: Cell) -> bool:
     return cell.axes.transport in CONTROLS
 
 
-def check_machine(runs: Sequence[Run]) -> None:
-    """Raise UsageError if the runs come from different machines."""
-    found = hosts.names(runs)
-    if found:
+def check_machine(runs: Sequence[Run], remedy: str) -> None:
+    """Raise UsageError if the runs come from different machines, whose levels differ whatever is measured."""
+    found = hosts.machines(runs)
+    if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)
-        raise UsageError(
-            "E-COMPARE-MACHINES",
-            f"the runs come from different machines: {listed}",
-            "compare runs of one machine; `hopmeter report A B` shows whether machines order transports alike",
-        )
+        said = "the runs come from different machines, which differ even if nothing has changed"
+        raise UsageError("E-COMPARE-MACHINES", f"{said}: {listed}", remedy)
 
 
 def check_common(old: Sequence[dict[Key, Row]], new: Sequence[dict[Key, Row]], names: tuple[str, str]) -> None:

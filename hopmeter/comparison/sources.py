@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from hopmeter.analysis.run_results import read_finished
+from hopmeter.analysis.run_results import Run, read_finished
 from hopmeter.comparison import baselines
 from hopmeter.comparison.between_runs import Runs
-from hopmeter.comparison.change import Change
-from hopmeter.comparison.interleaved import compare_sides, has_sides
+from hopmeter.comparison.interleaved import has_sides
 from hopmeter.errors import UsageError
 
 
@@ -23,8 +21,8 @@ def open_runs(name: str) -> Runs:
     return Runs(found.name, found.runs)
 
 
-def open_sides(name: str) -> Callable[[str], list[Change]]:
-    """Open a run with two sides, and return the function that compares them. Raises UsageError if it has one side."""
+def open_sides(name: str) -> Run:
+    """Open a run with two sides. Raises UsageError if it has one side."""
     run = read_finished(Path(name))
     if not has_sides(run):
         raise UsageError(
@@ -32,4 +30,4 @@ def open_sides(name: str) -> Callable[[str], list[Change]]:
             f"{name} has one side: it was measured without --against",
             f"name the run or baseline to compare it with: hopmeter compare A {name}",
         )
-    return lambda metric: compare_sides(run, metric)
+    return run

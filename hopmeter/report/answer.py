@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from hopmeter.analysis.groups import Group, families
 from hopmeter.analysis.pair_limits import most_pairs
 from hopmeter.analysis.run_results import Run
+from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
 from hopmeter.report.comparison_sentences import choice_ranks, lead, lead_sentences, not_decided
+from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
@@ -23,7 +25,17 @@ SPELLED_OUT = 3
 
 
 def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
-    """Sentences in plain words, most important first."""
+    """Sentences in plain words, most important first. A run with two sides says how they differ, and ranks nothing."""
+    two = [run for run in runs if is_comparable(run)]
+    if not two:
+        return _order(runs, groups)
+    others = [run for run in runs if not is_comparable(run)]
+    ranked = [group for group in groups if not any(row.cell.comparison.side for row in group.rows)]
+    return [*comparisons.sentences(two), *caution(two), *(_order(others, ranked) if others else [])]
+
+
+def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
+    """Return which transport is fastest, question by question."""
     copies = copy_sentences(runs)
     special = [each.sentence for each in search_groups(runs)]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copies]

@@ -11,6 +11,8 @@ from statistics import fmean
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Run
+from hopmeter.comparison.change import UNDECIDED
+from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.report.comparison_sentences import open_pairs, shows_level
@@ -22,6 +24,8 @@ TRIALS = 12
 BUDGET = re.compile(r"--budget (\S+?)`")
 VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
+MORE = 4
+"""How many times as many rounds halve the smallest change that is found."""
 LENGTHS = ("--messages", "--duration")
 RESUME = ("hopmeter", "run", "--resume")
 FLAGS = ("--json", "--dry-run")
@@ -31,6 +35,8 @@ def next_sentence(run: Run) -> str:
     """Return the command that finishes the run or decides more, and what it decides; empty if nothing is left."""
     if run.folder.name.startswith("."):
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
+    if is_comparable(run):
+        return _halve_changes(run)
     if messages := _needed_messages(run):
         longer = (*_no_shorter(run, messages), "--messages", str(messages))
         return f"To decide the requirements, run `{_command(run, *longer)}`."
@@ -42,6 +48,21 @@ def next_sentence(run: Run) -> str:
         return f"To {decides}, run `{_command(run, '--budget', found[1])}`."
     many = _rounds(run)
     return f"To decide more, run `{_command(run, '--trials', str(many))}`{_how_long(run, many)}." if many else ""
+
+
+def _halve_changes(run: Run) -> str:
+    """Return how to find smaller changes between the sides; empty if none is undecided."""
+    if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
+        return ""
+    more = MORE * _measured_rounds(run)
+    length = f"--trials {more}`{_how_long(run, more)}"
+    if budget := run.part("scenario").get("budget"):
+        length = f"--budget {_minutes(MORE * units.seconds(budget))}`"
+    return f"Four times as many rounds find changes about half as large: run the same command with `{length}."
+
+
+def _minutes(seconds: float) -> str:
+    return f"{math.ceil(seconds / 60)}m"
 
 
 def _needed_messages(run: Run) -> int:
@@ -59,7 +80,7 @@ def _no_shorter(run: Run, messages: int) -> tuple[str, str]:
     longest_s = max(units.seconds(each) for each in (budget, *(found.groups() if found else ())))
     cells = {row.id: row.cell for row in run.measured_rows}
     further_s = sum(_further_s(cells[trial["cell"]], messages) for trial in run.trials if trial["cell"] in cells)
-    return "--budget", f"{math.ceil((longest_s + further_s) / 60)}m"
+    return "--budget", _minutes(longest_s + further_s)
 
 
 def _further_s(cell: Cell, messages: int) -> float:

@@ -61,7 +61,7 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
         figures=figures,
         id=group.id,
         style="group",
-        fold="open",
+        fold="closed" if any(row.cell.comparison.side for row in group.rows) else "open",
     )
 
 

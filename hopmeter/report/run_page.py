@@ -33,7 +33,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
     return Page(
         title,
         " ".join(formatting.distinct(questions)) or f"What does a hop cost? ({title})",
-        [*comparisons.sentences(runs), *answer(runs, groups(runs))],
+        answer(runs, groups(runs)),
         [scenarios, *_facts(runs)],
         sections(runs, with_figures),
         "quick look" if any(run.quick for run in runs) else "",

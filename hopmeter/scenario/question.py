@@ -12,6 +12,8 @@ from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 
 IN_SENTENCE = ("transport", "payload", "rate", "language")
 """Axes that the sentence describes in words; the other axes follow as `name value`."""
+MOST_SETTINGS = 2
+"""The most settings of the old side that a question lists."""
 PAYLOADS = {"timing": "a small message", "image": "an image of", "video": "frames of", "file": "the file"}
 
 
@@ -23,9 +25,9 @@ def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
 def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None = None) -> str:
     """Return `Which of zeromq and nng is fastest for a message of 1,000 bytes at 100 Hz, in python?`.
 
-    With two sides the question is what differs from the old one.
+    With two sides the question is whether a transport became faster or slower.
     """
-    what = f"What differs from {against.removeprefix('set:')}" if against else _who(given)
+    what = _than(given, against) if against else _who(given)
     parts = [f"{what} for {_join(_messages(asks(scenario)))}"]
     languages = _value_texts(given.get("language", []))
     parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
@@ -41,6 +43,22 @@ def _who(given: Mapping[str, Any]) -> str:
     if not names or any(name in GROUPS for name in names):
         return "Which transport is fastest"
     return f"How fast is {names[0]}" if len(names) == 1 else f"Which of {_join(names)} is fastest"
+
+
+def _than(given: Mapping[str, Any], against: str) -> str:
+    """Return `Is zeromq faster or slower than with hwm=10`."""
+    names = _value_texts(given.get("transport", []))
+    many = not names or any(name in GROUPS for name in names)
+    who = "Are the transports" if many else f"{'Is' if len(names) == 1 else 'Are'} {_join(names)}"
+    return f"{who} faster or slower than {_old_side(against)}"
+
+
+def _old_side(against: str) -> str:
+    settings = against.removeprefix("set:").split(",") if against.startswith("set:") else []
+    if settings:
+        return f"with {_join(settings)}" if len(settings) <= MOST_SETTINGS else "with the other settings"
+    library, at, version = against.partition("@")
+    return f"with {library} {version}" if at else f"at the revision {against}"
 
 
 def _messages(several: Sequence[Ask]) -> list[str]:

@@ -22,6 +22,7 @@ from .runs import MACHINE, make_run, sides, transport
 
 HOURS = ("2026-11-21T04:00:00+00:00", "2026-11-21T06:00:00+00:00", "2026-11-22T04:00:00+00:00")
 SHM, UNIX, TCP = transport("shm"), transport("unix"), transport("tcp")
+LEVELS = ((SHM, 10), (UNIX, 20), (TCP, 30))
 
 
 def medians(level: float, seed: int, count: int = 12, spread: float = 0.01) -> list[float]:
@@ -44,7 +45,7 @@ def baseline(tmp_path: Path) -> str:
     runs = [
         make_run(
             tmp_path / f"results/run{number}",
-            [(one, medians(level * drift, number)) for one, level in ((SHM, 10), (UNIX, 20), (TCP, 30))],
+            [(one, medians(level * drift, number)) for one, level in LEVELS],
             started=started,
         )
         for number, (started, drift) in enumerate(zip(HOURS, (1.0, 1.01, 0.99), strict=True))
@@ -93,7 +94,24 @@ def test_a_baseline_outlives_its_runs_and_is_listed(
 
     shutil.rmtree(tmp_path / "results/run0")
     assert len(baselines.load(baseline).runs) == 3
-    assert exit_code(["baseline"], capsys)[1].startswith("main: 0-run0")
+    said = exit_code(["baseline"], capsys)[1]
+    assert said.startswith("main (3 runs from 2026-11-21 04:00 to 2026-11-22 04:00)\n")
+    assert "results/baselines/main\n  0-run0\n" in said
+
+
+def test_a_baseline_says_how_large_a_change_it_finds(baseline: str, tmp_path: Path) -> None:
+    few = baselines.load(baseline)
+    runs = [tmp_path / "results" / f"run{number}" for number in range(3)]
+    later = [f"2026-11-23T0{hour}:00:00+00:00" for hour in range(5)]
+    more = [
+        make_run(tmp_path / f"more{at}", [(one, medians(us, at)) for one, us in LEVELS], started=start)
+        for at, start in enumerate(later)
+    ]
+    many = baselines.store("many", [*runs, *more])
+    worst, best = (max(between_runs.detectable(between_runs.Runs(each.name, each.runs))) for each in (few, many))
+    assert 1 < best < worst
+    new = make_run(tmp_path / "new", [(SHM, medians(10 * worst**1.5, 7)), (UNIX, medians(20, 8))])
+    assert compare(baseline, new)["shm (rust)"].verdict == "much_slower"
 
 
 def test_without_a_baseline_the_list_says_how_to_make_one(
@@ -154,6 +172,43 @@ def test_runs_that_cannot_be_compared_are_refused_with_the_remedy(
     assert lacking(str(refused.value), says) == []
 
 
+def test_a_baseline_of_two_machines_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    machines = (MACHINE, MACHINE, {**MACHINE, "cpu_model": "another model"})
+    runs = [
+        make_run(tmp_path / f"r{at}", [(SHM, medians(10, at))], started=start, machine=machine)
+        for at, (start, machine) in enumerate(zip(HOURS, machines, strict=True))
+    ]
+    with pytest.raises(UsageError) as refused:
+        baselines.store("main", runs)
+    assert lacking(str(refused.value), "E-COMPARE-MACHINES another model") == []
+    assert "baseline for each machine" in refused.value.remedy
+    assert not baselines.names()
+
+
+def test_an_upgrade_of_the_system_is_compared_and_named(
+    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upgraded = {**MACHINE, "kernel": "7.0"}
+    about = {"machine": upgraded, "versions": {"unix (rust)": "2.0"}}
+    new = make_run(tmp_path / "new", [(SHM, medians(10, 7)), (UNIX, medians(40, 8))], **about)
+    assert compare(baseline, new)["unix (rust)"].verdict == "much_slower"
+    old = make_run(tmp_path / "old", [(SHM, medians(10, 7))], machine={**MACHINE, "kernel": "6.18"})
+    said = exit_code(["compare", str(old), str(new)], capsys)[1]
+    assert "Also different: kernel 6.18 → 7.0" in " ".join(said.split())
+
+
+def test_two_single_runs_list_what_both_have_and_name_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = make_run(tmp_path / "one", [(SHM, medians(10, 1)), (UNIX, medians(20, 2)), (TCP, medians(30, 3))])
+    other = make_run(tmp_path / "other", [(SHM, medians(11, 4)), (UNIX, medians(60, 5))])
+    said = exit_code(["compare", str(one), str(other)], capsys)[1]
+    assert said.split("\n")[1].startswith("Nothing is decided")
+    assert "undecided" not in said
+    assert [line.split()[0] for line in said.splitlines() if "(rust)  " in line] == ["shm", "unix"]
+    assert "Only the old side has 1 cell: tcp (rust)." in said
+
+
 def test_a_baseline_that_does_not_exist_is_refused_with_those_that_do(baseline: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         compare("mian", tmp_path / "results/run0")
@@ -207,6 +262,17 @@ def test_what_breaks_on_the_new_side_only_fails_the_gate(
     done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%"], capsys)
     assert done == 3
     assert why in " ".join(out.split())
+
+
+@pytest.mark.parametrize("command", ["compare", "show"])
+def test_a_run_with_two_sides_begins_with_the_verdict_and_has_no_ranking(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = exit_code([command, str(with_sides(tmp_path, 1.5))], capsys)[1]
+    verdict = next(line for line in said.splitlines() if line)
+    assert verdict.startswith("Of 2 cells, 1 is slower by more than 5 % (unix (rust)"), said
+    assert "fastest" not in said
+    assert "×best" not in said
 
 
 def test_an_undecided_change_passes_and_says_what_it_would_have_seen(

@@ -52,8 +52,19 @@ def test_a_title_is_a_key_of_a_scenario() -> None:
     assert "title" in Scenario.model_fields
 
 
-def test_a_run_with_two_sides_asks_what_differs() -> None:
+@pytest.mark.parametrize(
+    ("transports", "against", "asks"),
+    [
+        (["bus", "tram"], "set:hwm=1", "Are bus and tram faster or slower than with hwm=1"),
+        (["bus"], "set:hwm=1,bus.lanes=2", "Is bus faster or slower than with hwm=1 and bus.lanes=2"),
+        (["bus"], "set:hwm=1,lanes=2,doors=3", "Is bus faster or slower than with the other settings"),
+        (["bus"], "bus@1.5", "Is bus faster or slower than with bus 1.5"),
+        (["bus"], "main", "Is bus faster or slower than at the revision main"),
+        (["all"], "main", "Are the transports faster or slower than at the revision main"),
+    ],
+)
+def test_a_run_with_two_sides_asks_what_became_faster_or_slower(transports: list[str], against: str, asks: str) -> None:
     _, table = load(find("quick"))
-    given = {"transport": ["bus", "tram"], "payload": ["timing"]}
-    said = question(override(table | {"settings": {}}, given, [], MANIFESTS), given, [], "set:hwm=1")
-    assert said == "What differs from hwm=1 for a small message at 1,000 Hz?"
+    given = {"transport": transports, "payload": ["timing"]}
+    said = question(override(table | {"settings": {}}, given, [], MANIFESTS), given, [], against)
+    assert said == f"{asks} for a small message at 1,000 Hz?"

@@ -1,56 +1,69 @@
-"""Shows a comparison, writes its files, and applies the gate."""
+"""Shows a comparison, and the result of its gate."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.api.comparing import Comparison
-from hopmeter.api.comparison_request import Request
 from hopmeter.comparison.between_runs import drift
-from hopmeter.comparison.change import ONLY_OLD, UNDECIDED, Change
+from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.report.comparisons import words
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
+if TYPE_CHECKING:
+    from hopmeter.api.comparing import Comparison
+
 GATE_FAILED = 3
+HEADS = ("cell", "old µs", "new µs", "change", "95 % interval", "")
+LEAST_COLUMNS = 4
 
 
-def finish(found: Comparison, request: Request, console: Console, as_json: bool = False, shown: bool = True) -> int:
-    """Show the comparison, write its files, and return the exit code of the gate."""
-    if as_json:
-        for each in found.all_changes:
-            print(json.dumps(each.as_json(), allow_nan=False))
-    elif shown:
-        _print(console, found.by_metric)
-    found.write_files(request)
-    return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
+def print_json(found: Comparison) -> None:
+    """Print a line of JSON for each change."""
+    for each in found.all_changes:
+        print(json.dumps(each.as_json(), allow_nan=False))
 
 
-def _print(console: Console, changes: Mapping[str, Sequence[Change]]) -> None:
-    for metric, own in changes.items():
+def print_comparison(console: Console, found: Comparison, question: str = "") -> None:
+    """Print the question and the answer, then a table for each condition, then what only one side has."""
+    if question:
+        console.print()
+        console.print(Text(question, style="bold"))
+    for metric, own in found.by_metric.items():
         console.print()
         console.print(Text(words.sentence(own, drift(own)), style="bold"))
-        for key, title in words.titles(own).items():
+        common = [each for each in own if each.verdict not in (ONLY_OLD, ONLY_NEW)]
+        for key, title in words.titles(common).items():
             console.print()
             console.print(Text(f"{title}, {metric}", style="bold cyan"))
-            print_whole(console, _table([each for each in own if each.cell.group == key]))
+            print_whole(console, _table([each for each in common if each.cell.group == key]))
+    console.print()
+    for sentence in [*words.on_one_side(found.all_changes), *found.notes]:
+        console.print(Text(sentence))
 
 
 def _table(changes: Sequence[Change]) -> Table:
+    """Return the table of some cells; without the columns that are empty in all of them."""
+    rows = [words.line(each) for each in changes]
+    shown = [place for place in range(len(HEADS)) if place < LEAST_COLUMNS or any(row[place] for row in rows)]
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("cell", no_wrap=True)
-    for head in ("old µs", "new µs", "change", "95 % interval"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for each in changes:
-        sides = [words.value(side.value if side else None) for side in (each.old, each.new)]
-        table.add_row(each.name, *sides, words.change(each), words.interval(each), words.verdict(each))
+    for place in shown:
+        is_number = 0 < place < len(HEADS) - 1
+        table.add_column(HEADS[place], justify="right" if is_number else "left", no_wrap=place < len(HEADS) - 1)
+    for row in rows:
+        table.add_row(*(row[place] for place in shown))
     return table
+
+
+def report_gate(console: Console, found: Comparison) -> int:
+    """Print whether the gate failed, and what it could not judge; return its exit code."""
+    return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
 
 
 def _report_gate(

@@ -7,17 +7,23 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hopmeter.analysis.run_results import Run, read
 from hopmeter.api import planning
 from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import plan_table, run_table
+from hopmeter.cli.parts import comparison, plan_table, remarks, run_table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
+from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
 from hopmeter.plan import Cell, Plan
+from hopmeter.store import RunFolder
 from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:
+    from hopmeter.api.comparing import Comparison
 
 NOTHING_TO_RUN = 2
 SOME_FAILED = 1
@@ -85,26 +91,48 @@ def _show_results(outcome: Outcome, display: Display) -> int:
     """Print the results, write the report, and return the exit code."""
     folder, rows, console = outcome.folder, outcome.rows, display.console
     report = _write_report(folder.path, console) if outcome.complete and display.with_report else None
-    _print_run(folder, rows, console, display.as_json)
+    sides = _compare_sides(folder, display)
+    if display.as_json:
+        _print_json(rows)
+    else:
+        _print_run(console, read(folder.path), sides)
     if display.result_lines:
         _print_result_lines(folder, rows, console)
     if not outcome.complete:
         _print_resume_command(display, folder)
         return INTERRUPTED
-    gate = _compare_sides(folder.path, display) if folder.about.get("against") else 0
+    gate = comparison.report_gate(console, sides) if sides else 0
     _print_paths(console, folder.path, report)
     if gate:
         return gate
     return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
 
 
-def _compare_sides(path: Path, display: Display) -> int:
-    """Show what differs between the sides, and return the exit code of the gate. `--json` prints only the cells."""
+def print_run(console: Console, run: Run) -> None:
+    """Print the ranking of a run, or what differs between its sides."""
     from hopmeter.api import comparing
-    from hopmeter.cli.parts import comparison
 
-    found = comparing.judge(str(path), None, "p50", display.request)
-    return comparison.finish(found, display.request, display.console, shown=not display.as_json)
+    _print_run(console, run, comparing.judge_sides(run, "p50", Request()) if is_comparable(run) else None)
+
+
+def _print_run(console: Console, run: Run, sides: Comparison | None) -> None:
+    if sides is None:
+        run_table.print_run(console, run)
+        return
+    comparison.print_comparison(console, sides, run.text("question"))
+    remarks.print_remarks(console, run)
+
+
+def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
+    """Compare the sides of a run, and write the files; None if it has one side."""
+    if not folder.about.get("against"):
+        return None
+    from hopmeter.api import comparing
+
+    found = comparing.judge_sides(read(folder.path), "p50", display.request)
+    if folder.is_finished:
+        found.write_files(display.request)
+    return found
 
 
 def _write_report(path: Path, console: Console) -> Path | None:
@@ -122,14 +150,9 @@ def _write_report(path: Path, console: Console) -> Path | None:
         return None
 
 
-def _print_run(folder: Any, rows: list[dict[str, Any]], console: Console, as_json: bool) -> None:
-    from hopmeter.analysis.run_results import read
-
-    if as_json:
-        for row in rows:
-            print(json.dumps(row, allow_nan=False))
-    else:
-        run_table.print_run(console, read(folder.path))
+def _print_json(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        print(json.dumps(row, allow_nan=False))
 
 
 def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Console) -> None:

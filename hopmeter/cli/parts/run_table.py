@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -13,18 +13,16 @@ from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import LEAST_TRIALS, PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
+from hopmeter.cli.parts import remarks
 from hopmeter.messages import split_code, tag
 from hopmeter.model.columns import unit
-from hopmeter.report import conditions, formatting, limits_table, why_slow
+from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.comparison_sentences import details, lead_sentences
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
-from hopmeter.report.next_command import next_sentence
 from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
-from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -54,9 +52,7 @@ def print_run(console: Console, run: Run) -> None:
         _print_group(console, group, columns, with_references=all(map(_is_one_reference, tables)))
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
-    _print_where_why_is(console, run)
-    _print_warnings(console, run.rows)
-    print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
+    remarks.print_remarks(console, run)
 
 
 def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
@@ -233,28 +229,12 @@ def _style(row: Row) -> str:
 
 
 def _print_legend(console: Console, run: Run) -> None:
-    """Print what the tables mean, which answer is the reader's, what to run next, and what disturbed the run."""
+    """Print what the tables mean, and which answer is the reader's."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
     for sentence in filter(None, [precision_sentence(run), *idle]):
         console.print(Text(sentence))
-    if command := next_sentence(run):
-        console.print(Text(command), soft_wrap=True)
-    if stolen := steal_sentence([run]):
-        console.print(Text(stolen, style="yellow"))
-    if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
-        remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
-        console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
-
-
-def _print_where_why_is(console: Console, run: Run) -> None:
-    """Name the command that shows why the slowest messages are slow, if the run measured this."""
-    known = [row.id for row in run.rows if why_slow.sentence(row)]
-    if known:
-        command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
-        said = f"Why the slowest messages of a row are slow: see the report, or `{command}`."
-        console.print(Text(said), soft_wrap=True)
 
 
 def _notes(run: Run) -> list[str]:
@@ -282,9 +262,3 @@ def _has_open_bracket(row: Row) -> bool:
     """Return whether the row shows `(?)`."""
     shown = [bounds[1:] for bounds in (_median(row), _ratio(row)) if bounds[0] is not None]
     return formatting.bracket(None, None) in [formatting.bracket(*ends) for ends in shown]
-
-
-def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
-    """Print the warnings of rows once for each text, as the report does."""
-    warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
-    print_reasons(console, "warnings", warnings)

@@ -30,9 +30,7 @@ def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
 
 
 def _row(each: Change) -> str:
-    sides = [words.value(side.value if side else None) for side in (each.old, each.new)]
-    cells = [each.name, *sides, words.change(each), words.interval(each), words.verdict(each)]
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in words.line(each))} |"
 
 
 def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.change import Change
-from hopmeter.comparison.interleaved import compare_sides, has_sides
+from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.report.comparisons import words
 from hopmeter.report.section import Column, Line, Section, Table, Value, table
 
@@ -22,17 +22,12 @@ COLUMNS = (
 
 def sections(runs: Sequence[Run]) -> list[Section]:
     """Return a section for each run with two sides."""
-    return [_section(run) for run in runs if _is_comparable(run)]
+    return [_section(run) for run in runs if is_comparable(run)]
 
 
 def sentences(runs: Sequence[Run]) -> list[str]:
-    """Return what the sides of each run say, in a sentence."""
-    return [f"{_title(run)}. {words.sentence(compare_sides(run))}" for run in runs if _is_comparable(run)]
-
-
-def _is_comparable(run: Run) -> bool:
-    """Return whether a run has two sides, and the table of trials: a report is written without it too."""
-    return has_sides(run) and (run.folder / "trials.parquet").is_file()
+    """Return what the sides of each of these runs say, in a sentence."""
+    return [f"{_title(run)}. {words.sentence(compare_sides(run))}" for run in runs]
 
 
 def _title(run: Run) -> str:
@@ -45,7 +40,6 @@ def _section(run: Run) -> Section:
     tables = [_table(title, [each for each in changes if each.cell.group == key]) for key, title in titles.items()]
     return Section(
         _title(run),
-        question=f"What differs from {run.text('against')}?",
         sentences=[words.sentence(changes)],
         tables=tables,
         id=f"against-{run.name}",

@@ -23,6 +23,8 @@ VERDICTS = {
 SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
+MULTIPLE = 2
+"""The ratio from which on a change is a multiple instead of a percentage."""
 
 
 def titles(changes: Sequence[Change]) -> dict[str, str]:
@@ -48,14 +50,34 @@ def change(each: Change) -> str:
 
 def percent(ratio: float) -> str:
     """Return a ratio as a change: `+12 %`, or `3.4×` if it is above 2."""
-    if ratio >= 2:
+    if ratio >= MULTIPLE:
         return formatting.times(ratio)
     return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
 
 
 def interval(each: Change) -> str:
-    """Return the interval of the change: `+9 % to +15 %`."""
-    return "" if each.low is None or each.high is None else f"{percent(each.low)} to {percent(each.high)}"
+    """Return the interval of the change: `+9 % to +15 %`, or `0.4× to 2.5×` if an end is above 2."""
+    if each.low is None or each.high is None:
+        return ""
+    text = formatting.times if each.high >= MULTIPLE else percent
+    return f"{text(each.low)} to {text(each.high)}"
+
+
+def line(each: Change) -> list[str]:
+    """Return a row of a table: cell, old, new, change, interval, verdict; of single runs without a verdict."""
+    sides = [value(side.value if side else None) for side in (each.old, each.new)]
+    said = "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
+    return [each.name, *sides, change(each), interval(each), said]
+
+
+def on_one_side(changes: Sequence[Change]) -> list[str]:
+    """Return which cells only one side has, in a sentence for each side."""
+    found = []
+    for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
+        names = [each.name for each in changes if each.verdict == word]
+        listed = formatting.join(formatting.first(formatting.distinct(names), SPELLED_OUT))
+        found += [f"Only the {side} side has {formatting.plural(len(names), 'cell')}: {listed}."] if names else []
+    return found
 
 
 def verdict(each: Change) -> str:
@@ -73,8 +95,18 @@ def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None
     compared = [each for each in changes if not each.is_control or each.estimate is not None]
     if not any(each.estimate for each in changes):
         return f"Nothing is decided{_why(changes)}.{_drift(drift or {})}"
-    parts = [_part(word, [each for each in compared if each.verdict == word]) for word in VERDICTS]
-    return f"Of {formatting.plural(len(compared), 'cell')}, {formatting.join([part for part in parts if part])}."
+    if len(compared) == 1:
+        return f"{_one(compared[0])}."
+    parts = [part for word in VERDICTS if (part := _part(word, [each for each in compared if each.verdict == word]))]
+    if len(parts) == 1:
+        return f"All {parts[0].replace(' ', ' cells ', 1)}."
+    return f"Of {len(compared)} cells, {formatting.join(parts)}."
+
+
+def _one(each: Change) -> str:
+    """Return the verdict on the only cell: `zeromq (c++) is slower by more than 5 %: +48 % to +52 %`."""
+    said = f"{each.name} is {verdict(each)}"
+    return said if each.low is None or each.verdict == UNDECIDED else f"{said}: {interval(each)}"
 
 
 def _why(changes: Sequence[Change]) -> str:

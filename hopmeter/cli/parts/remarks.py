@@ -1,0 +1,49 @@
+"""What follows the tables of a run: the next command, disturbances, warnings, and cells that were dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
+from hopmeter.report import why_slow
+from hopmeter.report.next_command import next_sentence
+from hopmeter.report.steal_sentences import steal_sentence
+from hopmeter.system.terminal import Console
+
+
+def print_remarks(console: Console, run: Run) -> None:
+    """Print what to run next, what disturbed the run, warnings, and dropped cells."""
+    if any(row["status"] == "ok" for row in run.rows):
+        _print_disturbances(console, run)
+    _print_where_why_is(console, run)
+    _print_warnings(console, run.rows)
+    print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
+
+
+def _print_disturbances(console: Console, run: Run) -> None:
+    """Print what to run next, and what disturbed the run."""
+    if command := next_sentence(run):
+        console.print(Text(command), soft_wrap=True)
+    if stolen := steal_sentence([run]):
+        console.print(Text(stolen, style="yellow"))
+    if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
+        remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
+        console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
+
+
+def _print_where_why_is(console: Console, run: Run) -> None:
+    """Name the command that shows why the slowest messages are slow, if the run measured this."""
+    known = [row.id for row in run.rows if why_slow.sentence(row)]
+    if known:
+        command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
+        said = f"Why the slowest messages of a row are slow: see the report, or `{command}`."
+        console.print(Text(said), soft_wrap=True)
+
+
+def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
+    """Print the warnings of rows once for each text, as the report does."""
+    warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
+    print_reasons(console, "warnings", warnings)

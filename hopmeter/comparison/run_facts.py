@@ -1,0 +1,54 @@
+"""What to know about the two sides of a comparison: their runs, and what else differs between them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hopmeter.analysis.history import SYSTEM
+from hopmeter.analysis.run_results import Run
+from hopmeter.comparison.between_runs import Runs
+
+
+def notes(old: Runs, new: Runs) -> list[str]:
+    """Return which runs are compared, and which versions and properties of the system differ."""
+    differences = _differences(old, new)
+    also = [f"Also different: {', '.join(differences)}."] if differences else []
+    return [f"Old: {describe(old)}. New: {describe(new)}.", *also]
+
+
+def describe(side: Runs) -> str:
+    """Return `main (3 runs from 2026-11-21 04:12 to 2026-11-22 05:00)`."""
+    starts = sorted(map(_start, side.runs))
+    if len(starts) == 1:
+        return f"{side.name} ({starts[0]})"
+    return f"{side.name} ({len(starts)} runs from {starts[0]} to {starts[-1]})"
+
+
+def _start(run: Run) -> str:
+    """Return the start of a run to the minute, in UTC."""
+    text = run.text("started")
+    try:
+        return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return text or "of an unknown time"
+
+
+def _differences(old: Runs, new: Runs) -> list[str]:
+    before, after = _facts(old), _facts(new)
+    return [
+        f"{name} {'/'.join(sorted(before[name]))} → {'/'.join(sorted(after[name]))}"
+        for name in before
+        if name in after and not before[name] & after[name]
+    ]
+
+
+def _facts(side: Runs) -> dict[str, set[str]]:
+    """Return the values of each fact in all runs of a side."""
+    found: dict[str, set[str]] = {}
+    for run in side.runs:
+        machine = run.part("machine")
+        system = {name.replace("_", " "): machine.get(name) for name in SYSTEM}
+        for name, value in {"hopmeter": run.text("hopmeter"), **run.part("versions"), **system}.items():
+            if value:
+                found.setdefault(name, set()).add(str(value))
+    return found
