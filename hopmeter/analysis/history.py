@@ -38,9 +38,11 @@ class Point:
 
 @dataclass
 class Series:
-    """One percentile of one cell on one machine, a value for each run, the oldest first."""
+    """One percentile of one cell of a scenario on one machine, a value for each run, the oldest first."""
 
     machine: str
+    scenario: str
+    """The name of the scenario, which sets the length of a trial."""
     metric: str
     latest: Row
     """The newest valid row of the cell, which has the conditions of all."""
@@ -90,31 +92,31 @@ class History:
         return [each for each in self.series if each.changes]
 
     def groups(self) -> list[Group]:
-        """Return the newest row of each cell, by machine and conditions."""
+        """Return the newest row of each cell, by machine, scenario and conditions."""
         found: dict[tuple[Any, ...], list[Row]] = {}
         for each in self.series:
             if each.metric == METRICS[0]:
-                found.setdefault((each.machine, *table_key(each.latest)), []).append(each.latest)
-        keys = [key[1:] for key in found]
+                found.setdefault((each.machine, each.scenario, *table_key(each.latest)), []).append(each.latest)
+        keys = [key[2:] for key in found]
         varied = tuple(name for place, name in enumerate(CONDITIONS) if len({key[place] for key in keys}) > 1)
-        machines = {key[0] for key in found}
+        origins = _origins([key[:2] for key in found])
         return [
-            Group(
-                {name: rows[0][name] for name in CONDITIONS},
-                tuple(rows),
-                number,
-                varied,
-                key[0] if len(machines) > 1 else "",
-            )
+            Group({name: rows[0][name] for name in CONDITIONS}, tuple(rows), number, varied, origins[key[:2]])
             for number, (key, rows) in enumerate(found.items(), 1)
         ]
+
+
+def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return machine and scenario in words, as far as they differ."""
+    several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
+    return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 
 
 def history(runs: Sequence[Run]) -> History:
     """Return the series of all cells of these runs, which are in the order of their start."""
     series = [
-        Series(machine, metric, rows[-1], points)
-        for (machine, *_), rows in _rows(runs).items()
+        Series(machine, scenario, metric, rows[-1], points)
+        for (machine, scenario, *_), rows in _rows(runs).items()
         for metric in METRICS
         if (points := list(_points(rows, metric)))
     ]
@@ -130,7 +132,7 @@ def _values(series: Series) -> list[float]:
 
 
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
-    """Return the valid rows of each cell on each machine, sorted by machine and conditions.
+    """Return the valid rows of each cell on each machine, sorted by machine, conditions and scenario.
 
     The old side of a run with `--against` is a version that other runs do not have.
     """
@@ -139,7 +141,7 @@ def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
     for run in runs:
         for row in run.rows:
             if row.ok and row["side"] != "old":
-                found.setdefault((machines[id(run)], *_identity(row)), []).append(row)
+                found.setdefault((machines[id(run)], run.text("scenario_name"), *_identity(row)), []).append(row)
     return dict(sorted(found.items(), key=_order))
 
 
@@ -149,9 +151,9 @@ def _identity(row: Row) -> tuple[Any, ...]:
 
 
 def _order(item: tuple[tuple[Any, ...], list[Row]]) -> tuple[Any, ...]:
-    (machine, *names), row = item[0], item[1][-1]
+    (machine, scenario, *names), row = item[0], item[1][-1]
     size = (row["payload_bytes"] or 0, row["rate_hz"] or 0.0)
-    return machine, *size, [str(each) for each in names[4:]], [str(each) for each in names[:4]]
+    return machine, *size, [str(each) for each in names[4:]], scenario, [str(each) for each in names[:4]]
 
 
 def _points(rows: Sequence[Row], metric: str) -> Iterator[Point]:

@@ -61,6 +61,7 @@ def series_json(series: Series) -> dict[str, Any]:
     names = ("transport", "language", "profile", *CONDITIONS)
     return {
         "machine": series.machine,
+        "scenario": series.scenario,
         **{name: row[name] for name in names},
         "metric": f"{row.headline}_{series.metric}_us",
         "points": [

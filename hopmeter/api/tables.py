@@ -32,7 +32,7 @@ CHANGES = {
     **dict.fromkeys(("old_status", "new_status", "reason", "code"), "text"),
 }
 HISTORY = {
-    "machine": "text",
+    **dict.fromkeys(("machine", "scenario"), "text"),
     **{name: CONDITION_TYPES[name] for name in (*NAMES, *CONDITIONS)},
     **dict.fromkeys(("metric", "run", "started"), "text"),
     **dict.fromkeys(("value", "low", "high", "level", "change"), "float"),

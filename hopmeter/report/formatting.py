@@ -120,7 +120,15 @@ def code(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
+    return Markup("").join(_command(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _command(text: str) -> Markup:
+    """Return code whose options do not break after their hyphens."""
+    words = (
+        Markup("<span>{}</span>").format(word) if word.startswith("-") else escape(word) for word in text.split(" ")
+    )
+    return Markup("<code>{}</code>").format(Markup(" ").join(words))
 
 
 def join(words: Sequence[str]) -> str:

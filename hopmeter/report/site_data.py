@@ -11,7 +11,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting, run_page
 from hopmeter.report.history_words import changes_in_words
 
-FILTERS = ("payload", "rate", "transport", "language", "machine")
+FILTERS = ("payload", "rate", "transport", "language", "scenario", "machine")
 """What a reader can choose, as keys of a cell."""
 
 
@@ -46,15 +46,24 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
         "rate": formatting.rate(row["rate_hz"]) if row["rate_hz"] else str(row["pace"]),
         "transport": str(row["transport"]),
         "language": str(row["language"]),
+        "scenario": one.scenario,
         "machine": one.machine,
-        "settings": str(row["profile"] or ""),
+        "rank": _rank(row),
+        "intervals": {metric: formatting.interval(*row.interval(metric)) for metric in values},
+        "settings": ", ".join(filter(None, [str(row["profile"] or ""), "" if row.recommendable else "reference"])),
         "variation": ", ".join(conditions.variations(group)),
         "conditions": ", ".join([conditions.title(group), *conditions.chips(group)]),
         "runs": runs,
         **{metric: [known.get(run) for run in runs] for metric, known in values.items()},
         "changes": [change for each in series.values() for change in _changes(each, places)],
-        "order": [row["payload_bytes"] or 0, row["rate_hz"] or 0, values["p50"][runs[-1]]],
+        "order": [row["payload_bytes"] or 0, row["rate_hz"] or 0, one.scenario, group.number, values["p50"][runs[-1]]],
     }
+
+
+def _rank(row: Row) -> str:
+    """Return the rank in the table of the newest run; empty for a row without a rank."""
+    ends = formatting.distinct(str(row[name] or "") for name in ("rank_low", "rank_high"))
+    return "–".join(ends)
 
 
 def _changes(series: Series, places: Mapping[int, int]) -> list[dict[str, Any]]:

@@ -65,6 +65,25 @@ def test_every_run_has_a_page_and_every_cell_its_values(site: Path) -> None:
     assert {cell["machine"] for cell in found["cells"]} == set(MACHINES)
 
 
+def test_a_cell_has_the_rank_and_the_intervals_of_its_newest_run(site: Path) -> None:
+    cells = {(cell["transport"], cell["machine"]): cell for cell in data(site)["cells"] if cell["rank"]}
+    assert cells
+    for cell in cells.values():
+        assert re.fullmatch(r"\d+(–\d+)?", str(cell["rank"]))
+        low, high = str(cell["intervals"]["p50"]).replace(",", "").split(" to ")
+        assert float(low) <= float(cell["p50"][-1]) * 1.01 and float(cell["p50"][-1]) <= float(high) * 1.01
+
+
+def test_the_same_cell_of_another_scenario_is_another_series(results: Path, tmp_path: Path) -> None:
+    first, second = (shutil.copytree(run, tmp_path / run.name) for run in sorted(results.iterdir())[:4:2])
+    about = json.loads((second / "run.json").read_text())
+    (second / "run.json").write_text(json.dumps(about | {"scenario_name": "full"}))
+    found = data(site_folder.write(read_runs([first, second], trials=False), tmp_path / "site"))["cells"]
+    assert len(found) == 2 * 8
+    assert {len(cell["runs"]) for cell in found} == {1}
+    assert {cell["scenario"] for cell in found} == {"made-up", "full"}
+
+
 def test_cells_that_differ_only_in_a_condition_say_in_which(made: ModuleType, tmp_path: Path) -> None:
     source = made.build(tmp_path / "quick", made.SMALL[:2], trials=3, messages=200)
     as_it_is = alter(source, tmp_path / "results", 0, lambda _: 1.0)
