@@ -67,3 +67,22 @@ macro(hopmeter_add_library_node NAME MODULE REMEDY)
   hopmeter_add_node(${NAME} ${ARGN})
   target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE PkgConfig::${NAME})
 endmacro()
+
+# Adds a node that uses the C library of its transport's Rust crate. Cargo builds this library with the Rust node, and it is
+# put next to the nodes; a package has it there too.
+macro(hopmeter_add_rust_library_node NAME)
+  get_filename_component(_cargo_release "${HOPMETER_LIBRARY}" DIRECTORY)
+  set(_root "${CMAKE_CURRENT_SOURCE_DIR}/../../..")
+  find_library(HOPMETER_${NAME}_LIBRARY NAMES libhopmeter_${NAME}.so NO_DEFAULT_PATH DOC "The C library of ${NAME}"
+    PATHS "${_cargo_release}" "${_root}/build/nodes" "${_root}/nodes")
+  if(NOT HOPMETER_${NAME}_LIBRARY)
+    hopmeter_lacks("libhopmeter_${NAME}.so is nowhere to be found: run `hopmeter build ${NAME} --language rust`")
+  endif()
+
+  hopmeter_add_node(${NAME} ${ARGN})
+  target_link_libraries(hopmeter-node-${NAME}-cpp PRIVATE "${HOPMETER_${NAME}_LIBRARY}")
+  # First searched next to the node; then where it was found, for a node in another folder.
+  get_filename_component(_library_folder "${HOPMETER_${NAME}_LIBRARY}" DIRECTORY)
+  set_target_properties(hopmeter-node-${NAME}-cpp PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;${_library_folder}")
+endmacro()

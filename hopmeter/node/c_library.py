@@ -18,8 +18,12 @@ MOST_VIEWS = 8192
 Signatures = Mapping[str, tuple[Any, Sequence[Any]]]
 """The types of the result and the arguments of each function, by its name without the prefix."""
 
-_view_of = ctypes.pythonapi.PyMemoryView_FromMemory
-_view_of.restype, _view_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+NOTHING = -1
+"""The result of a function that found no frame or no free memory. A smaller result means that the function failed."""
+
+_VIEWER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+view_memory: Callable[[int, int, int], memoryview] = _VIEWER(("PyMemoryView_FromMemory", ctypes.pythonapi))
+"""Return a buffer over memory, from its address, its length in bytes, and READ or WRITE."""
 
 
 class CFunctions:
@@ -30,6 +34,12 @@ class CFunctions:
             function = getattr(library, prefix + name)
             function.restype, function.argtypes = result, list(arguments)
             setattr(self, name, function)
+
+    def demand(self, result: int | None) -> int:
+        """Return a handle or a count; if a function failed, raise an error with the library's message."""
+        if result is not None and result >= NOTHING:
+            return result
+        raise AdapterError(self.error().decode(), self.remedy().decode())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         raise AttributeError(name)
@@ -67,6 +77,6 @@ class SlotViews:
         if len(self._views) >= MOST_VIEWS:
             self._views.clear()
         at = self._first + (word & SLOT_MASK) * self._distance
-        view: memoryview = _view_of(at, HEADER_BYTES + (word >> SLOT_BITS), self._flags)
+        view = view_memory(at, HEADER_BYTES + (word >> SLOT_BITS), self._flags)
         self._views[word] = view
         return view

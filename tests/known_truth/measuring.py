@@ -27,7 +27,6 @@ payload = "bytes:100"
 rate = 2000
 messages = 1000
 trials = 2
-drain = "100ms"
 """
 Case = dict[str, Any]
 
@@ -50,10 +49,10 @@ def _us(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.to_numpy(), np.float64) / 1000
 
 
-def measure(folder: Path, cases: dict[str, Case], *options: str) -> Measured:
+def measure(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> Measured:
     """All cases in one run of `hopmeter run`."""
     scenario = folder / "known-truth.toml"
-    scenario.write_text(SCENARIO + "".join(_format_case(case) for case in cases.values()))
+    scenario.write_text(f'{SCENARIO}drain = "{drain}"\n' + "".join(_format_case(case) for case in cases.values()))
     command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]

@@ -9,9 +9,8 @@ from typing import Any
 
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.c_library import READ, SLOT_BITS, WRITE, CFunctions, SlotViews, load_library
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Take
 
-NOTHING = -1
 NAP_S = 1.0
 """How long a called end sleeps at most; closing it ends the sleep earlier."""
 
@@ -43,10 +42,7 @@ def library() -> tuple[CFunctions, CFunctions]:
 
 def demand(result: int | None) -> int:
     """Return a handle or a count; if there is none, raise an error with the library's message."""
-    if result is not None and result >= NOTHING:
-        return result
-    quick, _ = library()
-    raise AdapterError(quick.error().decode(), quick.remedy().decode())
+    return library()[0].demand(result)
 
 
 class Publisher:

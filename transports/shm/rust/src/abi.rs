@@ -3,49 +3,17 @@
 //! Handles are boxes. A function that fails returns a value that reports this, and stores the error text for
 //! [`hopmeter_shm_error`] on the same thread.
 
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
 
-use crate::consumer::{Consumer, Interrupter};
+use crate::c_results::{close, last_error, last_remedy, or_code, or_null, text};
+use crate::consumer::{Claimed, Consumer, Interrupter};
 use crate::producer::{Options, Producer, WhenFull};
 
-const NOTHING: i64 = -1;
-const FAILED: i64 = -2;
 /// A claim contains the slot in its low bits and the payload's length in the bits above.
 const SLOT_BITS: u32 = 16;
-
-thread_local! {
-    /// The error and its remedy.
-    static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
-}
-
-fn note(error: &Error) {
-    let texts = (c_text(&error.what_text()), c_text(error.remedy_text().unwrap_or_default()));
-    LAST_ERROR.with(|last| last.replace(texts));
-}
-
-fn c_text(text: &str) -> CString {
-    CString::new(text.replace('\0', " ")).unwrap_or_default()
-}
-
-fn or_null<T>(result: Result<T>) -> *mut T {
-    match result {
-        Ok(value) => Box::into_raw(Box::new(value)),
-        Err(error) => {
-            note(&error);
-            std::ptr::null_mut()
-        }
-    }
-}
-
-/// # Safety
-/// `text` must be a null-terminated string.
-unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
-    CStr::from_ptr(text).to_str().context("a name handed to the ring")
-}
 
 /// The name and version of the ring.
 #[no_mangle]
@@ -56,13 +24,13 @@ pub extern "C" fn hopmeter_shm_version() -> *const c_char {
 /// The text of the last failure on this thread; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_error() -> *const c_char {
-    LAST_ERROR.with(|last| last.borrow().0.as_ptr())
+    last_error()
 }
 
 /// The remedy for the last failure, or an empty text; valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
-    LAST_ERROR.with(|last| last.borrow().1.as_ptr())
+    last_remedy()
 }
 
 /// A producer with its address as a C string.
@@ -107,14 +75,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_frame(producer: *const SharedProd
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_reserve(producer: *mut SharedProducer, payload_bytes: u64) -> i64 {
     let producer = &mut (*producer).producer;
-    match producer.reserve(payload_bytes as usize) {
-        Ok(true) => i64::from(producer.slot()),
-        Ok(false) => NOTHING,
-        Err(error) => {
-            note(&error);
-            FAILED
-        }
-    }
+    or_code(producer.reserve(payload_bytes as usize).map(|free| free.then(|| i64::from(producer.slot()))))
 }
 
 /// # Safety
@@ -128,9 +89,7 @@ pub unsafe extern "C" fn hopmeter_shm_producer_publish(producer: *mut SharedProd
 /// `producer` must be open or null, and must not be used after this call.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_producer_close(producer: *mut SharedProducer) {
-    if !producer.is_null() {
-        drop(Box::from_raw(producer));
-    }
+    close(producer);
 }
 
 /// A consumer, and the handle with which another thread ends its sleep.
@@ -165,14 +124,8 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_frame(consumer: *const SharedCons
 /// As for [`hopmeter_shm_consumer_frame`]; only one thread at a time may call it.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_claim(consumer: *mut SharedConsumer) -> i64 {
-    match (*consumer).consumer.claim() {
-        Ok(Some(claimed)) => (claimed.payload_bytes as i64) << SLOT_BITS | i64::from(claimed.slot),
-        Ok(None) => NOTHING,
-        Err(error) => {
-            note(&error);
-            FAILED
-        }
-    }
+    let word = |claimed: Claimed| (claimed.payload_bytes as i64) << SLOT_BITS | i64::from(claimed.slot);
+    or_code((*consumer).consumer.claim().map(|claimed| claimed.map(word)))
 }
 
 /// # Safety
@@ -208,7 +161,5 @@ pub unsafe extern "C" fn hopmeter_shm_consumer_interrupt(consumer: *const Shared
 /// `consumer` must be connected or null, and must not be used after this call.
 #[no_mangle]
 pub unsafe extern "C" fn hopmeter_shm_consumer_close(consumer: *mut SharedConsumer) {
-    if !consumer.is_null() {
-        drop(Box::from_raw(consumer));
-    }
+    close(consumer);
 }

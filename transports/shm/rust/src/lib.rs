@@ -7,6 +7,7 @@
 pub mod abi;
 mod admission;
 mod bell;
+pub mod c_results;
 mod consumer;
 mod handshake;
 mod layout;

@@ -1,50 +1,69 @@
-//! A transport with known behaviour, for testing hopmeter itself: a test can compute the plan for each frame from the
-//! settings. The transport works within one process only. The transport reads only three things from a frame: whether
-//! it is a sample, its number, and whether it is the last.
-
-mod ends;
-mod plan;
-mod queue;
+//! The Rust adapter: implements hopmeter's contract with the sender and the receiver of `lib.rs`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
+use hopmeter_synthetic::{Plan, Receiver, Sender};
 
-use ends::{Receivers, SyntheticPublisher, SyntheticSubscriber};
-use plan::Plan;
-
-struct Synthetic {
-    plan: Plan,
-    wait: Wait,
-    links: Links<Receivers>,
-}
+struct Synthetic(Plan);
 
 impl Synthetic {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        Ok(Arc::new(Self { plan: Plan::read(setup)?, wait: setup.wait, links: Links::default() }))
+        Ok(Arc::new(Self(Plan::read(setup.settings.clone().into())?)))
     }
 
-    fn synthetic_subscriber(&self, link: &Link) -> Box<dyn Subscriber> {
-        Box::new(SyntheticSubscriber::new(self.links.of(link), self.wait))
+    fn polled(&self, link: &Link, sleeps: bool) -> Result<Box<dyn Subscriber>> {
+        let receiver = Receiver::connect(&link.address, &link.name, self.0.clone(), sleeps)?;
+        Ok(Box::new(SyntheticSubscriber { receiver, sleeps }))
     }
 }
 
 impl Transport for Synthetic {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(SyntheticPublisher::new(self.plan.clone(), self.links.of(link))))
+        Ok(Box::new(SyntheticPublisher(Sender::open(&link.name, self.0.clone(), link.frame_bytes)?)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(self.synthetic_subscriber(link))
+        self.polled(link, link.wait != Wait::Spin)
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        subscribe_by_polling(self.synthetic_subscriber(link), on_frame)
+        subscribe_by_polling(self.polled(link, true)?, on_frame)
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), "memory of this process".into())]
+        vec![("path".into(), "shared memory (memfd), held according to the plan".into())]
+    }
+}
+
+struct SyntheticPublisher(Sender);
+
+impl Publisher for SyntheticPublisher {
+    fn address(&self) -> String {
+        self.0.address().to_owned()
+    }
+
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let Some(frame) = self.0.reserve(payload_bytes)? else { return Ok(Sent::Busy) };
+        fill.write(FrameMut::split(frame));
+        self.0.publish(payload_bytes);
+        Ok(Sent::Accepted)
+    }
+}
+
+struct SyntheticSubscriber {
+    receiver: Receiver,
+    sleeps: bool,
+}
+
+impl Subscriber for SyntheticSubscriber {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        let timeout = if self.sleeps { timeout } else { Duration::ZERO };
+        let Some(frame) = self.receiver.next_frame(timeout)? else { return Ok(0) };
+        take(Received::split(&frame));
+        Ok(1)
     }
 }
 

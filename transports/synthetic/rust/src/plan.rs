@@ -1,4 +1,4 @@
-//! The plan for a frame: when and how often it is delivered. The plan depends only on the frame's sequence number and
+//! The plan for a frame: when and how often it arrives. The plan depends only on the frame's sequence number and
 //! the settings, so a test can compute the plan. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
@@ -17,6 +17,8 @@ pub struct Plan {
     pub duplicate_every: u64,
     pub reorder_every: u64,
     pub corrupt_every: u64,
+    pub late_every: u64,
+    pub late_us: f64,
     pub stall_at: u64,
     pub stall_ms: u64,
     pub max_rate_hz: f64,
@@ -43,16 +45,22 @@ enum Draw {
 }
 
 impl Plan {
-    pub fn read(setup: &Setup) -> Result<Self> {
-        use hopmeter_instrument::Context;
-        serde_json::from_value(setup.settings.clone().into()).context("understanding the settings of synthetic")
+    /// # Errors
+    /// When `settings` is not an object with the settings of `transport.toml`.
+    pub fn read(settings: serde_json::Value) -> Result<Self> {
+        serde_json::from_value(settings).context("understanding the settings of synthetic")
     }
 
-    pub fn loses(&self, seq: u64) -> bool {
+    /// How often a sample arrives.
+    pub fn copies(&self, seq: u64) -> usize {
+        if self.loses(seq) { 0 } else { 1 + usize::from(self.duplicates(seq)) }
+    }
+
+    fn loses(&self, seq: u64) -> bool {
         nth(seq, self.lose_every) || self.uniform(seq, Draw::Loss) < self.loss
     }
 
-    pub fn duplicates(&self, seq: u64) -> bool {
+    fn duplicates(&self, seq: u64) -> bool {
         nth(seq, self.duplicate_every)
     }
 
@@ -70,7 +78,8 @@ impl Plan {
 
     /// The travel time of a sample.
     pub fn delay_ns(&self, seq: u64) -> i64 {
-        let delay_us = self.delay_us + self.jitter_us * self.deviate(seq);
+        let late_us = if nth(seq, self.late_every) { self.late_us } else { 0.0 };
+        let delay_us = self.delay_us + late_us + self.jitter_us * self.deviate(seq);
         (delay_us.max(0.0) * 1000.0).round() as i64
     }
 
@@ -126,6 +135,8 @@ mod tests {
             duplicate_every: 10,
             reorder_every: 0,
             corrupt_every: 0,
+            late_every: 5,
+            late_us: 0.0,
             stall_at: 0,
             stall_ms: 0,
             max_rate_hz: 0.0,
@@ -166,6 +177,14 @@ mod tests {
     fn every_tenth_is_the_ninth_counted_from_zero() {
         let repeated: Vec<u64> = (0..30).filter(|seq| plan(Jitter::Constant).duplicates(*seq)).collect();
         assert_eq!(repeated, [9, 19, 29]);
+    }
+
+    #[test]
+    fn only_every_fifth_is_late_and_by_exactly_as_much_as_planned() {
+        let plan = Plan { late_us: 2000.0, ..plan(Jitter::Constant) };
+        let late: Vec<u64> = (0..20).filter(|seq| plan.delay_ns(*seq) == 2_100_000).collect();
+        assert_eq!(late, [4, 9, 14, 19]);
+        assert!((0..20).filter(|seq| !late.contains(seq)).all(|seq| plan.delay_ns(seq) == 100_000));
     }
 
     /// Tests in other languages also compute the plan, so these values must stay the same in every language.

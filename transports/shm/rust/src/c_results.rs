@@ -1,0 +1,79 @@
+//! Results for callers in C: the error of a failed call is kept per thread, with its remedy. The C libraries of other
+//! transports use this module too.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+
+use hopmeter_instrument::prelude::*;
+
+/// The result of a function that found no frame or no free memory.
+pub const NOTHING: i64 = -1;
+/// The result of a function that failed.
+pub const FAILED: i64 = -2;
+
+thread_local! {
+    /// The error and its remedy.
+    static LAST_ERROR: RefCell<(CString, CString)> = RefCell::default();
+}
+
+/// Stores an error as the last one of this thread.
+pub fn note(error: &Error) {
+    let texts = (c_text(&error.what_text()), c_text(error.remedy_text().unwrap_or_default()));
+    LAST_ERROR.with(|last| last.replace(texts));
+}
+
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// A handle of the value, or null after an error, which is stored.
+pub fn or_null<T>(result: Result<T>) -> *mut T {
+    match result {
+        Ok(value) => Box::into_raw(Box::new(value)),
+        Err(error) => {
+            note(&error);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// The number that a result contains, [`NOTHING`] if it contains none, or [`FAILED`] after an error, which is stored.
+#[inline]
+pub fn or_code(result: Result<Option<i64>>) -> i64 {
+    match result {
+        Ok(number) => number.unwrap_or(NOTHING),
+        Err(error) => {
+            note(&error);
+            FAILED
+        }
+    }
+}
+
+/// Destroys the value of a handle; accepts null.
+///
+/// # Safety
+/// `handle` must come from [`or_null`], or be null, and must not be used after this call.
+pub unsafe fn close<T>(handle: *mut T) {
+    if !handle.is_null() {
+        drop(Box::from_raw(handle));
+    }
+}
+
+/// # Errors
+/// When the text is not UTF-8.
+///
+/// # Safety
+/// `text` must be a null-terminated string.
+pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
+    CStr::from_ptr(text).to_str().context("reading a text from a caller in C")
+}
+
+/// The text of the last failure on this thread; valid until the next failure.
+pub fn last_error() -> *const c_char {
+    LAST_ERROR.with(|last| last.borrow().0.as_ptr())
+}
+
+/// The remedy for the last failure, or an empty text; valid until the next failure.
+pub fn last_remedy() -> *const c_char {
+    LAST_ERROR.with(|last| last.borrow().1.as_ptr())
+}

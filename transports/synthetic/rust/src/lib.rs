@@ -1,0 +1,17 @@
+//! A transport with known behaviour, for testing hopmeter itself: a test can compute from the settings what happens to
+//! each message.
+//!
+//! Frames travel through a ring of the transport `shm`. The sender adds the time of departure to each frame. The
+//! receiver executes the plan: it holds the frames until they are due, and loses, repeats, reorders or corrupts them.
+//! From a frame's header it reads only whether the frame is a sample, its number, and whether it is the last.
+
+pub mod abi;
+mod departure;
+mod held;
+mod plan;
+mod receiver;
+mod sender;
+
+pub use plan::Plan;
+pub use receiver::Receiver;
+pub use sender::Sender;
