@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.analysis.slow_messages import LEAST_SLOW, PARTS
-from hopmeter.report import formatting
+from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Section
 
 WORDS = {
@@ -21,6 +21,8 @@ WORDS = {
 }
 LEAST_SHARE = 0.005
 """A smaller part is not mentioned."""
+MOST_ROWS, MOST_PARTS = 4, 2
+"""What a summary of a whole run mentions."""
 EXPLANATION = (
     "One more trial of each row, which no other value of this report contains: its threads read the kernel's counters "
     "at each message. The shares are those of the slowest messages' latency; they name what the thread did whose turn "
@@ -35,6 +37,24 @@ def sections(group: Group) -> list[Section]:
         return []
     title = "Why the slowest messages are slow"
     return [Section(title, sentences=[EXPLANATION], terms=found, style="processes", fold="closed")]
+
+
+def summary(groups: Sequence[Group]) -> list[str]:
+    """Return a line for each row whose slowest messages took longest: `nng (rust): 73 % waiting for a core, …`."""
+    known = [(group, row) for group in groups for row in group.rows if row["why_messages"]]
+    known = sorted(known, key=lambda each: -each[1]["why_mean_us"])
+    lines = [f"{_name(group, row)}: {_short(row)}" for group, row in known]
+    return formatting.first(lines, MOST_ROWS, "other row", "other rows")
+
+
+def _name(group: Group, row: Row) -> str:
+    return ", ".join([formatting.row_name(row), *conditions.variations(group)])
+
+
+def _short(row: Row) -> str:
+    """Return how slow the slowest messages are, and the largest parts of their latency."""
+    mean = formatting.microseconds(row["why_mean_us"])
+    return f"slowest {_which(row['why_messages'])}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
 
 def sentence(row: Row) -> str:

@@ -7,7 +7,7 @@ from report_rows import cell, run_of
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.slow_messages import PARTS
 from hopmeter.cli.parts import run_table
-from hopmeter.report.why_slow import sections, sentence
+from hopmeter.report.why_slow import sections, sentence, summary
 from hopmeter.system.terminal import Console
 
 SHARES = dict.fromkeys((f"why_{each}" for each in (*PARTS, "unknown")), 0.0)
@@ -33,6 +33,15 @@ def test_the_terminal_names_the_command_that_shows_why() -> None:
         with terminal.capture() as said:
             run_table.print_run(terminal, run_of(cell("unix", 12.0), cell("tcp", 12.0, **more)))
         assert ("`hopmeter show results/made-up c1`" in said.get()) is shown
+        assert ("waiting for a core" in said.get()) is shown
+
+
+def test_a_summary_has_the_rows_with_the_slowest_messages() -> None:
+    cells = [cell(f"bus{number}", 10, **WHY | {"why_mean_us": 100.0 * number}) for number in range(1, 7)]
+    *lines, rest = summary(groups([run_of(*cells)]))
+    assert [line.split()[0] for line in lines] == ["bus6", "bus5", "bus4", "bus3"]
+    assert "70\u202f%" in lines[0] and "600\u202fµs" in lines[0]
+    assert rest == "2 other rows"
 
 
 def test_the_largest_part_comes_first_and_a_tiny_one_is_left_out() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
+from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.report import why_slow
@@ -18,7 +19,7 @@ def print_remarks(console: Console, run: Run) -> None:
     """Print what to run next, what disturbed the run, warnings, and dropped cells."""
     if any(row["status"] == "ok" for row in run.rows):
         _print_disturbances(console, run)
-    _print_where_why_is(console, run)
+    _print_why_slow(console, run)
     _print_warnings(console, run.rows)
     print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
@@ -34,13 +35,15 @@ def _print_disturbances(console: Console, run: Run) -> None:
         console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
 
 
-def _print_where_why_is(console: Console, run: Run) -> None:
-    """Name the command that shows why the slowest messages are slow, if the run measured this."""
+def _print_why_slow(console: Console, run: Run) -> None:
+    """Print why the slowest messages are slow, if the run measured this, and the command that shows all of it."""
     known = [row.id for row in run.rows if why_slow.sentence(row)]
     if known:
+        console.print(Text("Why the slowest messages are slow, from one more trial of each row:"))
+        for line in why_slow.summary(groups([run])):
+            console.print(Text(f"  {line}"))
         command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
-        said = f"Why the slowest messages of a row are slow: see the report, or `{command}`."
-        console.print(Text(said), soft_wrap=True)
+        console.print(Text(f"  all parts: the report, or `{command}` for one row"), soft_wrap=True)
 
 
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
