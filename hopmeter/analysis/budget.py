@@ -277,15 +277,16 @@ def what_more_time_decides(rounds: BudgetedRounds, cells: Sequence[Cell]) -> str
     if not needed:
         return ""
     question = min(needed, key=lambda each: needed[each])
-    names = " from ".join(_name(cell, len(rounds.looks) > 1) for cell in cells if cell.id in question)
+    pair = [cell for cell in cells if cell.id in question]
+    names = " from ".join(_name(cell) for cell in pair)
+    payload = f" for {pair[0].axes.payload}" if len({cell.axes.payload for cell in cells}) > 1 else ""
     many = len(needed) - 1
     others = f"; {many} other {'pair needs' if many == 1 else 'pairs need'} longer" if many else ""
-    return f"`--budget {_tidy(needed[question])}` would separate {names}{others}"
+    return f"`--budget {_tidy(needed[question])}` would separate {names}{payload}{others}"
 
 
-def _name(cell: Cell, with_payload: bool) -> str:
-    axes = cell.axes
-    return " ".join(filter(None, (axes.transport, cell.carriage.profile, f"({axes.payload})" if with_payload else "")))
+def _name(cell: Cell) -> str:
+    return " ".join(filter(None, (cell.axes.transport, cell.carriage.profile)))
 
 
 def _tidy(seconds: float) -> str:

@@ -73,7 +73,7 @@ def show(
     elif cell is not None:
         cell_listing.print_cell(Console(highlight=False), found.rows[0])
     else:
-        run_display.print_run(Console(highlight=False), found)
+        run_display.show_stored(Console(highlight=False), found)
 
 
 def _write_messages(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:

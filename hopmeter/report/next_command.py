@@ -33,7 +33,7 @@ FLAGS = ("--json", "--dry-run")
 
 def next_sentence(run: Run) -> str:
     """Return the command that finishes the run or decides more, and what it decides; empty if nothing is left."""
-    if run.folder.name.startswith("."):
+    if not is_finished(run):
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
         return _halve_changes(run)
@@ -46,8 +46,21 @@ def next_sentence(run: Run) -> str:
     if found := BUDGET.search(more_time):
         decides = more_time[found.end() :].partition(";")[0].strip().removeprefix("would ")
         return f"To {decides}, run `{_command(run, '--budget', found[1])}`."
-    many = _rounds(run)
-    return f"To decide more, run `{_command(run, '--trials', str(many))}`{_how_long(run, many)}." if many else ""
+    return f"To decide more, run {_longer(run, many)}." if (many := _rounds(run)) else ""
+
+
+def is_finished(run: Run) -> bool:
+    """Return whether the run had all its trials; the folder of another one has a hidden name."""
+    return not run.folder.name.startswith(".")
+
+
+def _longer(run: Run, many: int) -> str:
+    """Return the command with as many trials, or with the budget for them if the run had one."""
+    if run.part("scenario").get("budget"):
+        return f"`{_command(run, '--budget', _minutes(_seconds(run, many)))}`"
+    took_s = _seconds(run, many)
+    how_long = f", which takes about {humanize.time(took_s)}" if took_s else ""
+    return f"`{_command(run, '--trials', str(many))}`{how_long}"
 
 
 def _halve_changes(run: Run) -> str:
@@ -55,10 +68,10 @@ def _halve_changes(run: Run) -> str:
     if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
         return ""
     more = MORE * _measured_rounds(run)
-    length = f"--trials {more}`{_how_long(run, more)}"
+    length = f"--trials {more}"
     if budget := run.part("scenario").get("budget"):
-        length = f"--budget {_minutes(MORE * units.seconds(budget))}`"
-    return f"Four times as many rounds find changes about half as large: run the same command with `{length}."
+        length = f"--budget {_minutes(MORE * units.seconds(budget))}"
+    return f"Four times as many rounds find changes about half as large: run the same command with `{length}`."
 
 
 def _minutes(seconds: float) -> str:
@@ -110,7 +123,7 @@ def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = 
 def _rounds(run: Run) -> int:
     """Return the trials that a quick look lacks, or that the open pair which needs the fewest takes.
 
-    The result is never less than what the run had; 0 if nothing is open.
+    The result is more than what the run had; 0 if nothing is open.
     """
     compared = [group for group in groups([run]) if not shows_level(group)]
     pairs = [pair for group in compared for pair in open_pairs(group) if pair.is_choice]
@@ -118,7 +131,7 @@ def _rounds(run: Run) -> int:
     most = max(
         TRIALS if run.quick and had < TRIALS else 0, min((pair.rounds for pair in pairs if pair.rounds), default=0)
     )
-    return max(most, had) if most else 0
+    return max(most, had + 1) if most else 0
 
 
 def _measured_rounds(run: Run) -> int:
@@ -126,9 +139,7 @@ def _measured_rounds(run: Run) -> int:
     return max(Counter(trial["cell"] for trial in run.trials).values(), default=0)
 
 
-def _how_long(run: Run, rounds: int) -> str:
+def _seconds(run: Run, rounds: int) -> float:
+    """Estimate how long so many rounds take; 0 without any time."""
     took = [trial["wall_s"] for trial in run.trials if trial.get("wall_s")]
-    if not took:
-        return ""
-    cells = len({trial["cell"] for trial in run.trials})
-    return f", which takes about {humanize.time(fmean(took) * cells * rounds)}"
+    return fmean(took) * len({trial["cell"] for trial in run.trials}) * rounds if took else 0.0

@@ -48,6 +48,15 @@ def test_a_command_has_no_fewer_trials_than_the_run() -> None:
     assert noisy == "" or int(noisy.partition("--trials ")[2].partition("`")[0]) > 25
 
 
+def test_a_run_with_a_budget_gets_a_longer_one() -> None:
+    near = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 11.0)]
+    run = in_rounds(*near, rounds=9, noise=0.2, command=COMMAND, scenario={"budget": "60s"})
+    said = next_sentence(run)
+    assert "--trials" not in said and said.count("--budget") == 1
+    minutes = int(said.partition("--budget ")[2].partition("m`")[0])
+    assert 60 * minutes > 2 * 9 * 2.0
+
+
 def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_time_that_it_needs() -> None:
     lacking = {"require": "undecided", "response_p99_low_us": None, "messages": 125, "rate_hz": 1000.0}
     run = in_rounds(

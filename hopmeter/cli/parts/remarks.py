@@ -10,7 +10,7 @@ from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.report import why_slow
-from hopmeter.report.next_command import next_sentence
+from hopmeter.report.next_command import is_finished, next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.system.terminal import Console
 
@@ -26,7 +26,7 @@ def print_remarks(console: Console, run: Run) -> None:
 
 def _print_disturbances(console: Console, run: Run) -> None:
     """Print what to run next, and what disturbed the run."""
-    if command := next_sentence(run):
+    if is_finished(run) and (command := next_sentence(run)):
         console.print(Text(command), soft_wrap=True)
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))

@@ -19,6 +19,7 @@ from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
 from hopmeter.plan import Cell, Plan
+from hopmeter.report import next_command
 from hopmeter.store import RunFolder
 from hopmeter.system.terminal import Console
 
@@ -106,6 +107,13 @@ def _show_results(outcome: Outcome, display: Display) -> int:
     if gate:
         return gate
     return SOME_FAILED if any(row["status"] == "failed" for row in rows) else 0
+
+
+def show_stored(console: Console, run: Run) -> None:
+    """Print a run again; one that is not finished ends with the command that finishes it."""
+    print_run(console, run)
+    if not next_command.is_finished(run):
+        console.print(f"\n{next_command.next_sentence(run)}", markup=False, soft_wrap=True)
 
 
 def print_run(console: Console, run: Run) -> None:
