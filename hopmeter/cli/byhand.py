@@ -44,13 +44,13 @@ def spread(args: list[str]) -> list[str]:
     return found
 
 
-Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Frameworks, such as pillow numpy pytorch.")]
+Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Codecs, such as pillow numpy pytorch.")]
 Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
 Width = Annotated[int, typer.Option(min=1, max=100_000, help="Size of the object or the frame.")]
 Side = Annotated[
     int | None, typer.Option(min=1, max=100_000, help="Size of the frame; by default 640 x 480, or that of the file.")
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Messages for each plugin and middleware.")]
+Trials = Annotated[int, typer.Option(min=1, help="Messages with each codec over each transport.")]
 Skip = Annotated[int, typer.Option(min=0, help="Messages sent before the measured ones.")]
 Rate = Annotated[float, typer.Option(min=0.001, help="Messages per second.")]
 Name = Annotated[str, typer.Option(help="Name that both commands share.")]
@@ -100,7 +100,7 @@ def listen(
     within: Within = 600.0,
     out: Out = None,
 ) -> None:
-    """Receive objects of each plugin over each middleware, and verify and measure them.
+    """Receive objects with each codec over each transport, and verify and measure them.
 
     Give the same options to `hopmeter publish` in another terminal, in either order.
     """
@@ -126,7 +126,7 @@ def publish(
     out: Out = None,
     daemon: Daemons = None,
 ) -> None:
-    """Send objects of width x height of each plugin over each middleware, at an exact rate.
+    """Send objects of WIDTH x HEIGHT with each codec over each transport, at an exact rate.
 
     Give the same options to `hopmeter listen` in another terminal, in either order. If a middleware needs a broker or
     master, this command starts its own.

@@ -16,6 +16,7 @@ from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
 Text = str | None
+MACHINE, MORE = "Machine", "More measurements"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,12 @@ def run(
         Text, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.", show_default="quick")
     ] = None,
     transport: Annotated[Text, _axis("Names, all, or direct (those without a broker).")] = None,
-    language: Annotated[Text, _axis("rust, c++, python, source>sink, one, each or pairs.")] = None,
+    language: Annotated[
+        Text,
+        _axis(
+            "rust, c++, python, source>sink such as rust>python, one (hopmeter chooses), each, pairs (each with each)."
+        ),
+    ] = None,
     pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
     placement: Annotated[Text, _axis("thread, process, or apart (processes if the transport supports them).")] = None,
     wait: Annotated[Text, _axis("spin, block, callback; callback+block gives each sink its own.")] = None,
@@ -44,7 +50,7 @@ def run(
     payload: Annotated[
         Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH.")
     ] = None,
-    touch: Annotated[Text, _axis("none, write, write+read.")] = None,
+    touch: Annotated[Text, _axis("What source and sink do with the payload: none, write, write+read.")] = None,
     codec: Annotated[Text, _axis("none, or in Python numpy, torch, pickle-in-band …")] = None,
     device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
     share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,
@@ -75,7 +81,9 @@ def run(
     warmup: Annotated[int | None, _length("Messages sent before the measured ones.")] = None,
     trials: Annotated[int | None, _length("Trials of each cell, instead of a budget.")] = None,
     budget: Annotated[Text, _length("How long all trials may take, such as 90s, instead of --trials.")] = None,
-    until: Annotated[Text, _length("What ends the run before its budget does: order, best, require, or ±5%.")] = None,
+    until: Annotated[
+        Text, _length("What ends the run before its budget does: order (of all), best, require, or ±5% (each median).")
+    ] = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -83,48 +91,64 @@ def run(
         ),
     ] = False,
     seed: Annotated[int | None, _length("Seed of the order of trials; random and recorded by default.")] = None,
-    fifo: Annotated[int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.")] = None,
-    mlock: Annotated[bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False)] = None,
+    fifo: Annotated[
+        int | None, typer.Option(help="SCHED_FIFO priority of the nodes; needs permission.", rich_help_panel=MACHINE)
+    ] = None,
+    mlock: Annotated[
+        bool | None, typer.Option(help="Lock the nodes' memory.", show_default=False, rich_help_panel=MACHINE)
+    ] = None,
     no_idle_states: Annotated[
         bool | None,
         typer.Option(
             "--no-idle-states/--idle-states",
             help="Keep idle cores from sleeping while measuring; needs permission.",
             show_default=False,
+            rich_help_panel=MACHINE,
         ),
     ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LIMIT",
-            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; several times for more.",
+            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat it for more.",
             rich_help_panel="Compare",
         ),
     ] = None,
     title: Annotated[
         Text,
         typer.Option(
-            metavar="TEXT", help="The heading of table and report.", show_default="the question that the options ask"
+            metavar="TEXT",
+            help="The heading of table and report.",
+            show_default="the question that the options ask",
+            rich_help_panel="Output",
         ),
     ] = None,
-    sample_cpu: Annotated[bool | None, typer.Option(help="Sample CPU every second.", show_default=False)] = None,
+    sample_cpu: Annotated[
+        bool | None,
+        typer.Option(help="Sample the CPU of each process every second.", show_default=False, rich_help_panel=MORE),
+    ] = None,
     against: Annotated[
         Text,
         typer.Option(
             metavar="REF",
-            help="Measure each cell also as REF has it: set:NAME=VALUE, TRANSPORT@VERSION or a git revision.",
+            help="Also measure each cell with another setting (set:NAME=VALUE), version (TRANSPORT@VERSION) or git "
+            "revision, and compare.",
             rich_help_panel="Compare",
         ),
     ] = None,
     why: Annotated[
         bool | None,
-        typer.Option(help="Report why the slowest messages are slow; one more trial of each cell.", show_default=False),
+        typer.Option(
+            help="Report why the slowest messages are slow; takes one more trial of each cell.",
+            show_default=False,
+            rich_help_panel=MORE,
+        ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[METRIC:]slower:5%",
-            help="With --against: exit with 3 if a cell is slower by more; or undecided.",
+            help="With --against: exit with 3 if a cell is slower by more than this, or is `undecided`.",
             rich_help_panel="Compare",
         ),
     ] = None,
@@ -145,13 +169,25 @@ def run(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO", rich_help_panel="Output"
+        ),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Resume an interrupted run.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells, and which are dropped and why.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell.")] = False,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Resume the interrupted run in DIR, as it was planned.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cells and the dropped ones with reasons, and measure nothing.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each cell.", rich_help_panel="Output")
+    ] = False,
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no report.html; `hopmeter report DIR` writes it later.")
+        bool,
+        typer.Option(
+            "--no-report", help="Write no report.html; `hopmeter report DIR` writes it later.", rich_help_panel="Output"
+        ),
     ] = False,
     asking: Annotated[Text, typer.Option(hidden=True)] = None,
     awake: Annotated[bool | None, typer.Option(hidden=True)] = None,

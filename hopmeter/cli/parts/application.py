@@ -7,9 +7,19 @@ import pkgutil
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo
 
 import hopmeter
 from hopmeter import cli
+
+PANELS = {
+    "Measure": ("run", "scenarios", "transports", "codecs", "doctor"),
+    "Read and keep results": ("show", "report", "compare", "baseline", "history", "site", "pack", "unpack"),
+    "Build and extend": ("build", "new"),
+    "Send and receive in two terminals": ("publish", "listen", "serve", "ask"),
+}
+"""The headings of the help, and their commands in the order in which users need them."""
+OTHERS = "Others"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,3 +51,22 @@ def register_all() -> None:
         register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
         if register is not None:
             register(app)
+    _sort_commands()
+
+
+def _sort_commands() -> None:
+    """Put each command below its heading, in the order of `PANELS`; a command without a heading comes last."""
+    titles = {name: title for title, names in PANELS.items() for name in names}
+    order = list(titles)
+    for command in app.registered_commands:
+        command.rich_help_panel = titles.get(_name(command), OTHERS)
+    for group in app.registered_groups:
+        group.rich_help_panel = titles.get(str(group.name), OTHERS)
+    app.registered_commands.sort(
+        key=lambda command: order.index(name) if (name := _name(command)) in titles else len(order)
+    )
+
+
+def _name(command: CommandInfo) -> str:
+    """Return the name of a command; by default that of its function."""
+    return str(command.name or getattr(command.callback, "__name__", ""))

@@ -1,0 +1,20 @@
+"""The help lists each command below a heading that says what it is for."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from hopmeter.cli.parts.application import OTHERS, PANELS
+
+
+def test_every_command_has_a_heading_and_every_heading_its_commands() -> None:
+    said = subprocess.run([sys.executable, "-m", "hopmeter", "--help"], capture_output=True, text=True, check=True)
+    panels = re.split(r"─ ([A-Z][A-Za-z ]*?) ─", said.stdout)
+    listed = {
+        title: tuple(re.findall(r"^│ ([a-z]+) ", text, re.MULTILINE))
+        for title, text in zip(panels[1::2], panels[2::2], strict=True)
+    }
+    assert OTHERS not in listed
+    assert {title: names for title, names in listed.items() if title != "Options"} == PANELS
