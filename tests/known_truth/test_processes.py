@@ -24,6 +24,7 @@ PLANS: dict[str, Case] = {
     "deadline": {**SHORT, "plan": {"delay_us": DEADLINE_US - MARGIN_US, "late_every": 10, "late_us": 2 * MARGIN_US}},
     "jitter": {**SHORT, "plan": {"delay_us": 3000, "jitter": "exponential", "jitter_us": 1000, "seed": 11}},
     "damage": {**SHORT, "wait": "spin", "plan": {"loss": 0.1, "seed": 5, "duplicate_every": 10, "reorder_every": 20}},
+    "stall": {**SHORT, "plan": {"stall_at": 25, "stall_ms": 500}},
     "call": {**SHORT, "pattern": "rpc", "relays": 1, "messages": 50, "plan": {"delay_us": 1000}},
 }
 CASES = {f"{name} {each}": {"language": each, **case} for each in LANGUAGES for name, case in PLANS.items()}
@@ -83,3 +84,10 @@ def test_a_call_takes_the_delay_of_every_way(run: Measured, language: str) -> No
     assert found["roundtrip_min_us"] >= 4 * 1000, "two links, each there and back"
     assert found["hop_min_us"] >= 1000
     assert found["received"] == TRIALS * 50
+
+
+@for_languages
+def test_a_stall_of_the_sender_delays_the_next_messages(run: Measured, language: str) -> None:
+    found = row(run, f"stall {language}")
+    assert found["response_max_us"] >= 490_000
+    assert found["lost"] == 0
