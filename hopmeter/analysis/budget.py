@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections import Counter
@@ -256,39 +255,3 @@ class BudgetedRounds:
     def looks(self) -> dict[str, list[dict[str, Any]]]:
         """Return all looks by table, for `run.json`: rounds, level and open questions of each."""
         return {table.group: table.looks for table in self._tables if table.looks}
-
-    def needed_s(self) -> dict[Question, float]:
-        """Return the budget that would decide each open pair without references; never less than that of the run."""
-        found: dict[Question, float] = {}
-        rest_s = sum(self._round_s(table) for table in self._tables if table.open)
-        for table in self._tables:
-            for question in filter(self._is_choice, table.open):
-                if rounds := (table.answer.rounds if table.answer else {}).get(question):
-                    found[question] = self.budget_s - min(self.left_s, 0) + max(rounds - table.rounds, 1) * rest_s
-        return found
-
-    def _is_choice(self, question: Question) -> bool:
-        return all(each.ranked and each.installable for each in (self._cells[cell].comparison for cell in question))
-
-
-def what_more_time_decides(rounds: BudgetedRounds, cells: Sequence[Cell]) -> str:
-    """Return the sentence on the open pair that needs the least further time; empty if there is none."""
-    needed = rounds.needed_s()
-    if not needed:
-        return ""
-    question = min(needed, key=lambda each: needed[each])
-    pair = [cell for cell in cells if cell.id in question]
-    names = " from ".join(_name(cell) for cell in pair)
-    payload = f" for {pair[0].axes.payload}" if len({cell.axes.payload for cell in cells}) > 1 else ""
-    many = len(needed) - 1
-    others = f"; {many} other {'pair needs' if many == 1 else 'pairs need'} longer" if many else ""
-    return f"`--budget {_tidy(needed[question])}` would separate {names}{payload}{others}"
-
-
-def _name(cell: Cell) -> str:
-    return " ".join(filter(None, (cell.axes.transport, cell.carriage.profile)))
-
-
-def _tidy(seconds: float) -> str:
-    """Round up: to ten seconds, or to minutes from two minutes on."""
-    return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"

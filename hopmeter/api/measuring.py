@@ -173,7 +173,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any], RunFolder], consoles:
 
 def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any], console: Console) -> bool:
     """Run the trials, and return whether all were executed."""
-    from hopmeter.analysis.budget import BudgetedRounds, median_us, what_more_time_decides
+    from hopmeter.analysis.budget import BudgetedRounds, median_us
     from hopmeter.analysis.requirements import judge_trials
     from hopmeter.analysis.search import Hunt
     from hopmeter.runtime.executor import Executor
@@ -187,10 +187,7 @@ def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any],
     if made.scenario.budget_s:
         is_judged = judge_trials(folder, made.scenario.require)
         rounds = BudgetedRounds(made, done, median_us(folder), folder.about.get("looks"), is_judged=is_judged)
-    complete = Executor(made, prepared.world, folder, console, further, pictures, before, rounds).run(done)
-    if rounds is not None:
-        folder.note(more_time=what_more_time_decides(rounds, made.cells))
-    return complete
+    return Executor(made, prepared.world, folder, console, further, pictures, before, rounds).run(done)
 
 
 def _analyse(folder: RunFolder, complete: bool) -> Outcome:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from hopmeter.analysis.groups import groups
+from hopmeter.analysis.groups import Group, groups
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.report.comparison_sentences import open_pairs, shows_level
+from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
+from hopmeter.report.precision_sentence import rounds_factor
 from hopmeter.report.requirement_sentences import needed_messages
 from hopmeter.system import humanize
 
 TRIALS = 12
 """As many rounds decide most differences of a half on a noisy machine (docs/method.md)."""
-BUDGET = re.compile(r"--budget (\S+?)`")
+LONGEST_S = 7200.0
+"""A longer run is not suggested."""
 VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
 MORE = 4
@@ -40,13 +41,8 @@ def next_sentence(run: Run) -> str:
     if messages := _needed_messages(run):
         longer = (*_no_shorter(run, messages), "--messages", str(messages))
         return f"To decide the requirements, run `{_command(run, *longer)}`."
-    if run.part("scenario").get("until") == "require":
-        return ""
-    more_time = run.text("more_time")
-    if found := BUDGET.search(more_time):
-        decides = more_time[found.end() :].partition(";")[0].strip().removeprefix("would ")
-        return f"To {decides}, run `{_command(run, '--budget', found[1])}`."
-    return f"To decide more, run {_longer(run, many)}." if (many := _rounds(run)) else ""
+    until = str(run.part("scenario").get("until") or "")
+    return "" if until == "require" else _more_precise(run, until) if until.startswith("±") else _separate(run)
 
 
 def is_finished(run: Run) -> bool:
@@ -54,13 +50,66 @@ def is_finished(run: Run) -> bool:
     return not run.folder.name.startswith(".")
 
 
-def _longer(run: Run, many: int) -> str:
-    """Return the command with as many trials, or with the budget for them if the run had one."""
-    if run.part("scenario").get("budget"):
-        return f"`{_command(run, '--budget', _minutes(_seconds(run, many)))}`"
-    took_s = _seconds(run, many)
+def _separate(run: Run) -> str:
+    """Return the command that decides the open pair of choices which needs the fewest rounds."""
+    compared = _compared_groups(run)
+    pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
+    if not pairs:
+        few = run.quick and _measured_rounds(run) < TRIALS
+        return f"To decide more, run {_longer(run, compared, TRIALS)}." if few else ""
+    rounds, group, pair = min(pairs, key=lambda each: each[0] or 0)
+    several = len({group.conditions["payload"] for group in compared}) > 1
+    payload = f" for {group.conditions['payload']}" if several else ""
+    unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
+    names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
+    return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
+
+
+def _compared_groups(run: Run) -> list[Group]:
+    return [group for group in groups([run]) if not shows_level(group)]
+
+
+def _can_separate(pair: OpenPair) -> bool:
+    return pair.is_choice and pair.rounds is not None
+
+
+def _more_precise(run: Run, until: str) -> str:
+    """Return the budget with which all medians reach the requested precision; empty if they have.
+
+    If a median has no interval, the budget is twice that of the run.
+    """
+    factor, budget = rounds_factor(run), run.part("scenario").get("budget")
+    if not budget or (factor is not None and factor <= 1):
+        return ""
+    seconds = (factor or 2) * units.seconds(budget)
+    if seconds > LONGEST_S:
+        return f"{until} of every median would take about {humanize.time(seconds)} on this machine."
+    return f"To {'reach' if factor else 'come closer to'} {until}, run `{_command(run, '--budget', _tidy(seconds))}`."
+
+
+def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
+    """Return the command with more rounds: as trials, or as the budget that they take if the run had one."""
+    many = max(rounds, _measured_rounds(run) + 1)
+    if budget := run.part("scenario").get("budget"):
+        took_s = sum(trial.get("wall_s") or 0.0 for trial in run.trials)
+        further_s = (many - _measured_rounds(run)) * _round_s(run, unsettled)
+        return f"`{_command(run, '--budget', _tidy(max(units.seconds(budget), took_s) + further_s))}`"
+    took_s = many * _round_s(run, groups([run]))
     how_long = f", which takes about {humanize.time(took_s)}" if took_s else ""
     return f"`{_command(run, '--trials', str(many))}`{how_long}"
+
+
+def _round_s(run: Run, tables: Iterable[Group]) -> float:
+    """Return how long a round of some tables takes: the sum of the mean times of their trials."""
+    took: dict[str, list[float]] = defaultdict(list)
+    for trial in run.trials:
+        took[trial["cell"]].append(trial.get("wall_s") or 0.0)
+    return sum(fmean(took[row.id]) for group in tables for row in group.rows if row.id in took)
+
+
+def _tidy(seconds: float) -> str:
+    """Round up: to ten seconds, or to minutes from two minutes on."""
+    return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
 
 
 def _halve_changes(run: Run) -> str:
@@ -70,12 +119,8 @@ def _halve_changes(run: Run) -> str:
     more = MORE * _measured_rounds(run)
     length = f"--trials {more}"
     if budget := run.part("scenario").get("budget"):
-        length = f"--budget {_minutes(MORE * units.seconds(budget))}"
+        length = f"--budget {_tidy(MORE * units.seconds(budget))}"
     return f"Four times as many rounds find changes about half as large: run the same command with `{length}`."
-
-
-def _minutes(seconds: float) -> str:
-    return f"{math.ceil(seconds / 60)}m"
 
 
 def _needed_messages(run: Run) -> int:
@@ -88,12 +133,10 @@ def _needed_messages(run: Run) -> int:
 def _no_shorter(run: Run, messages: int) -> tuple[str, str]:
     """Return the option for as many trials as the run had, with more messages in each."""
     if not (budget := run.part("scenario").get("budget")):
-        return "--trials", str(max(_rounds(run), _measured_rounds(run)))
-    found = BUDGET.search(run.text("more_time"))
-    longest_s = max(units.seconds(each) for each in (budget, *(found.groups() if found else ())))
+        return "--trials", str(_measured_rounds(run))
     cells = {row.id: row.cell for row in run.measured_rows}
     further_s = sum(_further_s(cells[trial["cell"]], messages) for trial in run.trials if trial["cell"] in cells)
-    return "--budget", _minutes(longest_s + further_s)
+    return "--budget", _tidy(units.seconds(budget) + further_s)
 
 
 def _further_s(cell: Cell, messages: int) -> float:
@@ -120,26 +163,6 @@ def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = 
     ]
 
 
-def _rounds(run: Run) -> int:
-    """Return the trials that a quick look lacks, or that the open pair which needs the fewest takes.
-
-    The result is more than what the run had; 0 if nothing is open.
-    """
-    compared = [group for group in groups([run]) if not shows_level(group)]
-    pairs = [pair for group in compared for pair in open_pairs(group) if pair.is_choice]
-    had = _measured_rounds(run)
-    most = max(
-        TRIALS if run.quick and had < TRIALS else 0, min((pair.rounds for pair in pairs if pair.rounds), default=0)
-    )
-    return max(most, had + 1) if most else 0
-
-
 def _measured_rounds(run: Run) -> int:
     """Return the most trials that a cell had."""
     return max(Counter(trial["cell"] for trial in run.trials).values(), default=0)
-
-
-def _seconds(run: Run, rounds: int) -> float:
-    """Estimate how long so many rounds take; 0 without any time."""
-    took = [trial["wall_s"] for trial in run.trials if trial.get("wall_s")]
-    return fmean(took) * len({trial["cell"] for trial in run.trials}) * rounds if took else 0.0

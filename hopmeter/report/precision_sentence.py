@@ -21,8 +21,17 @@ def precision_sentence(run: Run) -> str:
         words.append(f"the widest interval is ±{formatting.percent(width)}, of {formatting.row_name(row)}")
     if len(known) < len(rows):
         words.append(f"{len(rows) - len(known)} without an interval")
-    more = " A longer `--budget` narrows them." if reached < len(rows) else ""
-    return f"{'; '.join(words)}.{more}"
+    return f"{'; '.join(words)}."
+
+
+def rounds_factor(run: Run) -> float | None:
+    """Return how many times as many rounds bring the widest interval to the requested precision; None if unknown."""
+    widths = [_width(row) for row in _rows_in_question(run)]
+    known = [width for width in widths if width is not None]
+    if not widths or len(known) < len(widths):
+        return None
+    within = float(str(run.part("scenario")["until"])[1:-1]) / 100
+    return (max(known) / within) ** 2
 
 
 def _rows_in_question(run: Run) -> list[Row]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.budget import BudgetedRounds, what_more_time_decides
+from hopmeter.analysis.budget import BudgetedRounds
 from hopmeter.analysis.requirements import requirement_columns
 from hopmeter.analysis.search import Hunt
 from hopmeter.model.cell import Cell
@@ -180,13 +180,6 @@ def test_a_resumed_run_continues_with_new_rounds_what_is_left_of_the_budget() ->
     assert len({(trial.cell, trial.trial) for trial in run.trials}) == len(run.trials)
 
 
-def test_the_end_says_what_more_time_would_decide() -> None:
-    run = Run(plan(cells_of(10, 10.4, 40, 80, 160), "20s"))
-    run.counts()
-    assert what_more_time_decides(run.budget, run.made.cells).endswith("would separate t10 from t10.4")
-    assert what_more_time_decides(run.budget, run.made.cells).startswith("`--budget ")
-
-
 def test_a_search_ends_when_its_next_step_would_take_longer_than_is_left(tmp_path: Path) -> None:
     first = cell(id="s1", search="s1", rate_hz=1000.0)
     folder = RunFolder.create(tmp_path, "run", {"cells": [first.as_json()], "scenario": {}})
@@ -227,7 +220,6 @@ def test_rows_stop_when_they_meet_or_miss_the_requirements() -> None:
     counts = run.counts()
     assert max(counts["c0"], counts["c2"]) < 20 < counts["c1"]
     assert run.budget.status.startswith("1 of 3 rows open")
-    assert what_more_time_decides(run.budget, run.made.cells) == ""
     (looks,) = run.looks.values()
     assert looks[-1]["open"] == [["c1"]] and sum(each["alpha"] for each in looks) <= 0.05 + 1e-9
 
@@ -245,16 +237,3 @@ def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
         run.counts()
         wrong += not any(table.open for table in run.budget._tables)
     assert wrong <= 0.065 * many
-
-
-def test_the_end_names_no_reference_and_no_shorter_budget() -> None:
-    cells = cells_of(10, 10.4, 40, 41.6, 160)
-    references = [each.with_values(installable=False) for each in cells[:2]]
-    run = Run(plan([*references, *cells[2:]], "20s"))
-    run.counts()
-    said = what_more_time_decides(run.budget, run.made.cells)
-    assert said.partition("; ")[0].endswith("would separate t40 from t41.6")
-    assert min(run.budget.needed_s().values()) > run.budget.budget_s
-    alone = Run(plan([*references, cells[4]], "20s"))
-    alone.counts()
-    assert what_more_time_decides(alone.budget, alone.made.cells) == ""

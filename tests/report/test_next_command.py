@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from report_rows import cell, run_of
 
 from hopmeter.analysis.run_results import Run
+from hopmeter.model import units
 from hopmeter.report.next_command import next_sentence
 
 COMMAND = ["hopmeter", "run", "quick", "--require", "p99 < 1ms", "--messages", "125", "--budget", "60s"]
@@ -48,13 +50,35 @@ def test_a_command_has_no_fewer_trials_than_the_run() -> None:
     assert noisy == "" or int(noisy.partition("--trials ")[2].partition("`")[0]) > 25
 
 
-def test_a_run_with_a_budget_gets_a_longer_one() -> None:
-    near = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 11.0)]
-    run = in_rounds(*near, rounds=9, noise=0.2, command=COMMAND, scenario={"budget": "60s"})
+def test_a_run_with_a_budget_gets_the_budget_that_separates_the_nearest_pair() -> None:
+    cells = [row_with_interval(name, us) for name, us in (("zenoh", 10.0), ("nng", 11.0), ("zeromq", 90.0))]
+    run = in_rounds(*cells, rounds=9, noise=0.2, command=COMMAND, scenario={"budget": "60s"})
     said = next_sentence(run)
+    assert said.startswith("To separate zenoh from nng, run `")
     assert "--trials" not in said and said.count("--budget") == 1
-    minutes = int(said.partition("--budget ")[2].partition("m`")[0])
-    assert 60 * minutes > 2 * 9 * 2.0
+    budget = said.partition("--budget ")[2].partition("`")[0]
+    assert units.seconds(budget) > 60
+    assert "p99 < 1ms" in said and "60s" not in said
+
+
+def test_a_pair_of_several_payloads_names_its_payload() -> None:
+    small = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 90.0)]
+    large = [row_with_interval(name, us, payload="image:8x8") for name, us in (("zenoh", 100.0), ("nng", 110.0))]
+    said = next_sentence(in_rounds(*small, *large, rounds=9, noise=0.2))
+    assert said.startswith("To separate zenoh from nng for image:8x8, run `")
+
+
+def test_a_saturated_row_needs_no_command() -> None:
+    full = row_with_interval("nng", 10.2, status="saturated")
+    assert next_sentence(in_rounds(row_with_interval("zenoh", 10.0), full, noise=0.2)) == ""
+
+
+@pytest.mark.parametrize(("width", "said"), [(0.03, ""), (0.1, "--budget 4m`"), (0.9, "would take about 5.4 h")])
+def test_a_requested_precision_gets_the_budget_that_reaches_it(width: float, said: str) -> None:
+    rows = [cell(name, 10.0, 10.0 * (1 - width), 10.0 * (1 + width)) for name in ("zenoh", "nng")]
+    run = run_of(*rows, command=COMMAND, scenario={"budget": "60s", "until": "±5%"})
+    assert said in next_sentence(run)
+    assert bool(next_sentence(run)) == bool(said)
 
 
 def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_time_that_it_needs() -> None:
@@ -64,10 +88,9 @@ def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_tim
         rounds=20,
         command=COMMAND,
         scenario={"require": ["p99 < 1ms"], "budget": "60s"},
-        more_time="`--budget 90s` would separate zenoh from nng",
     )
-    said = next_sentence(run)  # 90 s and 40 trials with 875 ms more each
-    assert said.endswith("run `hopmeter run quick --require 'p99 < 1ms' --budget 3m --messages 1000`.")
+    said = next_sentence(run)  # 60 s and 40 trials with 875 ms more each
+    assert said.endswith("run `hopmeter run quick --require 'p99 < 1ms' --budget 100s --messages 1000`.")
     run.about["scenario"]["until"] = "require"
     assert next_sentence(run) == said
     for row in run.rows:
@@ -79,7 +102,6 @@ def test_an_unfinished_run_is_resumed() -> None:
     run = in_rounds(
         row_with_interval("zenoh", 10.0),
         row_with_interval("nng", 10.1),
-        more_time="`--budget 20s` would separate a from b",
     )
     stopped = replace(run, folder=Path("results/.mine.partial"))
     assert "`hopmeter run --resume results/.mine.partial`" in next_sentence(stopped)
