@@ -7,12 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -73,14 +74,6 @@ def bench(more: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], st
             process.kill()
 
 
-def until(look: Callable[[], list[str]]) -> list[str]:
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := look()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert found
-    return found
-
-
 def living(run: str) -> list[str]:
     """The processes of a run."""
     found = []
@@ -106,7 +99,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals | None) -> int:
 )
 def test_fast_dds_alone_leaves_no_segment(number: signal.Signals | None, code: int) -> None:
     with bench(MEETS, 4 if number is None else PATIENCE_S) as (process, run, folder):
-        until(lambda: shared_memory(run))
+        wait_for(lambda: shared_memory(run))
         assert end(process, number) == code
     assert not (living(run) or shared_memory(run) or folder.exists())
 
@@ -114,7 +107,7 @@ def test_fast_dds_alone_leaves_no_segment(number: signal.Signals | None, code: i
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_programs_that_do_not_want_to_end_are_ended(number: signal.Signals) -> None:
     with bench(STAYS) as (process, run, folder):
-        until(lambda: shared_memory(run))
+        wait_for(lambda: shared_memory(run))
         assert len(living(run)) >= 1
         assert end(process, number) == 130
     assert not (living(run) or shared_memory(run) or folder.exists())

@@ -9,12 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from hopmeter import manifest
@@ -22,7 +20,7 @@ from hopmeter.scenario import files
 from hopmeter.system import paths
 from tests.cells import MEASURED
 from tests.coded import lacking
-from tests.failure.running import nodes_of
+from tests.waiting import wait_for_trial
 
 pytestmark = pytest.mark.slow
 
@@ -68,16 +66,6 @@ def hopmeter(tmp_path: Path, environment: dict[str, str]) -> Hopmeter:
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
 
     return run
-
-
-def wait_for_trial(run: Path) -> Path:
-    """Wait until a run has a finished trial, and return the file of its trials."""
-    deadline = time.monotonic() + 60
-    finished = run / "trials.jsonl"
-    while not (finished.exists() and finished.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return finished
 
 
 def lines(ran: Ran) -> list[dict[str, Any]]:
@@ -137,33 +125,6 @@ def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: 
     ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--out", "here")
     assert ran.returncode == 2
     assert lacking(ran.stderr, "E-RUN-EXISTS here --resume") == []
-
-
-@needs_nodes
-def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(
-    hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
-) -> None:
-    command = [sys.executable, "-m", "hopmeter", "run", "--transport", "unix", "--language", "rust"]
-    command += [*SHORT, "--trials", "3", "--out", "here"]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=tmp_path,
-        env=environment,
-        start_new_session=True,
-    ) as process:
-        finished = wait_for_trial(tmp_path / ".here.partial")
-        nodes = nodes_of(psutil.Process(process.pid), 1)
-        # As a terminal does it: every process of the group gets the signal.
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(20) == 130
-    assert not any(node.is_running() for node in nodes)
-    kept = len(finished.read_text().splitlines())
-    ran = hopmeter("run", "--resume", str(tmp_path / "here"), "--json")
-    assert ran.returncode == 0, ran.stderr
-    assert 1 <= kept < 6
-    assert [row["trials_good"] for row in lines(ran)] == [3, 3]
 
 
 @pytest.mark.skipif(paths.node("synthetic", "rust") is None, reason="synthetic is not built in rust")

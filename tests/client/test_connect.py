@@ -8,7 +8,6 @@ import queue
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 import hopmeter
 from hopmeter.client import CallFailedError, ConnectError, TimedOutError
 from hopmeter.system import paths
+from tests.waiting import wait_for
 
 PEER = Path(__file__).with_name("peer.py")
 PATIENCE_S = 30
@@ -155,10 +155,7 @@ def test_a_server_lets_go_of_a_client_that_was_killed(tmp_path: Path) -> None:
         with other("ask", "queue", tmp_path, {}, killed=True) as process:
             assert len(list(tmp_path.iterdir())) == 3  # the server, the way there and the way back
             process.kill()
-            deadline = time.monotonic() + PATIENCE_S
-            while len(list(tmp_path.iterdir())) > 1:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_for(lambda: len(list(tmp_path.iterdir())) == 1)
     assert list(tmp_path.iterdir()) == []
 
 

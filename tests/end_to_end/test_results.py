@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 from hopmeter.store import query
 from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
 from tests.failure.running import nodes_of
+from tests.waiting import wait_for_trial
 
 pytestmark = pytest.mark.alone
 
@@ -128,7 +128,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
     ) as process:
-        wait_for_a_trial(tmp_path / ".cut.partial/trials.jsonl")
+        lines = wait_for_trial(tmp_path / ".cut.partial")
         nodes = nodes_of(psutil.Process(process.pid), 1)
         os.killpg(process.pid, signal.SIGINT)
         printed, said = process.communicate(timeout=60)
@@ -137,7 +137,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     assert sum(json.loads(line)["trials_good"] for line in printed.splitlines()) >= 1
     assert not any(node.is_running() and node.status() != "zombie" for node in nodes)
     assert (tmp_path / ".cut.partial/cells.parquet").exists()
-    kept = [json.loads(line) for line in (tmp_path / ".cut.partial/trials.jsonl").read_text().splitlines()]
+    kept = [json.loads(line) for line in lines.read_text().splitlines()]
     resumed = run_in("run", "--resume", "cut", "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert [json.loads(line)["trials_good"] for line in resumed.stdout.splitlines()] == [3, 3]
@@ -147,13 +147,6 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     reported = run_in("report", "cut", "-o", "page.html")
     assert reported.returncode == 0, reported.stderr
     assert "Does it go on?" in (tmp_path / "page.html").read_text()
-
-
-def wait_for_a_trial(lines: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not (lines.exists() and lines.read_text()):
-        assert time.monotonic() < deadline, "no trial was finished"
-        time.sleep(0.02)
 
 
 def joins_others(measured: Measured, other: Path) -> None:

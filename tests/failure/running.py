@@ -6,12 +6,13 @@ import ctypes
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from tests.waiting import wait_for
 
 PR_CAPBSET_DROP = 24
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,15 +52,14 @@ def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any
     return next(row for row in rows if row["transport"] == transport)
 
 
-def nodes_of(launcher: psutil.Process, count: int, of: str = "", patience_s: float = 60) -> list[psutil.Process]:
+def nodes_of(launcher: psutil.Process, count: int, of: str = "") -> list[psutil.Process]:
     """The nodes of a running command, once there are `count`; those of one transport where `of` names it."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        nodes = [child for child in launcher.children(recursive=True) if _is_node(_words(child), of)]
-        if len(nodes) >= count:
-            return nodes
-        time.sleep(0.02)
-    raise AssertionError(f"{count} nodes did not start within {patience_s} s")
+
+    def nodes() -> list[psutil.Process]:
+        found = [child for child in launcher.children(recursive=True) if _is_node(_words(child), of)]
+        return found if len(found) >= count else []
+
+    return wait_for(nodes)
 
 
 def _is_node(words: list[str], of: str) -> bool:
@@ -98,14 +98,9 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-def have_ended(pids: list[int], patience_s: float = 30) -> bool:
-    """Whether all of these processes have ended within the time."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        if not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
+def wait_for_end(started: list[psutil.Process]) -> None:
+    """Wait until all of these processes have ended."""
+    wait_for(lambda: not any(_words(each) for each in started))
 
 
 def without_privileges() -> None:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,7 +15,8 @@ import pytest
 
 from tests.cells import MEASURED
 from tests.coded import lacking
-from tests.failure.running import Traces, command, have_ended, nodes_of, role_of, row, run, without_privileges
+from tests.failure.running import Traces, command, nodes_of, role_of, row, run, wait_for_end, without_privileges
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path)
         command(tmp_path, "--no-idle-states", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as measuring:
         nodes = nodes_of(psutil.Process(measuring.pid), 2)
-        assert comes(lambda: all(AWAKE in files_of(node) for node in nodes)), "nobody keeps them awake"
+        wait_for(lambda: all(AWAKE in files_of(node) for node in nodes))
         out, errors = measuring.communicate(timeout=120)
     done = subprocess.CompletedProcess(measuring.args, measuring.returncode, out, errors)
     assert row(done, "unix")["status"] in MEASURED
@@ -78,14 +78,6 @@ def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path)
 def files_of(node: psutil.Process) -> list[str]:
     """What a process has open, devices too."""
     return [str(file.readlink()) for file in Path(f"/proc/{node.pid}/fd").iterdir()]
-
-
-def comes(is_so: Callable[[], bool], patience_s: float = 30) -> bool:
-    """Whether it is so before patience is over."""
-    deadline = time.monotonic() + patience_s
-    while not (so := is_so()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return so
 
 
 def test_a_killed_relay_fails_its_trial_and_the_next_trial_is_good(tmp_path: Path) -> None:
@@ -120,7 +112,7 @@ def test_a_killed_launcher_takes_its_nodes_along_and_the_next_command_sweeps(
         time.sleep(0.5)
         measuring.kill()
         measuring.wait(10)
-        assert have_ended([node.pid for node in nodes]), "nodes outlive their launcher"
+        wait_for_end(nodes)
     (tmp_path / "next").mkdir()
     done = run(tmp_path / "next")
     assert done.returncode == 0
@@ -140,7 +132,7 @@ def test_ctrl_c_leaves_no_process_no_socket_and_nothing_in_shared_memory(tmp_pat
         said, _ = measuring.communicate(timeout=60)
     assert measuring.returncode == 130
     assert f"continue with: hopmeter run --resume {tmp_path}" in said
-    assert have_ended([node.pid for node in nodes])
+    wait_for_end(nodes)
     assert left.paths() == []
 
 

@@ -17,7 +17,7 @@ from hopmeter.messages import split_code
 from hopmeter.system import paths
 from tests.coded import lacking
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
@@ -32,7 +32,7 @@ warmup = 5
 trials = 1
 drain = "100ms"
 retry = "100ms"
-timeout = "4s"
+timeout = "10s"
 
 [[case]]
 transport = "unruly"
@@ -138,13 +138,13 @@ def test_some_cells_failed_is_exit_code_1_without_a_traceback(told: Told) -> Non
         ("hangs", "E-NODE-SILENT measuring", ""),
         (
             "mutters",
-            "E-NO-PROOF 4.0 s; node 0 (unruly python, source) no router",
+            "E-NO-PROOF 10.0 s; node 0 (unruly python, source) no router",
             "logs/",
         ),
         ("babbles", "E-NODE-GARBAGE '", "hopmeter build"),
         ("cuts", "E-SAMPLES-DAMAGED head", "measure the trial again"),
         ("scribbles", "E-SAMPLES-DAMAGED another head", "measure the trial again"),
-        ("lingers", "E-NODE-STAYED 4 s `end`", "close all resources"),
+        ("lingers", "E-NODE-STAYED 10 s `end`", "close all resources"),
     ],
 )
 def test_what_a_node_does_wrong_is_told_with_the_remedy(told: Told, breaks: str, what: str, remedy: str) -> None:

@@ -51,14 +51,24 @@ def _us(column: Any) -> NDArray[np.float64]:
 
 def measure(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> Measured:
     """All cases in one run of `hopmeter run`."""
-    scenario = folder / "known-truth.toml"
-    scenario.write_text(f'{SCENARIO}drain = "{drain}"\n' + "".join(_format_case(case) for case in cases.values()))
-    command = [sys.executable, "-m", "hopmeter", "run", str(scenario), "--json", "--out", str(folder / "run"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    done = run(folder, cases, "--json", *options, drain=drain)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     mine = [row for row in rows if row["transport"] == "synthetic"]
     assert len(mine) == len(cases), f"{done.returncode}: {done.stderr}"
     return Measured(dict(zip(cases, mine, strict=True)), folder / "run")
+
+
+def run(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> subprocess.CompletedProcess[str]:
+    """`hopmeter run` of all cases; its results go to `folder / "run"`."""
+    scenario = folder / "known-truth.toml"
+    scenario.write_text(f'{SCENARIO}drain = "{drain}"\n' + "".join(_format_case(case) for case in cases.values()))
+    return hopmeter("run", scenario, "--out", folder / "run", "--no-report", *options)
+
+
+def hopmeter(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """The real command, to its end."""
+    command = [sys.executable, "-m", "hopmeter", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
 
 
 def _format_case(case: Case) -> str:

@@ -12,14 +12,14 @@ from tests.known_truth.measuring import Case, Measured, evenly, exponential, mea
 pytestmark = pytest.mark.alone
 
 LANGUAGES = ("rust", "c++", "python")
-MESSAGES, TRIALS = 100, 2
+MESSAGES = 100
 LATE_US = 2500
 """What a busy machine may add to a median."""
 DEADLINE_US = 300_000
 MARGIN_US = 200_000
 """How early the planned hits are, and how late the planned misses: more than a busy machine keeps a thread waiting."""
 
-SHORT: Case = {"placement": "process", "rate": 100, "messages": MESSAGES, "trials": TRIALS}
+SHORT: Case = {"placement": "process", "rate": 100, "messages": MESSAGES, "trials": 1}
 PLANS: dict[str, Case] = {
     "deadline": {**SHORT, "plan": {"delay_us": DEADLINE_US - MARGIN_US, "late_every": 10, "late_us": 2 * MARGIN_US}},
     "jitter": {**SHORT, "plan": {"delay_us": 3000, "jitter": "exponential", "jitter_us": 1000, "seed": 11}},
@@ -40,7 +40,7 @@ def row(run: Measured, name: str) -> dict[str, Any]:
     """The row of a case, which must have succeeded in processes of its own language."""
     found = run.rows[name]
     assert (found["placement"], found["language"]) == ("process", name.split()[1])
-    assert found["trials_good"] == TRIALS, found["reason"]
+    assert found["trials_good"] == 1, found["reason"]
     return found
 
 
@@ -49,7 +49,7 @@ def test_exactly_the_planned_messages_miss_the_deadline(run: Measured, language:
     name = f"deadline {language}"
     assert row(run, name)["lost"] == 0
     service_us = run.service_us(name)
-    planned = np.tile(np.arange(MESSAGES) % 10 == 9, TRIALS)
+    planned = np.arange(MESSAGES) % 10 == 9
     assert service_us[planned].min() >= DEADLINE_US + MARGIN_US
     assert service_us.min() >= DEADLINE_US - MARGIN_US
     assert np.flatnonzero(service_us > DEADLINE_US).tolist() == np.flatnonzero(planned).tolist()
@@ -58,8 +58,8 @@ def test_exactly_the_planned_messages_miss_the_deadline(run: Measured, language:
 @for_languages
 def test_no_message_is_early_and_half_of_them_are_on_time(run: Measured, language: str) -> None:
     name = f"jitter {language}"
-    assert row(run, name)["received"] == TRIALS * MESSAGES
-    planned = np.tile([3000 + 1000 * exponential(seq, 11) for seq in range(MESSAGES)], TRIALS)
+    assert row(run, name)["received"] == MESSAGES
+    planned = [3000 + 1000 * exponential(seq, 11) for seq in range(MESSAGES)]
     late_us = run.service_us(name) - planned
     assert late_us.min() >= -1, "a microsecond is for rounding"
     assert np.median(late_us) <= LATE_US
@@ -72,10 +72,10 @@ def test_losses_duplicates_and_reordering_are_counted_exactly(run: Measured, lan
     every: dict[int, set[int]] = {n: {seq for seq in range(MESSAGES) if seq % n == n - 1} for n in (10, 20)}
     # A sample that is lost overtakes nothing, and the last sample has no successor.
     overtaken = {seq for seq in every[20] - lost - {MESSAGES - 1} if seq + 1 not in lost}
-    assert found["lost"] == TRIALS * len(lost)
-    assert found["received"] == TRIALS * (MESSAGES - len(lost))
-    assert found["duplicated"] == TRIALS * len(every[10] - lost)
-    assert found["reordered"] == TRIALS * len(overtaken)
+    assert found["lost"] == len(lost)
+    assert found["received"] == (MESSAGES - len(lost))
+    assert found["duplicated"] == len(every[10] - lost)
+    assert found["reordered"] == len(overtaken)
 
 
 @for_languages
@@ -83,7 +83,7 @@ def test_a_call_takes_the_delay_of_every_way(run: Measured, language: str) -> No
     found = row(run, f"call {language}")
     assert found["roundtrip_min_us"] >= 4 * 1000, "two links, each there and back"
     assert found["hop_min_us"] >= 1000
-    assert found["received"] == TRIALS * 50
+    assert found["received"] == 50
 
 
 @for_languages

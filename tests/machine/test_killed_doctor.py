@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.waiting import wait_for
 
 DOCTOR = [sys.executable, "-m", "hopmeter", "doctor"]
 FLOORS = "import hopmeter.machine.floors as floors; floors.measure()"
@@ -16,13 +17,7 @@ FLOORS = "import hopmeter.machine.floors as floors; floors.measure()"
 
 def floors_run(doctor: psutil.Process) -> psutil.Process:
     """The command by which a doctor measures the floors, once it has begun its results."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for child in doctor.children():
-            if _out(child).parent.is_dir() and "--out" in child.cmdline():
-                return child
-        time.sleep(0.01)
-    raise AssertionError("the floors were never measured")
+    return wait_for(lambda: [child for child in doctor.children() if _out(child).parent.is_dir()])[0]
 
 
 def _out(process: psutil.Process) -> Path:

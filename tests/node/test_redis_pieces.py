@@ -17,6 +17,7 @@ from hopmeter import manifest
 from hopmeter.node.loading import transport_class
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.system import paths
+from tests.waiting import wait_for
 
 pytest.importorskip("redis")
 
@@ -71,13 +72,6 @@ def pump(source: socket.socket, target: socket.socket, first: Callable[[bytes], 
     target.shutdown(socket.SHUT_WR)
 
 
-def until(holds: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     (folder,) = paths.transport_folders()
     transport = transport_class(folder / "redis/python")
@@ -92,9 +86,9 @@ def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     def take(frame: bytes, native: bytes) -> None:
         came.append(frame)
 
-    until(lambda: subscriber.poll(POLL_S, take) == 0 and publisher._client.pubsub_numsub("pieces")[0][1] == 1)
+    wait_for(lambda: subscriber.poll(POLL_S, take) == 0 and publisher._client.pubsub_numsub("pieces")[0][1] == 1)
     sent = bytes(range(256)) * (LARGE // 256)
     publisher.forward(sent)
-    until(lambda: subscriber.poll(POLL_S, take) == 1)
+    wait_for(lambda: subscriber.poll(POLL_S, take) == 1)
     assert came == [sent]
     subscriber.close()

@@ -50,7 +50,7 @@ def fake_plan(**given: Any) -> Plan:
         "messages": 20,
         "rate": 1000,
         "trials": 1,
-        "timeout": "2s",
+        "timeout": "10s",
         "seed": 5,
         **given,
     }

@@ -20,7 +20,7 @@ def main(port: int, mode: str) -> int:
             listener.bind(("127.0.0.1", port))
             listener.listen()
         if mode == "parent":
-            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left-by-fake-node"])
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left-by-fake-daemon"])
         if mode == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         print("at your service", flush=True)

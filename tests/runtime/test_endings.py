@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.system import owner_lock, scratch_dir
+from tests.waiting import wait_for
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 Launched = Callable[[str, int], "subprocess.Popen[str]"]
@@ -38,14 +38,6 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Launch
         if process.stdout:
             process.stdout.close()
     scratch_dir.sweep()
-
-
-def wait_for(what: Callable[[], object], seconds: float = 30) -> object:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
-    return found
 
 
 def notes(home: Path) -> list[dict[str, object]]:

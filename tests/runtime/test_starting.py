@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hopmeter.system import processes
+from tests.waiting import wait_for
 
 LAUNCHER = """
 import subprocess, sys, time
@@ -38,10 +39,7 @@ def test_the_kernel_ends_a_program_whose_launcher_is_killed(launcher: subprocess
     while processes.stat_fields(pid) and Path(f"/proc/{pid}/comm").read_text().strip() != "sleep":
         time.sleep(0.01)
     launcher.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while processes.start_ticks(pid) is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert processes.start_ticks(pid) is None
+    wait_for(lambda: processes.start_ticks(pid) is None)
 
 
 def test_a_program_that_cannot_be_executed_is_an_error_before_it_starts(tmp_path: Path) -> None:

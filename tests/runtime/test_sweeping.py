@@ -18,7 +18,8 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.system import owner_lock, scratch_dir
 from hopmeter.system.processes import boot_id, start_ticks
 from tests import containers
-from tests.runtime.test_endings import Launched, launched, notes, wait_for
+from tests.runtime.test_endings import Launched, launched, notes
+from tests.waiting import wait_for
 
 __all__ = ["launched"]
 

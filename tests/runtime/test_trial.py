@@ -14,8 +14,6 @@ from tests.coded import lacking
 
 from .conftest import Bench
 
-pytestmark = pytest.mark.alone
-
 FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
 
 
@@ -75,18 +73,18 @@ def test_garbage_on_the_control_channel_fails_the_trial(bench: Bench, breaks: st
 
 
 @pytest.mark.parametrize(
-    ("breaks", "says"),
+    ("breaks", "timeout", "says"),
     [
-        ("hangs at start", "E-NODE-SILENT endpoints 0.5 s"),
-        ("hangs", "E-NODE-SILENT measuring"),
-        ("lingers", "E-NODE-STAYED"),
+        ("hangs at start", "500ms", "E-NODE-SILENT endpoints 0.5 s"),
+        ("hangs", "3s", "E-NODE-SILENT measuring"),
+        ("lingers", "3s", "E-NODE-STAYED"),
     ],
 )
-def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, says: str) -> None:
-    result = bench.trial(breaks, timeout="500ms")
+def test_a_node_that_hangs_is_given_up(bench: Bench, breaks: str, timeout: str, says: str) -> None:
+    result = bench.trial(breaks, timeout=timeout)
     assert not result.good
     assert lacking(result.reason, says) == []
-    assert result.wall_s < 20  # otherwise it hangs for a quarter of an hour
+    assert result.wall_s < 60  # otherwise it hangs for a quarter of an hour
 
 
 def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> None:

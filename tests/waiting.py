@@ -1,0 +1,26 @@
+"""Waiting for what another process does, with a limit for how long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+Found = TypeVar("Found")
+
+
+def wait_for(look: Callable[[], Found], patience_s: float = 60) -> Found:
+    """Call `look` until it returns something true, and return that. Fails when patience is over."""
+    deadline = time.monotonic() + patience_s
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"it did not happen within {patience_s} s"
+        time.sleep(0.02)
+    return found
+
+
+def wait_for_trial(run: Path) -> Path:
+    """Wait until a run, in its folder `.NAME.partial`, has a finished trial; return the file of its trials."""
+    finished = run / "trials.jsonl"
+    wait_for(lambda: finished.exists() and finished.read_text())
+    return finished
