@@ -10,14 +10,14 @@ from hopmeter.analysis.pair_limits import most_pairs
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
-from hopmeter.report.comparison_sentences import choice_ranks, lead, lead_sentences, not_decided
+from hopmeter.report.comparison_sentences import choice_ranks, lead_sentences
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.precision_sentence import precision_sentence
-from hopmeter.report.requirement_sentences import requirement_sentence
+from hopmeter.report.requirement_sentences import requirement_sentences
 from hopmeter.report.work_sentences import work_sentences
 
 SPELLED_OUT = 3
@@ -36,23 +36,46 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     """Return which transport is fastest, question by question."""
-    copies = copy_sentences(runs)
     special = [each.sentence for each in search_groups(runs)]
-    special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copies]
-    groups = [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
-    compared = [group for group in groups if choice_ranks(group)]
-    several = [group for group in compared if len(choice_ranks(group)) > 1] or ([] if copies else compared)
+    special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copy_sentences(runs)]
+    measured = _measured_groups(groups)
+    several = _ordered_groups(runs, measured)
     if not several:
-        references = [lead(group) for group in groups if group.measured_rows][:SPELLED_OUT]
+        references = [] if special else [lead_sentences(group)[0] for group in _reference_groups(measured)]
         none = ["No cell of this run has a latency to show; see the reasons below."]
-        return [*special, *(references if not special else []), *caution(runs)] if special or references else none
+        return [*special, *references, *caution(runs)] if special or references else none
     return [
         *special,
-        *_by_codec(groups),
+        *_by_codec(measured),
         *_by_question(several),
-        *idle_sentence(runs, groups),
+        *idle_sentence(runs, measured),
         *caution(runs),
     ]
+
+
+def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
+    """Return the groups whose first sentences the answer has, so that they need not be repeated."""
+    if any(map(is_comparable, runs)):
+        return []
+    measured = _measured_groups(groups)
+    several = _ordered_groups(runs, measured)
+    return several if len(families(several, (conditions.IDLE,))) <= SPELLED_OUT else []
+
+
+def _measured_groups(groups: Sequence[Group]) -> list[Group]:
+    """Return the groups that are no search for the highest rate."""
+    return [group for group in groups if not all(row.cell.comparison.search for row in group.rows)]
+
+
+def _ordered_groups(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
+    """Return the groups with an order; those with a single choice only if there is no other answer."""
+    compared = [group for group in groups if choice_ranks(group)]
+    several = [group for group in compared if len(choice_ranks(group)) > 1]
+    return several or ([] if copy_sentences(runs) else compared)
+
+
+def _reference_groups(groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if group.measured_rows][:SPELLED_OUT]
 
 
 def _by_question(groups: Sequence[Group]) -> list[str]:
@@ -63,24 +86,29 @@ def _by_question(groups: Sequence[Group]) -> list[str]:
         return [summary(groups)]
     found: list[str] = []
     for family in questions:
-        awake = [group for group in family if group.conditions[conditions.IDLE]]
-        deciding = (awake or family)[0]
+        needs = [_for(group, each) for group in family for each in requirement_sentences(group)[:1]]
+        deciding = deciding_group(family)
         others = [as_it_is(group) for group in family if group is not deciding]
-        needs = [f"{_for(group)}{sentence}" for group in family if (sentence := requirement_sentence(group))]
-        first, *more = lead_sentences(deciding)
-        found += [*needs, first, " ".join(filter(None, [*more, *others, not_decided(deciding)]))]
+        found += [*needs, lead_sentences(deciding)[0], *others]
     return found
 
 
-def _for(group: Group) -> str:
-    return f"For {conditions.subject(group)}: "
+def deciding_group(family: Sequence[Group]) -> Group:
+    """Return the group that decides the order: that with idle cores kept awake, if there is one."""
+    return next((group for group in family if group.conditions[conditions.IDLE]), family[0])
+
+
+def _for(group: Group, sentence: str) -> str:
+    """Return a sentence with its subject: `For a 64-byte message at 1,000 Hz, no transport is shown to meet …`."""
+    rest = f"no{sentence[2:]}" if sentence.startswith("No ") else sentence
+    return f"For {conditions.subject(group)}, {rest}"
 
 
 def _by_codec(groups: Sequence[Group]) -> list[str]:
     """Return the fastest codec over each transport; empty if no transport carried objects of several."""
     found = codec_rows.codecs_by_transport(groups)
     if len(found) <= SPELLED_OUT:
-        return [lead(group, title) for title, group in found.items()]
+        return [lead_sentences(group, title)[0] for title, group in found.items()]
     return [f"Codec by codec: {summary(list(found.values()))}"]
 
 

@@ -22,6 +22,8 @@ LATENCIES = {
 }
 LEVEL_ONLY = "These few rounds show the level; those with idle cores kept awake decide the order."
 MOST_NAMES, MOST_PAIRS = 4, 2
+VAGUE = 10
+"""A larger ratio that is still possible says only that there are too few rounds."""
 MOST_ROUNDS = 300
 """A pair that needs more rounds is too close to tell."""
 
@@ -32,14 +34,16 @@ def lead(group: Group, subject: str = "") -> str:
 
 
 def lead_sentences(group: Group, subject: str = "") -> list[str]:
-    """Return the first sentence, and those on the median of the fastest and on the references."""
+    """Return the first sentence with its subject, and those on the median of the fastest and on the references."""
     subject = subject or conditions.subject(group)
-    head = f"For {subject}{',' if ', ' in subject else ''} "
-    if shows_level(group):
-        order, more = f"{levels(group)}.", LEVEL_ONLY
-    else:
-        order, more = _order(group)
-    return [f"{head}{order}", *filter(None, [more, _references(group)])]
+    order, *more = order_sentences(group)
+    return [f"For {subject}{',' if ', ' in subject else ''} {order}", *more]
+
+
+def order_sentences(group: Group) -> list[str]:
+    """Return the same sentences without a subject, for a place below a title that names it."""
+    order, more = (f"{levels(group)}.", LEVEL_ONLY) if shows_level(group) else _order(group)
+    return [order, *filter(None, [more, _references(group)])]
 
 
 def name(group: Group, row: Row) -> str:
@@ -52,7 +56,7 @@ def name(group: Group, row: Row) -> str:
 def details(group: Group) -> list[str]:
     """Return what could not be decided, with what would decide it, and what failed."""
     undecided = "" if shows_level(group) else not_decided(group)
-    return [sentence for sentence in (undecided, *_without_result(group)) if sentence]
+    return [*([undecided] if undecided else []), *without_result(group)]
 
 
 def shows_level(group: Group) -> bool:
@@ -146,6 +150,8 @@ def _tie(group: Group, first: Rank) -> str:
     highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
     if len(highs) < len(first.ties):
         return f"{names} do not differ significantly"
+    if max(highs) > VAGUE:
+        return f"{names} do not differ significantly; one may take more than {VAGUE} times as long as another"
     who = name(group, first.ties[0]) if len(first.ties) == 1 else "the others"
     takes = "takes" if len(first.ties) == 1 else "take"
     most = f"{formatting.ratio(max(highs))} times as long as {name(group, first.row)}"
@@ -236,16 +242,16 @@ def not_decided(group: Group) -> str:
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
     """Return the pair; its largest ratio only if the first sentence does not have it."""
-    reach = "" if is_known else f"one may take up to {formatting.ratio(pair.reach)} times as long; "
+    most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
+    reach = "" if is_known else f"one may take {most} times as long; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
     return f"{name(group, pair.one)} and {name(group, pair.other)} ({reach}{needs})"
 
 
-def _without_result(group: Group) -> list[str]:
+def without_result(group: Group) -> list[str]:
     """Return which rows failed, and which could not keep up."""
     failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
     saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
-    return [
-        f"{formatting.join(failed)} failed." if failed else "",
-        f"{formatting.join(saturated)} could not keep up, so there is no rank." if saturated else "",
-    ]
+    words = [f"{formatting.join(failed)} failed."] if failed else []
+    are = "has" if len(saturated) == 1 else "have"
+    return [*words, *([f"{formatting.join(saturated)} could not keep up, and {are} no rank."] if saturated else [])]

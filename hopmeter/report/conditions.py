@@ -14,6 +14,8 @@ from hopmeter.report import formatting
 
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
+UNUSUAL = {IDLE: "idle cores as they are"}
+"""Words for a usual condition if others of the report are not."""
 IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
 
 
@@ -28,7 +30,8 @@ def variations(group: Group) -> list[str]:
     """Return what else sets a group apart from others of the same payload, pace and machine."""
     words = _words(group.conditions)
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
-    return [*counts, *formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE)]
+    varied = [words[key] or UNUSUAL.get(key, "") for key in group.varied if key not in IN_TITLE]
+    return [*counts, *formatting.distinct(varied)]
 
 
 def subject(group: Group) -> str:

@@ -9,9 +9,9 @@ from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow
-from hopmeter.report.comparison_sentences import details, lead
+from hopmeter.report.comparison_sentences import details, order_sentences, without_result
 from hopmeter.report.drawing import Figure
-from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
+from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 
 LONGEST_REASON = 140
@@ -40,8 +40,11 @@ UNRESOLVED = "too few"
 """Shown instead of a percentile."""
 
 
-def section(group: Group, figures: Sequence[Figure]) -> Section:
-    """Return the table of a group: candidates and floors by latency, then the rows without one."""
+def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) -> Section:
+    """Return the table of a group: candidates and floors by latency, then the rows without one.
+
+    A group whose first sentences are `in_answer` has only the further ones.
+    """
     known = {id(rank.row): rank for rank in ranks(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured_rows), default=0)
     lines = {
@@ -54,7 +57,7 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
     title = conditions.title(group)
     return Section(
         title,
-        sentences=[each for each in (requirement_sentence(group), lead(group), *details(group)) if each],
+        sentences=answer_lines(group, in_answer),
         chips=conditions.chips(group),
         tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=[*process_table.sections(group), *why_slow.sections(group)],
@@ -63,6 +66,19 @@ def section(group: Group, figures: Sequence[Figure]) -> Section:
         style="group",
         fold="closed" if any(row.cell.comparison.side for row in group.rows) else "open",
     )
+
+
+def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
+    """Return the answer of a table in sentences, most important first: the first one suffices.
+
+    If there are requirements, the order is of less interest, so it gets one sentence. Sentences that the answer of the
+    whole page has are left out if the table is `in_answer`.
+    """
+    order, *more = order_sentences(group)
+    order = f"{order[:1].upper()}{order[1:]}" if order.startswith(("the ", "there ", "no ")) else order
+    needs = requirement_sentences(group)
+    further = without_result(group) if needs else [*more, *details(group)]
+    return [*needs[1:], *further] if in_answer else [*needs, order, *further]
 
 
 def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Line]]]:

@@ -43,19 +43,22 @@ def _ranking_metric(group: Group) -> str:
     return "median" if any(parse(text).metric == "cpu" for text in requirements_of(group)) else "CPU"
 
 
-def requirement_sentence(group: Group) -> str:
-    """Return which choices meet the requirements; empty without requirements."""
+def requirement_sentences(group: Group) -> list[str]:
+    """Return which choices meet the requirements, which miss them and which are undecided; empty without any."""
     wanted = requirements_of(group)
     if not wanted:
-        return ""
+        return []
     kinds = {
         verdict: [row for row in order_by_requirements(group, group.choices) if row["require"] == verdict]
         for verdict in VERDICTS
     }
-    parts = [_meets(group, kinds["meets"], formatting.join(wanted))]
-    parts += [f"{_names(group, kinds['misses'])} {_verb(kinds['misses'], 'miss')} them"] if kinds["misses"] else []
-    parts += [f"undecided: {_names(group, kinds['undecided'])}{_why(kinds['undecided'])}"] if kinds["undecided"] else []
-    return f"{'; '.join(parts)}."
+    said = [_meets(group, kinds["meets"], formatting.join(wanted))]
+    if missing := kinds["misses"]:
+        them = "the requirement" if len(wanted) == 1 else "the requirements"
+        said.append(f"{_names(group, missing)} {_verb(missing, 'miss')} {them}")
+    if undecided := kinds["undecided"]:
+        said.append(f"Undecided: {_names(group, undecided)}{_why(undecided)}")
+    return [f"{sentence}." for sentence in said]
 
 
 def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:

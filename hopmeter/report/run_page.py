@@ -18,7 +18,7 @@ from hopmeter.report import (
     machine_table,
     ranking_table,
 )
-from hopmeter.report.answer import answer
+from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.section import Page, Section
@@ -43,6 +43,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
 def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
     """Return the sections, from the widest comparison to the details."""
     found, style = groups(runs), Style.of(runs)
+    named = {group.id for group in groups_in_answer(runs, found)}
     across = list(figures.across(found, style)) if with_figures else []
     return [
         *comparisons.sections(runs),
@@ -50,7 +51,10 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
         *limits_table.sections(runs),
         *machine_table.sections(runs, found),
         *([Section("Across conditions", figures=across)] if across else []),
-        *(ranking_table.section(group, _figures(group, style) if with_figures else []) for group in found),
+        *(
+            ranking_table.section(group, _figures(group, style) if with_figures else [], group.id in named)
+            for group in found
+        ),
         *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),
         *study_sections.sections(runs),
         *caveats.warning_sections(runs),

@@ -14,7 +14,7 @@ from hopmeter.analysis.run_results import Run, read
 from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.cli.parts import run_table
 from hopmeter.report import ranking_table
-from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
+from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.scenario.requirement import parse
 from hopmeter.store import RunFolder
 from hopmeter.system.terminal import Console
@@ -122,9 +122,9 @@ def required_run(*wanted: str) -> Run:
 def test_rows_that_meet_come_first_ranked_by_what_is_left(wanted: str, order: list[str]) -> None:
     (group,) = groups([required_run(wanted)])
     assert [row["transport"] for row in order_by_requirements(group, group.choices)] == order
-    said = requirement_sentence(group)
+    said = " ".join(requirement_sentences(group))
     assert f"{order[0]} and {order[1]} meet {wanted}" in said and f"{order[0]} has a" in said
-    assert "grpc misses them" in said and "undecided: mqtt" in said
+    assert "grpc misses the requirement." in said and "Undecided: mqtt" in said
     (table,) = ranking_table.section(group, []).tables
     assert [body.title for body in table.bodies] == ["Meet the requirements", "Undecided", "Miss the requirements"]
 

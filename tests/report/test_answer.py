@@ -13,12 +13,16 @@ from hopmeter.analysis.groups import groups
 from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import formatting, ranking_table
-from hopmeter.report.answer import answer
+from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparison_sentences import details, lead
 
 
 def answer_text(run: Run) -> str:
-    return " ".join(answer([run], groups([run])))
+    """Return the answer, and what its tables add."""
+    tables = groups([run])
+    named = [group.id for group in groups_in_answer([run], tables)]
+    lines = [line for group in tables for line in ranking_table.answer_lines(group, group.id in named)]
+    return " ".join([*answer([run], tables), *lines])
 
 
 def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_least() -> None:
@@ -52,8 +56,9 @@ def test_many_groups_count_only_what_is_resolved() -> None:
         for rate in (1.0, 2.0, 3.0, 4.0)
         for name, p50, low, high in (("shm", 10, 9, 11), ("unix", 20, 19 if rate < 4 else 1, 21))
     ]
+    run = run_of(*rows)
     assert (
-        answer_text(run_of(*rows))
+        " ".join(answer([run], groups([run])))
         == "Of 4 comparisons, shm was fastest in 3; in the other 1, no row is significantly faster than all others."
     )
 
@@ -111,14 +116,14 @@ def test_a_precision_that_was_requested_says_whether_it_was_reached() -> None:
     assert "reached it" not in answer_text(run_of(*rows, scenario={"until": "order"}))
 
 
-def in_rounds(levels: dict[str, float], rounds: int = 8, **about: Any) -> Run:
-    """A run whose cells differ by 2 % at random within rounds that drift by half."""
+def in_rounds(levels: dict[str, float], rounds: int = 8, noise: float = 0.02, **about: Any) -> Run:
+    """A run whose cells differ by `noise` at random within rounds that drift by half."""
     draw = np.random.default_rng(5)
     run = run_of(*(cell(name, us, 0.9 * us, 1.1 * us) for name, us in levels.items()), **about)
     for number in range(rounds):
         drift = 1 + draw.random() / 2
         for place, us in enumerate(levels.values()):
-            value = us * drift * draw.lognormal(0, 0.02)
+            value = us * drift * draw.lognormal(0, noise)
             run.trials.append(
                 {
                     "cell": f"c{place}",
@@ -142,6 +147,20 @@ def test_rounds_give_a_ratio_with_its_interval_and_what_does_not_differ() -> Non
     assert 2 <= low <= 2.2 <= high < 2.4
     assert "; nng and zeromq do not differ" in said
     assert re.search(r"Not decided: nng and zeromq \(one may take up to 1\.0\d times as long; .*rounds would", said)
+
+
+def test_the_answer_and_the_tables_have_each_sentence_once() -> None:
+    levels = (("nng", 80.0, False), ("zenoh", 60.0, False), ("nng", 20.0, True), ("zenoh", 30.0, True))
+    run = run_of(*(cell(name, us, us - 1, us + 1, no_idle_states=awake) for name, us, awake in levels))
+    said = answer_text(run)
+    assert said.count("is fastest: ") == 1 and said.count("half of its messages") == 2
+    many = run_of(*(cell(name, us, us - 1, us + 1, rate_hz=us) for us in range(10, 14) for name in ("nng", "zenoh")))
+    assert answer_text(many).count("do not differ significantly") == 4
+
+
+def test_a_ratio_that_may_be_huge_is_not_printed() -> None:
+    said = answer_text(in_rounds({"zenoh": 10.0, "nng": 12.0}, rounds=4, noise=1.0))
+    assert "one may take more than 10 times as long as another" in said
 
 
 def test_a_tie_says_how_large_the_ratio_may_be_and_the_command_that_decides() -> None:

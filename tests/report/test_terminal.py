@@ -187,10 +187,10 @@ def test_a_group_of_references_has_a_table_only_if_there_is_no_other() -> None:
     with console.capture() as said:
         run_table.print_run(console, run_of(cell("zeromq", 9.0), alone))
     assert "threads of one process" in said.get()
-    assert not re.search(r"^ *memory +", said.get(), re.MULTILINE)
+    assert not re.search(r"^ *memory +rust +", said.get(), re.MULTILINE)
     with console.capture() as said:
         run_table.print_run(console, run_of(alone))
-    assert re.search(r"^ *memory +", said.get(), re.MULTILINE)
+    assert re.search(r"^ *memory +rust +", said.get(), re.MULTILINE)
 
 
 def test_each_sentence_about_a_table_has_a_line_of_its_own() -> None:
@@ -199,7 +199,7 @@ def test_each_sentence_about_a_table_has_a_line_of_its_own() -> None:
     with console.capture() as said:
         run_table.print_run(console, run)
     starts = [line.split()[0] for line in said.get().partition("lost")[0].splitlines() if line.endswith(".")]
-    assert starts == ["For", "With", "For"]
+    assert starts == ["zenoh", "With", "For"]
 
 
 def test_a_narrow_terminal_does_not_break_the_next_command() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -17,12 +18,12 @@ from hopmeter.cli.parts import remarks
 from hopmeter.messages import split_code, tag
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table
-from hopmeter.report.comparison_sentences import details, lead_sentences
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.precision_sentence import precision_sentence
-from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentence
+from hopmeter.report.ranking_table import answer_lines
+from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -65,8 +66,10 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
     console.print(Text(f"{title}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
-    for sentence in filter(None, [requirement_sentence(group), *lead_sentences(group), *details(group)]):
-        console.print(Text(sentence))
+    first, *more = answer_lines(group)
+    console.print(Text(first))
+    for sentence in more:
+        console.print(Text(_indent(sentence, console.width), style="dim"))
     if not with_references and _is_one_reference(group):
         return
     left_out = _repeated_columns(group)
@@ -76,6 +79,12 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
             left_out.append(name)
             table = _table(group, shown, left_out)
     print_whole(console, table)
+
+
+def _indent(sentence: str, columns: int) -> str:
+    return textwrap.fill(
+        sentence, columns, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _is_one_reference(group: Group) -> bool:
