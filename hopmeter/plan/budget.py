@@ -59,6 +59,7 @@ def check(plan: Plan) -> None:
     raise UsageError(
         "E-BUDGET-SHORT",
         f"a budget of {plan.scenario.budget} is too short for {least_rounds(plan.scenario)} rounds of "
-        f"{len(plan.runnable)} cells, which take about {humanize.time(needed_s)}",
-        f"--budget {math.ceil(needed_s)}s, fewer cells, shorter trials, or --trials for a fixed number of trials",
+        f"{len(plan.runnable)} cells, which take about {humanize.time(math.ceil(needed_s))}",
+        f"--budget {math.ceil(needed_s)}s, fewer cells such as --transport zeromq,nng, shorter trials, or --trials for "
+        "a fixed number of trials",
     )

@@ -16,7 +16,7 @@ from hopmeter.store.disk import replacing, writing
 COLUMNS = (
     Column("Cell", "name", heads=True),
     Column("Runs", "number"),
-    *(Column(f"{metric}, µs", "number", "level of the newest runs") for metric in METRICS),
+    *(Column(f"{metric}, µs", "number", "newest level") for metric in METRICS),
     Column("Changes"),
 )
 
@@ -48,7 +48,8 @@ def page(history: History) -> Page:
 
 def _section(history: History, group: Group) -> Section:
     title = conditions.title(group)
-    drawn = [_figure(history, row, f"{group.id}-history-{number}") for number, row in enumerate(group.rows, 1)]
+    repeated = [row for row in group.rows if len(history.of(row)[METRICS[0]].points) > 1]
+    drawn = [_figure(history, row, f"{group.id}-history-{number}") for number, row in enumerate(repeated, 1)]
     return Section(
         title,
         chips=conditions.chips(group),

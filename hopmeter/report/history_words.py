@@ -39,8 +39,8 @@ def _count(history: History) -> str:
     longest = max(len(each.points) for each in history.series)
     if longest < history.least_runs:
         return (
-            f"A change can be found from {history.least_runs} runs of a cell on, corrected for all "
-            f"{formatting.plural(len(history.series), 'series', 'series')}; there are {longest}."
+            f"Too few runs to find a change: among {formatting.plural(len(history.series), 'series', 'series')} a cell "
+            f"needs {history.least_runs} runs, and has at most {longest}."
         )
     if not changed:
         return f"No cell of {cells} changed significantly."

@@ -104,6 +104,12 @@ def test_the_page_has_a_chart_of_each_cell(found: History, tmp_path: Path) -> No
     assert text.count('aria-label="p50: 1.4') == 1
 
 
+def test_a_single_run_has_no_chart(results: Path, tmp_path: Path) -> None:
+    single, twice = (history(read_runs(copy(results, tmp_path / str(many), many), trials=False)) for many in (1, 2))
+    assert [section.figures for section in history_page.page(single).sections if section.style == "group"] == [[]]
+    assert [len(section.figures) for section in history_page.page(twice).sections if section.style == "group"] == [6]
+
+
 def test_the_table_names_each_cell_and_its_change(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command([results])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
