@@ -22,7 +22,7 @@ from hopmeter.plan.budget import LEVEL_ROUNDS, shows_level, trial_s
 from hopmeter.plan.make import Plan
 from hopmeter.runtime.executor import HOPELESS
 from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
-from hopmeter.scenario.resolve import least_rounds
+from hopmeter.scenario.resolve import decision, least_rounds
 from hopmeter.statistics import Observation, spend
 from hopmeter.store import RunFolder
 from hopmeter.system import humanize
@@ -31,7 +31,6 @@ LOOKS = 1.6
 """The factor from the rounds of one look to those of the next: few looks, because each costs certainty."""
 LAST_SHARE = 0.85
 """After this share of the rounds that fit, the next look is the last one."""
-UNTIL = "order"
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
 """The unit of the open questions; medians if a percentage is asked."""
 
@@ -103,7 +102,7 @@ class BudgetedRounds:
     ) -> None:
         """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run."""
         self.budget_s = plan.scenario.budget_s or 0.0
-        self.until = plan.scenario.until or UNTIL
+        self.until = decision(plan.scenario.until, plan.scenario.require)
         self._least, self._value, self._clock = least_rounds(plan.scenario), value, clock
         self._is_judged = is_judged if self.until == "require" else None
         self._draw = random.Random(plan.seed + len(done))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from hopmeter.analysis import resources, servers, sinks
+from hopmeter.analysis.floors import headline
+from hopmeter.analysis.intervals import measure_spread
 from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
-from hopmeter.analysis.percentiles import QUICK_TRIALS, summary
+from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS
+from hopmeter.analysis.summary import join, summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
@@ -62,6 +65,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         measured = [each.measured for each in good if each.measured]
         results = [each.result for each in good]
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
+        columns["p99_rounds"] = _rounds_for_p99(headline(cell), columns, measured)
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.core_share(results, measured, cell.axes.pairs)
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
@@ -182,18 +186,32 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
 def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
     for name in LATENCIES:
-        columns |= summary(name, [trial.latencies.get(name, []) for trial in trials])
+        columns |= summary(name, [trial.latencies.get(name, []) for trial in trials], lost=missing(trials, name))
     columns |= servers.columns(cell, [trial.latencies for trial in trials])
     columns |= sinks.columns(cell, [trial.latencies for trial in trials])
-    columns |= _chain(cell, [trial.latencies.get(CHAIN, []) for trial in trials])
+    columns |= _chain(cell, trials)
     pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}
     return columns
 
 
-def _chain(cell: Cell, trials: Sequence[Any]) -> dict[str, Any]:
+def missing(trials: Sequence[Measured], latency: str) -> list[int]:
+    """Return how many messages of each trial never ended this latency."""
+    return [trial.missing[latency] for trial in trials]
+
+
+def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
+    """Return how many trials of this length p99 and both ends of its interval take; None if it has them."""
+    if None not in (columns.get(f"{latency}_p99_{end}us") for end in ("", "low_", "high_")):
+        return None
+    _, parts = join([trial.latencies.get(latency, []) for trial in trials])
+    return measure_spread(parts, missing(trials, latency), PERMILLE["p99"]).trials_needed()
+
+
+def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     """Return the end-to-end latency divided by the number of hops, with intervals."""
-    whole = summary(CHAIN, trials, ("p50", "p90"))
+    pieces = [trial.latencies.get(CHAIN, []) for trial in trials]
+    whole = summary(CHAIN, pieces, ("p50", "p90"), missing(trials, CHAIN))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
     known = {name: whole.get(f"{CHAIN}_{name}") for name in names}
     return {f"chain_per_hop_{name}": None if value is None else value / cell.axes.hops for name, value in known.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.pair import Pair, Place
-from hopmeter.analysis.percentiles import resolvable
+from hopmeter.analysis.percentiles import PERMILLE, least_count, resolvable
 from hopmeter.store.samples import NONE_NS
 
 TRIM_SHARE = 0.01
@@ -28,8 +29,11 @@ Pieces = dict[str, list[Times]]
 def trim(messages: int) -> int:
     """Return how many messages are left out of latency at the head and at the tail.
 
-    The number is small enough that the trial still resolves the same percentiles.
+    The number is small enough that the trial still resolves the same percentiles. Trials that are too short for p99 are
+    not trimmed, because all of them together may resolve it.
     """
+    if messages < least_count(PERMILLE["p99"]):
+        return 0
     spare = (messages - resolvable(messages)) // 2
     return min(int(messages * TRIM_SHARE), spare)
 
@@ -49,6 +53,15 @@ def latencies(pair: Pair) -> Pieces:
         if len(took):
             pieces.setdefault(name, []).append(took)
     return pieces
+
+
+def count_missing(pair: Pair) -> Counter[str]:
+    """Count the messages that have a start but no end, by latency: they are later than all others."""
+    cut = trim_slice(pair)
+    missing: Counter[str] = Counter()
+    for name, end, start in chain(_spans(pair), _inner_spans(pair)):
+        missing[name] += int(((end[cut] == NONE_NS) & (start[cut] != NONE_NS)).sum())
+    return missing
 
 
 def _spans(pair: Pair) -> Iterator[Span]:

@@ -1,25 +1,18 @@
-"""Percentiles of raw samples and their confidence intervals. docs/method.md gives the reasons."""
+"""Percentiles of raw samples. docs/method.md gives the reasons."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.model.columns import BOUNDED
-
 PERMILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 BEYOND = 10
 """With fewer samples beyond it a percentile is not resolved."""
-LEAST_TRIALS = 3
-"""With fewer trials the spread between trials is unknown."""
 QUICK_TRIALS = 5
 """With fewer trials a cell is only a quick look."""
-CONFIDENCE = 0.95
 
 Nanoseconds = NDArray[np.int64]
 Samples = NDArray[np.int64] | NDArray[np.float64]
@@ -50,90 +43,23 @@ def estimate(values: Samples, shares: Sequence[float], reorder: bool = False) ->
     return found
 
 
-def quantiles(values: Nanoseconds, permilles: Iterable[int]) -> list[float | None]:
-    """Return percentiles, None if not resolved. Reorders `values`, to avoid copying large arrays."""
+def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int = 0) -> list[float | None]:
+    """Return percentiles, None if not resolved. Reorders `values`, to avoid copying large arrays.
+
+    Lost messages are later than all others: a percentile that is one of them is None.
+    """
     wanted = list(permilles)
-    known = [each for each in wanted if is_resolved(len(values), each)]
-    found = estimate(values, [each / 1000 for each in known], reorder=True) if known else []
+    shares = {each: _share_of_arrived(each / 1000, len(values), lost) for each in wanted}
+    known = [each for each in wanted if is_resolved(len(values) + lost, each) and shares[each] <= 1]
+    found = estimate(values, [shares[each] for each in known], reorder=True) if known else []
     by_permille = dict(zip(known, found, strict=True))
     return [by_permille.get(each) for each in wanted]
 
 
-@lru_cache(maxsize=256)
-def _factor(trials: int) -> float:
-    """Return the half-width of the interval in standard deviations of one trial."""
-    from scipy.special import stdtrit  # takes half of a command's start-up time, and most commands show no interval
-
-    return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(trials)
-
-
-def interval(
-    per_trial: Sequence[float | None], point: float | None, positive: bool = True
-) -> tuple[float, float] | None:
-    """Return the 95 % interval of a pooled percentile from the spread of the trials' percentiles; None if there are too
-    few.
-
-    Student's t about the trials' mean, on logarithms if all samples are `positive`; widened on one side by the distance
-    of the pooled percentile from that mean, since that difference is a visible bias. Positive percentiles alone do not
-    justify logarithms: samples around zero may have them by chance.
-    """
-    known = [each for each in per_trial if each is not None]
-    if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
-        return None
-    if positive:
-        low, high = _about([math.log(each) for each in known], math.log(point))
-        return math.exp(low), math.exp(high)
-    return _about(known, point)
-
-
-def _about(values: Sequence[float], point: float) -> tuple[float, float]:
-    mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in values) / (len(values) - 1))
-    half = _factor(len(values)) * spread
-    return min(mean, point) - half, max(mean, point) + half
-
-
-def summary(name: str, trials: Sequence[Sequence[Nanoseconds]], bounded: Sequence[str] = BOUNDED) -> dict[str, Any]:
-    """Return the columns of one latency from the samples of each good trial; empty if there are none.
-
-    The percentiles in `bounded` get interval columns too.
-    """
-    pieces = [piece for trial in trials for piece in trial]
-    pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
-    if not len(pooled):
-        return {}
-    permilles = [PERMILLE[each] for each in bounded]
-    per_trial = _of_trials(pooled, [sum(len(piece) for piece in trial) for trial in trials], permilles)
-    points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values()), strict=True))
-    columns: dict[str, Any] = {f"{name}_count": len(pooled)}
-    moments, lowest = _moments(pooled), int(pooled.min())
-    for statistic, value in (moments | points).items():
-        columns[f"{name}_{statistic}_us"] = _us(value)
-    for place, each in enumerate(bounded):
-        own = [found[place] for found in per_trial]
-        bounds = interval(own, points[each], positive=lowest > 0) or (None, None)
-        columns[f"{name}_{each}_low_us"], columns[f"{name}_{each}_high_us"] = map(_us, bounds)
-    return columns
-
-
-def _of_trials(pooled: Nanoseconds, counts: Sequence[int], permilles: Sequence[int]) -> list[list[float | None]]:
-    """Return the percentiles of each trial. A trial's samples are contiguous, and their order does not matter."""
-    ends = np.cumsum(counts)
-    return [quantiles(pooled[end - count : end], permilles) for end, count in zip(ends, counts, strict=True)]
-
-
-def _moments(values: Nanoseconds) -> dict[str, float | None]:
-    mean = float(values.mean())
-    deviation = math.sqrt(_squares(values, mean) / (len(values) - 1)) if len(values) > 1 else None
-    return {"mean": mean, "std": deviation, "min": float(values.min()), "max": float(values.max())}
-
-
-def _squares(values: Nanoseconds, mean: float) -> float:
-    """Sum the squared deviations in blocks, because converting all to floating point at once would be a second copy."""
-    stretch = 1 << 18
-    parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
-    return math.fsum(float(np.dot(part, part)) for part in parts)
-
-
-def _us(value: float | None) -> float | None:
-    return None if value is None else value / 1000
+def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
+    """Return which quantile of the arrived messages is the quantile of all messages, by the positions of type 8; above
+    one if it is a lost message."""
+    if not lost:
+        return share
+    position = (arrived + lost + 1 / 3) * share + 1 / 3
+    return (position - 1 / 3) / (arrived + 1 / 3) if position <= arrived else math.inf

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from hopmeter.analysis.percentiles import interval
+from hopmeter.analysis.intervals import interval
 from hopmeter.analysis.trial import Measured, sum_counter
 from hopmeter.messages import tag
 from hopmeter.model.trial import TrialResult

@@ -93,8 +93,11 @@ class Row:
         return self.latency(f"{column}_low"), self.latency(f"{column}_high")
 
     def tail(self, column: str) -> float | None:
-        """Return a percentile of the tail, None without its interval: alone it would pass for a result."""
-        return self.latency(column) if self.latency(f"{column}_low") is not None else None
+        """Return a percentile of the tail, None without its interval: alone it would pass for a result.
+
+        One end of the interval may be open.
+        """
+        return self.latency(column) if self.interval(column) != (None, None) else None
 
     @property
     def loss(self) -> float | None:

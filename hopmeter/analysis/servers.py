@@ -10,7 +10,7 @@ import numpy as np
 from hopmeter.analysis.arrivals import minus
 from hopmeter.analysis.latencies import Pieces, hold, trim_slice
 from hopmeter.analysis.pair import Pair
-from hopmeter.analysis.percentiles import summary
+from hopmeter.analysis.summary import summary
 from hopmeter.model.cell import Cell
 from hopmeter.store.samples import NONE_NS
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.latencies import Pieces, latencies, trim
+from hopmeter.analysis.latencies import Pieces, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.reading import pairs
@@ -54,6 +55,8 @@ class Measured:
 
     counts: Counts = field(default_factory=Counts)
     latencies: Pieces = field(default_factory=dict)
+    missing: Counter[str] = field(default_factory=Counter)
+    """How many messages have no latency, because they were lost, by latency."""
     paces: list[Pace] = field(default_factory=list)
 
     @property
@@ -71,6 +74,7 @@ def measure(cell: Cell, path: Path) -> Measured:
     trial = Measured()
     for pair in pairs(cell, Samples(path)):
         trial.counts += _counts(pair)
+        trial.missing += count_missing(pair)
         trial.paces.append(measure_pace(pair))
         pieces = latencies(pair) | by_server(pair) | by_sink(pair)
         if cell.axes.pacing.is_scheduled:

@@ -9,12 +9,15 @@ import numpy as np
 
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
+from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.percentiles import quantiles
-from hopmeter.analysis.requirements import ALPHA, look_levels, requirement_columns
+from hopmeter.analysis.requirements import Judge, look_levels
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
+from hopmeter.analysis.trial import Measured
 from hopmeter.model.cell import Cell
+from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
 from hopmeter.store import RunFolder
 
@@ -24,26 +27,27 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
 
     The values of each trial go to the folder, for `trials.parquet`.
     """
-    asks_why = folder.about.get("scenario", {}).get("why")
-    cells, rows, trials = folder.cells, [], []
+    scenario = folder.about.get("scenario", {})
+    looks = folder.about.get("looks") or {}
+    required = scenario.get("require") or []
+    levels = look_levels(looks) if decision(scenario.get("until"), required) == "require" else {}
+    cells, rows, judges, trials = folder.cells, [], [], []
     for cell in cells:
         examined = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
         rows.append(row(cell, examined, folder))
-        if asks_why and rows[-1]["trials_good"]:
+        judges.append(Judge(cell, examined, required, levels.get(cell.group, ALPHA)))
+        if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
             values = _figures(cell, each)
             folder.judge(each.result, values)
             trials.append(asdict(each.result) | values)
-    looks = folder.about.get("looks") or {}
     rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks)
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
-    required = folder.about.get("scenario", {}).get("require") or []
-    alphas = look_levels(folder.about.get("scenario", {}).get("until"), looks)
-    for cell, each_row in zip(cells, rows, strict=True):
-        each_row |= requirement_columns(cell, each_row, headline(cell), required, alphas.get(cell.group, ALPHA))
-    if asked := folder.about.get("scenario", {}).get("search"):
+    for judge, each_row in zip(judges, rows, strict=True):
+        each_row |= judge.columns(each_row)
+    if asked := scenario.get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows
 
@@ -57,10 +61,11 @@ def _figures(cell: Cell, trial: Judged) -> dict[str, Any]:
     values["achieved_hz"] = trial.measured.achieved_hz
     values["median_us"] = float(np.median(np.concatenate(pieces))) / 1000 if pieces else None
     for name in ("response", "service", "roundtrip"):
-        values |= _percentiles(name, trial.measured.latencies.get(name, []))
+        values |= _percentiles(name, trial.measured)
     return values
 
 
-def _percentiles(name: str, pieces: list[Any]) -> dict[str, float | None]:
-    found = quantiles(np.concatenate(pieces), (500, 990)) if pieces else [None, None]
+def _percentiles(name: str, trial: Measured) -> dict[str, float | None]:
+    pieces = trial.latencies.get(name, [])
+    found = quantiles(np.concatenate(pieces), (500, 990), trial.missing[name]) if pieces else [None, None]
     return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}

@@ -48,8 +48,10 @@ def empty_hop(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return `14.9 to 15.6`; empty without an interval."""
-    return "" if low is None or high is None else f"{number(low)} to {number(high)}"
+    """Return `14.9 to 15.6`, or `at least 14.9`; empty without an interval."""
+    if low is None or high is None:
+        return " ".join(f"{words} {number(end)}" for words, end in (("at least", low), ("at most", high)) if end)
+    return f"{number(low)} to {number(high)}"
 
 
 NO_INTERVAL = "?"
@@ -59,7 +61,10 @@ WIDEST = 1000
 
 
 def bracket(low: float | None, high: float | None) -> str:
-    """Return `(303–1,443)`; `(?)` if the interval is unknown or wider than a factor of 1,000."""
+    """Return `(303–1,443)`, or `(≥303)` if one end is open; `(?)` if the interval is unknown or wider than a factor of
+    1,000."""
+    if (low is None) != (high is None):
+        return f"(≤{number(high)})" if low is None else f"(≥{number(low)})"
     if low is None or high is None or 0 < low * WIDEST < high:
         return f"({NO_INTERVAL})"
     return f"({number(low)}–{number(high)})"

@@ -13,10 +13,11 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
-from hopmeter.model.cell import Cell
+from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
+from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
 from hopmeter.report.precision_sentence import rounds_factor
-from hopmeter.report.requirement_sentences import needed_messages
+from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 
 TRIALS = 12
@@ -27,7 +28,7 @@ VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 """Options with a value that belong to the earlier run."""
 MORE = 4
 """How many times as many rounds halve the smallest change that is found."""
-LENGTHS = ("--messages", "--duration")
+MOST_NAMES = 4
 RESUME = ("hopmeter", "run", "--resume")
 FLAGS = ("--json", "--dry-run")
 
@@ -38,10 +39,9 @@ def next_sentence(run: Run) -> str:
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
         return _halve_changes(run)
-    if messages := _needed_messages(run):
-        longer = (*_no_shorter(run, messages), "--messages", str(messages))
-        return f"To decide the requirements, run `{_command(run, *longer)}`."
-    until = str(run.part("scenario").get("until") or "")
+    if further := further_run(run):
+        return _decide(run, further)
+    until = decision(run.part("scenario").get("until"), requirements_of_run(run))
     return "" if until == "require" else _more_precise(run, until) if until.startswith("±") else _separate(run)
 
 
@@ -123,25 +123,16 @@ def _halve_changes(run: Run) -> str:
     return f"Four times as many rounds find changes about half as large: run the same command with `{length}`."
 
 
-def _needed_messages(run: Run) -> int:
-    """Return the messages in each trial that an undecided requirement needs; 0 if the trials had enough."""
-    undecided = [row for row in run.measured_rows if row.ok and row.recommendable and row["require"] == "undecided"]
-    least = needed_messages(undecided)
-    return least if any(row.cell.schedule.messages < least for row in undecided) else 0
-
-
-def _no_shorter(run: Run, messages: int) -> tuple[str, str]:
-    """Return the option for as many trials as the run had, with more messages in each."""
-    if not (budget := run.part("scenario").get("budget")):
-        return "--trials", str(_measured_rounds(run))
-    cells = {row.id: row.cell for row in run.measured_rows}
-    further_s = sum(_further_s(cells[trial["cell"]], messages) for trial in run.trials if trial["cell"] in cells)
-    return "--budget", _tidy(units.seconds(budget) + further_s)
-
-
-def _further_s(cell: Cell, messages: int) -> float:
-    """Return how much longer a trial takes with more messages; 0 without a rate."""
-    return max(0, messages - cell.schedule.messages) / cell.axes.rate_hz if cell.axes.rate_hz else 0.0
+def _decide(run: Run, further: Further) -> str:
+    """Return the command that decides the requirements of some rows, and how many others need longer."""
+    rows = formatting.distinct(map(formatting.row_name, further.rows))
+    names = formatting.join(formatting.first(rows, MOST_NAMES))
+    has_budget = bool(run.part("scenario").get("budget"))
+    length = ("--budget", _tidy(further.seconds)) if has_budget else ("--trials", str(further.rounds))
+    rest = (
+        f"; {formatting.plural(further.others, 'other row needs', 'other rows need')} longer" if further.others else ""
+    )
+    return f"To decide {formatting.join(requirements_of_run(run))} for {names}, run `{_command(run, *length)}`{rest}."
 
 
 def _command(run: Run, *options: str) -> str:
@@ -149,8 +140,7 @@ def _command(run: Run, *options: str) -> str:
     recorded = run.about.get("command")
     words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
     until = run.part("scenario").get("until") if "--budget" in options and "--until" in words else None
-    replaced = (*VALUES, *LENGTHS) if "--messages" in options else VALUES
-    return shlex.join([*without(words, replaced, FLAGS), *(["--until", str(until)] if until else []), *options])
+    return shlex.join([*without(words, VALUES, FLAGS), *(["--until", str(until)] if until else []), *options])
 
 
 def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:

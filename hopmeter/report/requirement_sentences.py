@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.percentiles import PERMILLE, least_count
-from hopmeter.analysis.run_results import TAILS, Row
+from hopmeter.analysis.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import name
 from hopmeter.scenario.requirement import parse
@@ -85,19 +84,8 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """Return what an undecided percentile lacks, if it has no interval at all."""
-    least = needed_messages(rows)
-    if not least:
-        return " (the interval contains a limit; more rounds make it narrower)"
-    return f" (no interval without {formatting.count(least)} messages in each trial: `--messages {least}`)"
-
-
-def needed_messages(rows: Iterable[Row]) -> int:
-    """Return the messages in each trial that a required percentile without an interval needs; 0 if all have one."""
-    lacking = {
-        metric
-        for row in rows
-        for text in row.run.part("scenario").get("require") or []
-        if (metric := parse(text).metric) in TAILS and row.tail(metric) is None
-    }
-    return max((least_count(PERMILLE[metric]) for metric in lacking), default=0)
+    """Return how many rounds would decide these rows, as far as that is known."""
+    needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
+    if len(needed) < len(rows):
+        return " (an interval contains a limit; more rounds make it narrower)"
+    return f" (about {formatting.count(max(needed))} rounds decide {'it' if len(rows) == 1 else 'them'})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hopmeter.analysis.percentiles import BEYOND, LEAST_TRIALS, PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.intervals import LEAST_TRIALS
+from hopmeter.analysis.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.messages import split_code
@@ -70,8 +71,8 @@ def _few_messages(column: str) -> Callable[[list[Row]], str]:
     def text(rows: list[Row]) -> str:
         least = formatting.count(least_count(PERMILLE[column]))
         return (
-            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages in a trial, or fewer "
-            f"than {LEAST_TRIALS} good trials. It and its interval need about {least} messages in each trial."
+            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages in all trials together, "
+            f"or fewer than {LEAST_TRIALS} good trials. It needs about {least} messages in all trials together."
         )
 
     return text
@@ -80,7 +81,7 @@ def _few_messages(column: str) -> Callable[[list[Row]], str]:
 def _loss(rows: list[Row]) -> str:
     worst = max(rows, key=lambda row: row.loss or 0)
     lost = f"{names([worst])} lost most: {formatting.percent(worst.loss)}"
-    return f": latencies are those of the messages that arrived. {lost}."
+    return f": in percentiles a lost message is slower than all others; the mean is that of the others. {lost}."
 
 
 def _negative(rows: list[Row]) -> str:

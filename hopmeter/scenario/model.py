@@ -154,8 +154,9 @@ class Scenario(Axes):
     )
     until: Until | None = Field(
         None,
-        description='The question to decide within the budget: the "order" of all cells of a table (the default), the '
-        '"best" cell, whether each cell meets what is in "require", or every median within "±5%".',
+        description='The question to decide within the budget: the "order" of all cells of a table, the "best" cell, '
+        'whether each cell meets what is in "require", or every median within "±5%"; by default "require" if '
+        'something is required, otherwise "order".',
     )
     look: Look | None = Field(
         None, description="Values that replace those of the scenario for a look of minutes, unless --full is given."

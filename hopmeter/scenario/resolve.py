@@ -38,9 +38,15 @@ PRECISION_ROUNDS = 8
 """The minimum number of rounds before an interval is compared with a percentage."""
 
 
+def decision(until: str | None, require: Sequence[str]) -> str:
+    """Return which decision ends a run with a budget: `until`; without it, whether the cells meet the requirements, or
+    their order if nothing is required."""
+    return until or ("require" if require else "order")
+
+
 def least_rounds(scenario: Scenario) -> int:
     """Return the minimum number of rounds that a budget must allow."""
-    return LEAST_ROUNDS.get(scenario.until or "order", PRECISION_ROUNDS)
+    return LEAST_ROUNDS.get(decision(scenario.until, scenario.require), PRECISION_ROUNDS)
 
 
 @dataclass(frozen=True)

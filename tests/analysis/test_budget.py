@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.budget import BudgetedRounds
-from hopmeter.analysis.requirements import requirement_columns
+from hopmeter.analysis.requirements import Judge
 from hopmeter.analysis.search import Hunt
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -52,7 +52,7 @@ class Run:
         row: dict[str, Any] = dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
         trials = sum(each.cell == cell.id for each in self.trials)
         row |= {"status": "ok", "trials_good": trials}
-        return requirement_columns(cell, row, "", self.made.scenario.require, alpha)["require"] != "undecided"
+        return Judge(cell, [], self.made.scenario.require, alpha).columns(row)["require"] != "undecided"
 
     def value(self, cell: Cell, result: TrialResult) -> float:
         draw = random.Random(f"{cell.id} {result.trial}")

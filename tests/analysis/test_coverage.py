@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from hopmeter.analysis.percentiles import summary
+from hopmeter.analysis.summary import summary
 from tests.analysis.made import MS, analyse_trials, cell, messages
 
 pytestmark = pytest.mark.slow

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, interval, least_count, quantiles, resolvable
+from hopmeter.analysis.intervals import interval
+from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count, quantiles, resolvable
 from hopmeter.scenario import resolve
 from hopmeter.scenario.search import LEAST_MESSAGES
 from tests.analysis.made import analyse_trials, arrivals, cell, messages
@@ -52,13 +54,42 @@ def test_an_interval_contains_its_point_and_is_none_too_narrow_for_disagreeing_t
     assert above == -below
 
 
-def test_intervals_are_null_where_a_trial_is_too_short(tmp_path: Path) -> None:
-    long, short = ({0: messages(n), 1: arrivals(range(n))} for n in (1000, 900))
-    row = analyse_trials(tmp_path, cell(trials=3), long, long, short)
-    assert row["response_p50_low_us"] is not None
-    assert row["response_p99_us"] is not None
-    assert row["response_p99_low_us"] is None
-    assert row["response_p99_high_us"] is None
+def late_trials(late: Sequence[int], count: int = 125) -> list[dict[int, list[dict[str, int]]]]:
+    """Return a trial for each number of messages that take 900 us instead of 50."""
+    return [
+        {0: messages(count), 1: [*arrivals(range(count - many)), *arrivals(range(count - many, count), took_us=900)]}
+        for many in late
+    ]
+
+
+def test_short_trials_together_have_a_p99_with_an_interval(tmp_path: Path) -> None:
+    row = analyse_trials(tmp_path, cell(trials=12), *late_trials([1] * 12))
+    assert row["response_p99_us"] == 50
+    assert (row["response_p99_low_us"], row["response_p99_high_us"]) == (50, 900)
+    assert row["p99_rounds"] is None
+
+
+def test_too_few_messages_for_p99_say_how_many_rounds_it_takes(tmp_path: Path) -> None:
+    row = analyse_trials(tmp_path, cell(trials=5), *late_trials([0, 0, 0, 0, 0]))
+    assert (row["response_p99_us"], row["response_p99_low_us"], row["response_p99_high_us"]) == (None, None, None)
+    assert row["p99_rounds"] == 8, "1,000 messages in trials of 125"
+
+
+def test_late_messages_of_one_trial_leave_the_upper_end_open(tmp_path: Path) -> None:
+    row = analyse_trials(tmp_path, cell(trials=10), *late_trials([60, *[0] * 9]))
+    assert row["response_p99_us"] == 900
+    assert (row["response_p99_low_us"], row["response_p99_high_us"]) == (50, None)
+    assert row["p99_rounds"] > 10
+
+
+def test_a_lost_message_is_later_than_all_others(tmp_path: Path) -> None:
+    trial = {0: messages(1000), 1: [each for each in arrivals(range(1000)) if each["seq"] % 125 != 60]}
+    row = analyse_trials(tmp_path, cell(trials=3), trial, trial, trial)
+    assert (row["status"], row["lost"], row["response_p90_us"]) == ("ok", 24, 50)
+    assert row["response_p99_us"] == 50
+    worse = {0: messages(1000), 1: arrivals(range(989))}
+    row = analyse_trials(tmp_path / "worse", cell(trials=3), worse, worse, worse)
+    assert (row["response_p90_us"], row["response_p99_us"], row["response_max_us"]) == (50, None, 50)
 
 
 def test_what_does_not_apply_is_null(tmp_path: Path) -> None:

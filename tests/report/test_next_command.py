@@ -81,21 +81,37 @@ def test_a_requested_precision_gets_the_budget_that_reaches_it(width: float, sai
     assert bool(next_sentence(run)) == bool(said)
 
 
-def test_a_required_percentile_without_an_interval_gets_the_messages_and_the_time_that_it_needs() -> None:
-    lacking = {"require": "undecided", "response_p99_low_us": None, "messages": 125, "rate_hz": 1000.0}
-    run = in_rounds(
-        *(row_with_interval(name, us, **lacking) for name, us in (("zenoh", 10.0), ("nng", 10.1))),
-        rounds=20,
-        command=COMMAND,
-        scenario={"require": ["p99 < 1ms"], "budget": "60s"},
+def undecided_run(*rounds: int | None, **about: Any) -> Run:
+    """Make a run of 20 rounds of 2 s a trial with a requirement; each row needs so many rounds to decide it."""
+    made = [
+        row_with_interval(name, us, require="undecided", require_rounds=many)
+        for name, us, many in zip(("zenoh", "nng", "mqtt"), (10.0, 10.1, 10.2), rounds, strict=False)
+    ]
+    scenario = {"require": ["p99 < 1ms"], "budget": "60s"}
+    return in_rounds(*made, rounds=20, **{"command": COMMAND, "scenario": scenario, **about})
+
+
+def test_an_undecided_requirement_gets_the_time_that_it_needs() -> None:
+    said = next_sentence(undecided_run(26, 35))  # 80 s so far, and 15 more rounds of two trials of 2 s
+    assert said == (
+        "To decide p99 < 1ms for zenoh (rust) and nng (rust), "
+        "run `hopmeter run quick --require 'p99 < 1ms' --messages 125 --budget 3m`."
     )
-    said = next_sentence(run)  # 60 s and 40 trials with 875 ms more each
-    assert said.endswith("run `hopmeter run quick --require 'p99 < 1ms' --budget 100s --messages 1000`.")
-    run.about["scenario"]["until"] = "require"
-    assert next_sentence(run) == said
-    for row in run.rows:
-        row.values["response_p99_low_us"] = 80.0
-    assert next_sentence(run) == ""
+
+
+def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:
+    said = next_sentence(undecided_run(26, 9000, None))
+    assert said.startswith("To decide p99 < 1ms for zenoh (rust), run ") and said.endswith(
+        "; 2 other rows need longer."
+    )
+    assert "--trials 9000" in next_sentence(undecided_run(9000, scenario={"require": ["p99 < 1ms"]}))
+
+
+def test_a_decided_or_hopeless_requirement_suggests_nothing() -> None:
+    assert next_sentence(undecided_run(None, None)) == ""
+    decided = undecided_run(26)
+    decided.rows[0].values["require"] = "meets"
+    assert next_sentence(decided) == ""
 
 
 def test_an_unfinished_run_is_resumed() -> None:

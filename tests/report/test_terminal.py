@@ -69,6 +69,18 @@ def test_a_percentile_stands_with_its_interval_and_a_tail_never_alone() -> None:
     assert "±" not in said.get()
 
 
+def test_an_open_end_of_an_interval_is_a_limit_and_the_rounds_that_p99_needs_are_named() -> None:
+    ends = {"response_p99_us": 2930.0, "response_p99_low_us": 530.0, "response_p99_high_us": None, "p99_rounds": 27}
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 594.0, 303.0, 1443.0, **ends), cell("unix", 20.0)))
+    assert re.search(r"2,930 \(≥530\)", said.get())
+    assert "p99 with its whole interval needs about 27 rounds: `--trials 27`." in said.get()
+    with console.capture() as said:
+        run_table.print_run(console, run_of(cell("tcp", 594.0, 303.0, 1443.0)))
+    assert "p99 with" not in said.get()
+
+
 def test_the_ratio_to_the_best_has_its_interval_and_a_run_without_it_no_column() -> None:
     names = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
     made = [

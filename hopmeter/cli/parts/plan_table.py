@@ -10,6 +10,7 @@ from rich.text import Text
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting
+from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -41,7 +42,7 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
 
 def _length(made: Plan) -> str:
     if made.scenario.budget_s is not None:
-        return f"at most {humanize.time(made.seconds)}, until {made.scenario.until or 'order'}"
+        return f"at most {humanize.time(made.seconds)}, until {decision(made.scenario.until, made.scenario.require)}"
     trials = sum(cell.schedule.trials for cell in made.runnable)
     return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
 

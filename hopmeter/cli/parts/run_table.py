@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.analysis.groups import Group, groups, profile
+from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.pair_limits import echoes
-from hopmeter.analysis.percentiles import LEAST_TRIALS, PERMILLE, least_count
+from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts import remarks
@@ -24,6 +25,7 @@ from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
+from hopmeter.report.tail_sentences import tail_sentence
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -242,7 +244,7 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
-    for sentence in filter(None, [precision_sentence(run), *idle]):
+    for sentence in filter(None, [tail_sentence(groups([run])), precision_sentence(run), *idle]):
         console.print(Text(sentence))
 
 

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hopmeter.analysis.distributions import notch
-from hopmeter.analysis.percentiles import summary
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.summary import summary
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.report import codec_rows, environment, formatting

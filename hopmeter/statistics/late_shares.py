@@ -1,0 +1,74 @@
+"""The share of late messages, with an interval that allows for trials that differ: late messages come in bursts.
+
+All arrays have the axes trial and threshold, or threshold alone. docs/method.md gives the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopmeter.statistics.observations import Floats
+
+MOST_TIMES = 1000
+"""How many times as many trials may be needed to decide anything."""
+
+
+@dataclass(frozen=True)
+class Dispersion:
+    """How much the numbers of late messages differ between trials.
+
+    `factor` is their variance divided by that of independent messages, at least 1. `freedom` are its degrees of
+    freedom: fewer than trials - 1 if few of the trials have most of the variance.
+    """
+
+    factor: Floats
+    freedom: Floats
+
+
+def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
+    """Measure the dispersion of `late` messages among the `counts` of each trial, at each threshold."""
+    total, trials = counts.sum(), len(counts)
+    share = late.sum(axis=0) / total
+    excess = late - counts[:, None] * share
+    squares = (excess**2).sum(axis=0)
+    independent = share * (1 - share) * (total - (counts**2).sum() / total)
+    is_known = (squares > 0) & (independent > 0)
+    factor = np.divide(squares, independent, out=np.ones_like(squares), where=is_known)
+    kurtosis = np.divide(trials * (excess**4).sum(axis=0), squares**2, out=np.ones_like(squares), where=is_known)
+    freedom = (trials - 1) * np.minimum(2 / np.maximum(kurtosis - 1, 1e-9), 1.0)
+    return Dispersion(np.maximum(factor, 1.0), np.maximum(freedom, 1.0))
+
+
+def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, alpha: float) -> tuple[Floats, Floats]:
+    """Return the interval of the share of `late` messages among `count`: that of Clopper and Pearson for as many
+    messages as they are worth if they were independent (Korn and Graubard 1998)."""
+    from scipy.special import betaincinv, ndtri, stdtrit  # slow to load, and most commands need no statistics
+
+    worth = (ndtri(alpha / 2) / stdtrit(dispersion.freedom, alpha / 2)) ** 2 / dispersion.factor
+    events, others = late * worth, (count - late) * worth
+    low = betaincinv(np.maximum(events, 1e-12), others + 1, alpha / 2)
+    high = betaincinv(events + 1, np.maximum(others, 1e-12), 1 - alpha / 2)
+    return np.where(late > 0, low, 0.0), np.where(late < count, high, 1.0)
+
+
+def lost_share(lost: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
+    """Return the interval of the share of lost messages, from the lost and all messages of each trial."""
+    late, sent = np.asarray(lost, float)[:, None], np.asarray(counts, float)
+    low, high = share_interval(late.sum(axis=0), sent.sum(), measure_dispersion(late, sent), alpha)
+    return float(low[0]), float(high[0])
+
+
+def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limit: float, alpha: float) -> int | None:
+    """Return how many trials show that a share of late messages is on one side of a limit, if all stays as it is.
+
+    So far each of `trials` trials had `late` late ones among `count` messages, with the dispersion `seen`. None if more
+    than `MOST_TIMES` as many trials are needed.
+    """
+    many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
+    later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))
+    low, high = share_interval(late * many, count * many, later, alpha)
+    decided = (low > limit) | (high < limit)
+    return int(many[np.argmax(decided)]) if decided.any() else None

@@ -1,0 +1,100 @@
+"""The interval of p99 of trials that are too short to have one each."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hopmeter.statistics.late_shares import lost_share
+from hopmeter.statistics.tails import Tail, count_late
+from tests.statistics.tail_simulation import (
+    ROUNDS,
+    SETTINGS,
+    Setting,
+    independent,
+    levels_differ,
+    quantile,
+    rare_stalls,
+    simulate,
+)
+
+LEAST = 0.93
+MOST_WRONG = 0.05
+COVERED = [each for each in SETTINGS if each is not rare_stalls]
+settings = pytest.mark.parametrize("setting", COVERED, ids=lambda each: each.__name__)
+
+
+@settings
+def test_a_quick_look_covers_p99_and_rarely_judges_wrongly(setting: Setting) -> None:
+    found = simulate(setting, 8, 300)
+    assert found.coverage >= LEAST
+    assert max(found.too_high, found.too_low) <= MOST_WRONG
+
+
+@pytest.mark.nightly
+@settings
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_p99_is_covered_and_rarely_judged_wrongly_whatever_the_rounds(setting: Setting, rounds: int) -> None:
+    found = simulate(setting, rounds)
+    assert found.coverage >= LEAST
+    assert max(found.too_high, found.too_low) <= MOST_WRONG
+
+
+def test_stalls_rarer_than_the_run_is_long_are_its_limit() -> None:
+    """docs/method.md states this coverage: a second of messages cannot show stalls that come twice a second."""
+    assert 0.65 <= simulate(rare_stalls, 8, 300).coverage < LEAST
+    assert simulate(rare_stalls, 24, 300).coverage >= 0.9
+
+
+@pytest.mark.parametrize(("setting", "rounds", "least"), [(independent, 8, 0.85), (levels_differ, 12, 0.7)])
+def test_a_clear_limit_is_met_or_missed(setting: Setting, rounds: int, least: float) -> None:
+    found = simulate(setting, rounds, 300)
+    assert found.clear_met >= least and found.clear_missed >= 0.9
+
+
+def test_the_truth_is_true() -> None:
+    assert quantile(independent, 0.99) == pytest.approx(math.exp(0.5 * 2.3263), rel=0.01)
+
+
+def tail(*late: int, lost: int = 0, messages: int = 125) -> Tail:
+    """Return the tail of trials with so many messages of 900 and the others of 50."""
+    trials = [np.array([900] * many + [50] * (messages - many - lost)) for many in late]
+    return count_late(trials, [lost] * len(trials), 0.01)
+
+
+def test_equal_samples_have_an_interval_of_one_point() -> None:
+    assert tail(*[0] * 12).bounds(0.05) == (50, 50)
+    assert tail(*[10] * 12).bounds(0.05) == (900, 900)
+
+
+def test_late_messages_of_one_trial_count_less_than_those_of_all() -> None:
+    assert tail(*[4] * 12).bounds(0.05)[0] == 900
+    assert tail(48, *[0] * 11).bounds(0.05)[0] == 50
+
+
+def test_lost_messages_are_later_than_any_threshold() -> None:
+    assert tail(*[0] * 12, lost=5).bounds(0.05) == (math.inf, math.inf)
+    low, high = tail(*[0] * 12, lost=1).bounds(0.05)
+    assert (low, high) == (50, math.inf)
+
+
+def test_the_trials_that_are_needed_decide() -> None:
+    undecided = tail(*[0] * 5)
+    assert undecided.bounds(0.05)[1] == math.inf
+    needed = undecided.trials_needed(1000, 0.05)
+    assert needed is not None and 5 < needed <= 12
+    assert tail(*[0] * needed).bounds(0.05)[1] <= 1000
+    assert tail(*[0] * needed).trials_needed(1000, 0.05) == needed
+
+
+def test_dispersed_trials_need_more() -> None:
+    assert (tail(12, *[0] * 9).trials_needed(1000, 0.05) or 0) > 3 * (tail(*[1] * 10).trials_needed(1000, 0.05) or 0)
+
+
+def test_bursts_widen_the_share_of_lost_messages() -> None:
+    spread, burst = (lost_share(lost, [100] * 20, 0.05) for lost in ([1] * 20, [20] + [0] * 19))
+    assert spread[0] < 0.01 < spread[1] and burst[0] < spread[0] and burst[1] > 2 * spread[1]
+    assert lost_share([0] * 20, [100] * 20, 0.05)[0] == 0
+    assert lost_share([100] * 20, [100] * 20, 0.05)[1] == 1
