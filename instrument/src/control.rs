@@ -87,6 +87,19 @@ pub struct Tally {
     pub limit_reached: bool,
 }
 
+impl Tally {
+    /// Counts a message that the transport accepted, if it is a sample.
+    pub fn count_sent(&mut self, is_sample: bool, sent_ns: i64) {
+        if is_sample {
+            self.sent += 1;
+            self.last_ns = sent_ns;
+            if self.first_ns == 0 {
+                self.first_ns = sent_ns;
+            }
+        }
+    }
+}
+
 /// The node's end of the channel.
 pub struct Control {
     writer: Mutex<UnixStream>,

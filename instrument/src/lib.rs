@@ -4,6 +4,7 @@
 pub mod affinity;
 pub mod alarm;
 mod arguments;
+mod causes;
 pub mod clock;
 pub mod codec;
 pub mod contract;
@@ -22,6 +23,7 @@ pub mod node;
 pub mod noise;
 pub mod pacer;
 pub mod payload;
+mod permits;
 mod phase;
 pub mod polling;
 pub mod prelude;

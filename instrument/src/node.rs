@@ -20,9 +20,10 @@ use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::memory;
 use crate::payload::Content;
+use crate::permits::Permits;
 use crate::phase::Phase;
 use crate::resources::Meter;
-use crate::roles::{self, Progress, RoleContext};
+use crate::roles::{self, Progress, RoleContext, Triggers};
 use crate::scripted_node;
 use crate::spec::{Endpoint, Flow, Heap, RoleKind, SPEC_FORMAT, Spec};
 
@@ -154,6 +155,8 @@ struct Means<'a> {
     codec: Option<Arc<dyn Codec>>,
     /// The content of the payloads, by the number of the flow.
     contents: BTreeMap<u32, Arc<Content>>,
+    triggers: Arc<Triggers>,
+    permits: Arc<Permits>,
 }
 
 struct Node<'a> {
@@ -168,7 +171,9 @@ impl Node<'_> {
         self.prepare_process()?;
         let (codec, contents) = (self.codec()?, self.contents()?);
         let transport = (self.host.open)(&self.setup())?;
-        let means = Means { transport: transport.as_ref(), codec, contents };
+        let triggers = Arc::new(Triggers::new(self.spec));
+        let permits = Arc::new(Permits::new(self.spec.threads));
+        let means = Means { transport: transport.as_ref(), codec, contents, triggers, permits };
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
@@ -241,7 +246,7 @@ impl Node<'_> {
 
     /// Whether this node sends the messages of a flow, and does not only receive them.
     fn sends(&self, flow: &Flow) -> bool {
-        let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Client);
+        let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Follower | RoleKind::Client);
         self.spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)
     }
 
@@ -337,6 +342,8 @@ impl Node<'_> {
             codec,
             content,
             phase,
+            triggers: &means.triggers,
+            permits: &means.permits,
             meter,
             control,
             node,

@@ -83,6 +83,8 @@ impl PaceKind {
 #[serde(rename_all = "lowercase")]
 pub enum RoleKind {
     Source,
+    /// Sends because messages of other flows have arrived at its node.
+    Follower,
     Relay,
     Sink,
     Client,
@@ -163,6 +165,17 @@ pub enum Heap {
     Libc,
 }
 
+/// How a follower joins the flows that it follows.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Join {
+    /// Each arrival counts.
+    #[default]
+    Any,
+    /// One new arrival of each flow counts as one.
+    All,
+}
+
 /// The content of a server's reply.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -192,6 +205,21 @@ pub struct Endpoint {
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
+    /// For a follower: the endpoints of this node whose arrivals cause its messages.
+    #[serde(default)]
+    pub after: Vec<u32>,
+    /// For a follower of several endpoints.
+    #[serde(default)]
+    pub join: Join,
+    /// Only every n-th arrival causes a message of a follower; 0 is like 1.
+    #[serde(default)]
+    pub every: u32,
+    /// For a source: the endpoint of this node whose newest message each of its messages is based on.
+    #[serde(default)]
+    pub latest: Option<u32>,
+    /// The file for the causes of its messages; a follower and a source with `latest` need it.
+    #[serde(default)]
+    pub causes: Option<PathBuf>,
     /// How it waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's `wait`
     /// applies.
     #[serde(default)]
@@ -285,6 +313,9 @@ pub struct Spec {
     /// The SCHED_FIFO priority; 0 selects the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
+    /// The most messages that the node handles at once; 0 is without a limit.
+    #[serde(default)]
+    pub threads: u32,
     #[serde(default)]
     pub heap: Heap,
     /// Whether idle cores are kept out of idle states.

@@ -77,7 +77,9 @@ impl ServerEnd {
     }
 
     fn serve(self, context: &RoleContext<'_>, mut loan: Loan<Answerer>) -> Result<Box<dyn Subscription>> {
+        let permits = context.permits.clone();
         let on_request = Box::new(move |received: Received<'_>, replier: &mut dyn Replier| {
+            let _permit = permits.wait_for_one();
             loan.get().answer(received, replier);
         });
         match self {
@@ -108,7 +110,10 @@ impl ServerEnd {
         context.report_ready();
         listen(context, &limit, || {
             pump(context.wait(), &limit, |timeout| {
-                server.poll(timeout, &mut |received, replier| answerer.answer(received, replier))
+                server.poll(timeout, &mut |received, replier| {
+                    let _permit = context.permits.wait_for_one();
+                    answerer.answer(received, replier);
+                })
             })
         })?;
         answerer.settle(Some(Box::new(server)))

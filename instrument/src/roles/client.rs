@@ -40,6 +40,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
     let message_loop = MessageLoop::new(context, context.phase.wait_for_go());
     let spun_ns = message_loop.run(context, |call| {
         limit_reached = call.cut_short;
+        let _permit = context.permits.wait_for_one();
         let record = asker.ask(call)?;
         if call.is_sample() {
             recorder.push(record);

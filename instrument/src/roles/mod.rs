@@ -5,7 +5,9 @@ mod client;
 mod emit;
 mod empty_hop;
 mod ends;
+mod follower;
 mod intake;
+mod joining;
 mod message_loop;
 mod relay;
 mod role_context;
@@ -13,9 +15,11 @@ mod scatter;
 mod server;
 mod sink;
 mod source;
+mod triggers;
 mod work;
 
 pub use role_context::{Progress, RoleContext};
+pub use triggers::Triggers;
 
 use crate::control::Tally;
 use crate::error::{Error, Result};
@@ -30,6 +34,7 @@ use crate::spec::{Pattern, RoleKind};
 pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     match (context.me.role, context.flow.pattern) {
         (RoleKind::Source, Pattern::Pubsub) => source::run(context),
+        (RoleKind::Follower, Pattern::Pubsub | Pattern::Rpc) => follower::run(context),
         (RoleKind::Relay, Pattern::Pubsub) => relay::run(context),
         (RoleKind::Sink, Pattern::Pubsub) => sink::run(context),
         (RoleKind::Client, Pattern::Rpc) => client::run(context),

@@ -11,10 +11,13 @@ use crate::control::{Control, Report, Tally};
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::payload::Content;
+use crate::permits::Permits;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
 use crate::spec::{Endpoint, Flow, Spec, Wait};
+
+use super::triggers::Triggers;
 
 /// A report of an endpoint to its node.
 pub enum Progress {
@@ -41,6 +44,10 @@ pub struct RoleContext<'a> {
     /// The content of the payloads of this flow.
     pub content: Arc<Content>,
     pub phase: &'a Phase,
+    /// What arrivals at this node cause.
+    pub triggers: &'a Arc<Triggers>,
+    /// The permits to handle a message.
+    pub permits: &'a Arc<Permits>,
     pub meter: &'a Arc<Meter>,
     pub control: &'a Arc<Control>,
     pub node: Sender<Progress>,

@@ -17,6 +17,7 @@ use super::calls::{ServerEnd, await_reply};
 use super::emit::offer_until_accepted;
 use super::ends::new_deadline;
 use super::intake::Intake;
+use super::triggers::Effects;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
@@ -46,6 +47,7 @@ pub struct Answerer {
     retry_ns: i64,
     limit: Arc<ListenLimit>,
     failure: Option<Error>,
+    effects: Effects,
 }
 
 impl Answerer {
@@ -59,6 +61,7 @@ impl Answerer {
             retry_ns: context.spec.retry_ns,
             limit,
             failure: None,
+            effects: Effects::of(context),
         })
     }
 
@@ -69,8 +72,10 @@ impl Answerer {
     /// Handles one request. `forwarded` is the time right before the call of the next server or, in the last server,
     /// right before the reply.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
+        let received = self.effects.readmit(received);
         let Some(arrival) = self.intake.admit(&received) else { return };
         self.worker.work_on(&arrival.header, received.payload);
+        self.effects.handle(&arrival.header, arrival.arrived_ns, received.payload);
         let copied = copies_made();
         let forwarded_ns = clock::now_ns();
         let answered = match self.onward {

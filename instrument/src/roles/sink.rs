@@ -11,6 +11,7 @@ use crate::recorder::{NONE_NS, Record, Recorder};
 
 use super::ends::{Inbox, Taker, listen, new_deadline};
 use super::intake::{Arrival, Intake};
+use super::triggers::Effects;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
@@ -19,7 +20,12 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.inputs.first().ok_or_else(|| Error::new("a sink needs a link to receive from"))?;
     let limit = new_deadline(context.spec.drain_ns);
     let worker = Worker::new(context)?;
-    let sink = Sink { intake: Intake::last(context, limit.clone()), recorder: context.recorder()?, worker };
+    let sink = Sink {
+        intake: Intake::last(context, limit.clone()),
+        recorder: context.recorder()?,
+        worker,
+        effects: Effects::of(context),
+    };
     context.report_bound(BTreeMap::new());
     let link = context.link_to_connect(id)?;
     let inbox = context.open_in_turn(|| Inbox::connect(context.transport, &link, context.wait(), sink))?;
@@ -33,10 +39,13 @@ struct Sink {
     intake: Intake,
     recorder: Recorder,
     worker: Worker,
+    effects: Effects,
 }
 
 impl Taker for Sink {
     fn take(&mut self, received: Received<'_>) {
+        let _permit = self.effects.permit();
+        let received = self.effects.readmit(received);
         let Some(arrival) = self.intake.admit(&received) else { return };
         let header = &arrival.header;
         self.worker.work_on(header, received.payload);
@@ -47,6 +56,7 @@ impl Taker for Sink {
             let times = Record { intended_ns, sent_ns, arrived_ns, decoded_ns, forwarded_ns, ..Record::of(header.seq) };
             self.recorder.push(times);
         }
+        self.effects.handle(header, arrival.arrived_ns, received.payload);
         self.intake.count(&arrival, &received);
         if header.is(flags::PROBE) {
             self.intake.say_probed(header);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use crate::causes::{Cause, Causes};
 use crate::clock;
 use crate::contract::{Publisher, Received};
 use crate::control::Tally;
@@ -34,7 +35,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
     context.report_ready();
     let log = ThreadLog::new(context.me, context.flow);
-    let mut source = Source { context, emitter: Emitter::new(context), publisher, ring, recorder, tally, log };
+    let (emitter, latest) = (Emitter::new(context), Latest::of(context)?);
+    let mut source = Source { context, emitter, publisher, ring, recorder, tally, log, latest };
     context.prove_pair(|probe| source.probe(probe))?;
     source.measure(context.phase.wait_for_go())?;
     source.close()
@@ -48,6 +50,21 @@ struct Source<'a> {
     recorder: Recorder,
     tally: Tally,
     log: Option<Box<ThreadLog>>,
+    latest: Option<Latest>,
+}
+
+/// The receiving end of this node whose newest message each message of the source is based on.
+struct Latest {
+    endpoint: u32,
+    causes: Causes,
+}
+
+impl Latest {
+    fn of(context: &RoleContext<'_>) -> Result<Option<Self>> {
+        let Some(endpoint) = context.me.latest else { return Ok(None) };
+        let path = context.me.causes.as_ref().ok_or_else(|| Error::new("`latest` needs a file for the causes"))?;
+        Ok(Some(Self { endpoint, causes: Causes::create(path, context.me.id, context.me.capacity)? }))
+    }
 }
 
 impl Source<'_> {
@@ -69,7 +86,9 @@ impl Source<'_> {
 
     fn message(&mut self, call: Call) -> Result<()> {
         self.tally.limit_reached = call.cut_short;
+        let _permit = self.context.permits.wait_for_one();
         self.read_counters(call, Mark::Send);
+        self.note_latest(call);
         let stamps = self.send(self.emitter.header(call.seq, call.marks, call.intended_ns))?;
         if call.is_sample() {
             self.count(call.seq, call.intended_ns, stamps);
@@ -79,6 +98,14 @@ impl Source<'_> {
             self.await_return(call.seq, self.context.spec.patience())?;
         }
         Ok(())
+    }
+
+    /// Notes the newest message that this message is based on, if there is one.
+    fn note_latest(&mut self, call: Call) {
+        let Some(latest) = self.latest.as_mut().filter(|_| call.is_sample()) else { return };
+        if let Some(seq) = self.context.triggers.newest(latest.endpoint) {
+            latest.causes.push(Cause::of(call.seq, latest.endpoint, seq));
+        }
     }
 
     /// Reads the counters of this thread, if the trial asks for readings.
@@ -104,11 +131,7 @@ impl Source<'_> {
             Some(stamps @ Stamps { sent_ns, encoded_ns }) => {
                 (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
                 self.tally.send_ns += clock::now_ns() - stamps.handed_over_ns();
-                self.tally.sent += 1;
-                self.tally.last_ns = sent_ns;
-                if self.tally.first_ns == 0 {
-                    self.tally.first_ns = sent_ns;
-                }
+                self.tally.count_sent(true, sent_ns);
             }
             None => self.tally.abandoned += 1,
         }
@@ -127,6 +150,9 @@ impl Source<'_> {
         let mut ends: OpenEnds = vec![Box::new(self.publisher)];
         if let Some(log) = self.log.take() {
             log.finish()?;
+        }
+        if let Some(latest) = self.latest.take() {
+            latest.causes.finish()?;
         }
         self.tally.unrecorded = self.recorder.unrecorded_count();
         if let Some(ring) = self.ring {
