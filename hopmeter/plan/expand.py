@@ -39,24 +39,25 @@ class World:
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
-    transports = _transports(ask, world)
+    transports = transports_of(ask, world)
     for values in itertools.product(*(ask.axes[name] for name in names)):
         axes = dict(zip(names, values, strict=True))
         for manifest in transports:
             for language in _languages(manifest, ask.axes["language"], axes, world):
-                for settings in _settings(manifest, ask):
-                    cell = _cell(scenario, ask, manifest, language, settings, axes, world.machine)
-                    yield from (cell.with_values(no_idle_states=each) for each in _idle_states(scenario, world))
+                for settings in settings_of(manifest, ask):
+                    cell = cell_of(scenario, ask, manifest, language, settings, axes, world.machine)
+                    yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, world))
 
 
-def _idle_states(scenario: Scenario, world: World) -> list[bool]:
+def idle_states(scenario: Scenario, world: World) -> list[bool]:
     """Return the values of `no_idle_states`: true, false, or first true and then false."""
     if scenario.no_idle_states == "both":
         return [True, False] if world.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
 
 
-def _transports(ask: Ask, world: World) -> list[Manifest]:
+def transports_of(ask: Ask, world: World) -> list[Manifest]:
+    """Return the transports that a case names."""
     _check_settings(ask, world)
     return list(select_transports(ask.axes["transport"], dict(world.manifests)).values())
 
@@ -79,7 +80,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     found: list[str] = []
     for word in asked:
         if word == "one":
-            found.append(_preferred_language(manifest, axes, world.ready))
+            found.append(preferred_language(manifest, axes, world.ready))
         elif word == "each":
             found += offered
         elif word == "pairs":
@@ -89,7 +90,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     return list(dict.fromkeys(found))
 
 
-def _preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
+def preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
     """Return the preferred language: languages that offer this cell come first, then those that are ready, then
     compiled before interpreted languages."""
 
@@ -111,14 +112,15 @@ def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
     return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)
 
 
-def _settings(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
+def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
+    """Yield the settings of a transport that a case gives, once for each combination of their values."""
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
         yield {name: manifest.settings[name].check(value) for name, value in chosen.items()}
 
 
-def _cell(
+def cell_of(
     scenario: Scenario,
     ask: Ask,
     manifest: Manifest,
@@ -127,6 +129,7 @@ def _cell(
     axes: dict[str, Any],
     machine: Machine,
 ) -> Cell:
+    """Return the cell of one combination of axes."""
     parts = language_parts(language, axes["relays"])
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])

@@ -24,7 +24,7 @@ def add_floors(cells: list[Cell], world: World) -> list[Cell]:
     reasons: dict[tuple[Any, ...], str] = {}
     for cell in cells:
         key = _key(cell)
-        if cell.dropped or key in floors or key in reasons:
+        if cell.dropped or cell.workload is not None or key in floors or key in reasons:
             continue
         candidate = _floor_of(cell, world)
         reason = candidate if isinstance(candidate, str) else why_not(candidate, world)
@@ -87,7 +87,7 @@ def _id(number: int, width: int, cell: Cell) -> str:
 
 
 def _set_floor(cell: Cell, ids: dict[tuple[Any, ...], str], reasons: dict[tuple[Any, ...], str]) -> Cell:
-    if cell.dropped:
+    if cell.dropped or cell.workload is not None:
         return cell
     floor = ids.get(_key(cell))
     return cell.with_values(floor=floor, floor_reason="" if floor else reasons.get(_key(cell), ""))

@@ -10,6 +10,7 @@ from hopmeter.plan.expand import World, expand
 from hopmeter.plan.floors import add_floors, skip_floors
 from hopmeter.plan.objects import set_payload_sizes
 from hopmeter.plan.rules import why_not
+from hopmeter.plan.workloads import drop_workload, expand_workload, single_target_cells
 from hopmeter.scenario import Scenario, asks
 
 
@@ -48,7 +49,8 @@ def scheduled_s(cell: Cell) -> float:
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:
     """Plan every cell that the scenario requests, with floors; drop cells that cannot be measured, with the reason."""
-    asked = [cell for ask in asks(scenario) for cell in expand(scenario, ask, world)]
+    expand_cells = expand_workload if scenario.flow else expand
+    asked = [cell for ask in asks(scenario) for cell in expand_cells(scenario, ask, world)]
     judged = _drop_impossible(_distinct(asked), world)
     cells = skip_floors(judged) if scenario.search else add_floors(judged, world)
     return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
@@ -56,8 +58,15 @@ def make(name: str, scenario: Scenario, world: World) -> Plan:
 
 def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
     """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass every other rule."""
-    first = [replace(cell, dropped=why_not(_weightless(cell), world)) for cell in cells]
-    return [replace(cell, dropped=why_not(cell, world)) for cell in set_payload_sizes(first, world)]
+    first = [_judge(_weightless(cell), cell, world) for cell in cells]
+    return [_judge(cell, cell, world) for cell in set_payload_sizes(first, world)]
+
+
+def _judge(judged: Cell, cell: Cell, world: World) -> Cell:
+    """Drop a cell with the reason; a workload is impossible if one of its flows is."""
+    if cell.workload is None:
+        return replace(cell, dropped=why_not(judged, world))
+    return drop_workload(cell, [(flow, why_not(each, world)) for flow, each in single_target_cells(cell)])
 
 
 def _weightless(cell: Cell) -> Cell:

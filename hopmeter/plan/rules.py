@@ -27,6 +27,8 @@ def why_not(cell: Cell, world: World) -> str:
 
 def languages(cell: Cell) -> list[str]:
     """Return the languages of a cell, each once."""
+    if cell.workload is not None and not cell.flow:
+        return list(dict.fromkeys(each.language for each in cell.workload.participants))
     source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
     return list(dict.fromkeys([source, relay, sink] if cell.axes.relays else [source, sink]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import Flow
+from hopmeter.model.workload import PER_FLOW, Flow
 from hopmeter.plan.flows import flows
 from hopmeter.plan.topology import Endpoint, topology
 
@@ -57,7 +57,11 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
             "node": number,
             "adapter": str(adapter) if adapter else None,
             "flows": [_flow(cell, place, known[each], language) for each in dict.fromkeys(one.flow for one in hosted)],
-            "endpoints": [_endpoint(cell, place, each, known[each.flow]) for each in hosted],
+            "endpoints": [
+                _endpoint(cell, place, each, known[each.flow]) | _causes(place, each, known[each.flow], hosted, known)
+                for each in hosted
+            ],
+            **_participant(cell, number),
             "links": links,
         }
         specs.append((language, spec))
@@ -102,6 +106,29 @@ def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]
         "reply": cell.nodes.reply,
         "dispatch": flow.dispatch,
     }
+
+
+def _participant(cell: Cell, number: int) -> dict[str, Any]:
+    """Return how a participant of a workload runs, where it differs from an ordinary node."""
+    if cell.workload is None:
+        return {}
+    one = cell.workload.participants[number]
+    return {"fifo": one.fifo, "threads": 0 if one.threads == PER_FLOW else int(one.threads)}
+
+
+def _causes(
+    place: Place, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
+) -> dict[str, Any]:
+    """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
+    whose newest message it uses."""
+    arrivals = {flows[each.flow].name: each.id for each in hosted if each.role in ("sink", "server")}
+    if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during):
+        return {}
+    told: dict[str, Any] = {"causes": str(place.samples / f"{one.id}.causes")}
+    if flow.latest:
+        return told | {"latest": arrivals[flow.latest]}
+    names = [flow.during] if flow.during else flow.after
+    return told | {"after": [arrivals[name] for name in names], "join": flow.join, "every": flow.every}
 
 
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def workload_topology(workload: Workload, rpc: str, only: str = "") -> Topology:
 def _flow_ends(workload: Workload, flow: Flow, first: int) -> list[Endpoint]:
     """Return the endpoints of a flow: the sender, then one for each target."""
     ids = _flow_link_ids(flow)
-    sender = "client" if flow.is_call else "follower" if flow.after else "source"
+    sender = "follower" if flow.after or flow.during else "client" if flow.is_call else "source"
     receiver = "server" if flow.is_call else "sink"
     ends: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [(flow.source, sender, (), ids)]
     for place, target in enumerate(flow.targets):

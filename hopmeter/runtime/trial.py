@@ -15,6 +15,8 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
+from hopmeter.model.workload import Flow
+from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.control import Control
@@ -199,11 +201,7 @@ def _prove(cell: Cell, control: Control) -> None:
 def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
     """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
     cell = work.cell
-    calls = (
-        0.0
-        if cell.axes.pattern == "pubsub"
-        else cell.axes.call_s * (cell.axes.sinks if cell.axes.dispatch == "sequential" else 1)
-    )
+    calls = max(cell.axes.call_s * _calls_in_turn(flow) for flow in flows(cell))
     patience_s = (
         LEAD_NS / 1e9
         + cell.schedule.limit_s
@@ -218,6 +216,11 @@ def _measure(work: Work, control: Control, daemon: Daemon | None) -> None:
     control.expect("done", patience_s, tick=sampler.sample if sampler else None)
     if sampler and work.cpu:
         sampler.write(work.cpu)
+
+
+def _calls_in_turn(flow: Flow) -> int:
+    """Return how many calls each message of a flow makes one after the other."""
+    return (len(flow.targets) if flow.dispatch == "sequential" else 1) if flow.is_call else 0
 
 
 def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:

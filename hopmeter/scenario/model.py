@@ -14,6 +14,7 @@ from pydantic import (
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceName
+from hopmeter.scenario.graph import check_workload
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.scenario.values import (
     MOST_MESSAGES,
@@ -35,6 +36,7 @@ from hopmeter.scenario.values import (
     WaitOrWaits,
     Work,
 )
+from hopmeter.scenario.workload import Flow, Participant, Path
 
 
 class Strict(BaseModel):
@@ -164,6 +166,9 @@ class Scenario(Axes):
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
     )
+    participant: dict[str, Participant] = Field({}, description="The participants of a workload, by name.")
+    flow: dict[str, Flow] = Field({}, description="The flows between the participants of a workload, by name.")
+    path: dict[str, Path] = Field({}, description="The paths that flows of a workload form, by name.")
     columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
     require: list[Requirement] = Field(
         [], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric."
@@ -202,6 +207,12 @@ class Scenario(Axes):
         said = [self.search.asks_for(part) for part in (self, *self.case)] if self.search else []
         if wrong := next(filter(None, said), ""):
             raise RefusedValueError("E-VALUES-CONFLICT", wrong)
+        return self
+
+    @model_validator(mode="after")
+    def _check_workload(self) -> Scenario:
+        if self.flow or self.participant or self.path:
+            check_workload(self)
         return self
 
     @model_validator(mode="after")

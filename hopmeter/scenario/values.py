@@ -48,13 +48,16 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+as_list = BeforeValidator(_as_list)
+
+
 def _reject_empty(value: list[Item]) -> list[Item]:
     if not value:
         raise RefusedValueError("E-VALUE-FORM", "the list is empty; omit the key to use its default")
     return list(dict.fromkeys(value))
 
 
-Axis = Annotated[list[Item], BeforeValidator(_as_list), AfterValidator(_reject_empty), OneOrMore]
+Axis = Annotated[list[Item], as_list, AfterValidator(_reject_empty), OneOrMore]
 
 
 def _language(value: str) -> str:
@@ -65,6 +68,12 @@ def _language(value: str) -> str:
             "E-VALUE-CHOICE",
             one_of(wrong, [*CHOICES_OF_LANGUAGE, *LANGUAGES, "rust>c++ (source>sink, or source>relays>sink)"]),
         )
+    return value
+
+
+def _one_language(value: str) -> str:
+    if value not in LANGUAGES:
+        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, LANGUAGES))
     return value
 
 
@@ -144,6 +153,7 @@ Language = Annotated[
     AfterValidator(_language),
     _editor_hint(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
 ]
+OneLanguage = Annotated[str, AfterValidator(_one_language), Field(examples=list(LANGUAGES))]
 Cores = Annotated[str, AfterValidator(_cores), _editor_hint(patterns.cores(CORES), [*CORES, "0,1"])]
 Payload = Annotated[
     str,

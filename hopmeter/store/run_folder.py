@@ -16,6 +16,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
+from hopmeter.store.causes import write_causes
 from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
@@ -154,6 +155,7 @@ class RunFolder:
         name = f"samples/{result.cell}-{result.trial}.parquet"
         try:
             recorded = write_parquet(present, self.path / name)
+            write_causes(present, self.path / name)
         except DiskFullError:
             raise
         except StoreError as error:

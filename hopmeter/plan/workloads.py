@@ -1,0 +1,257 @@
+"""Plan the cells of a workload: its graph over each transport, and the row of each flow and path."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hopmeter.manifest import Manifest
+from hopmeter.messages import split_code, tag
+from hopmeter.model import units
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import PER_FLOW, Flow, Participant, Path, Workload
+from hopmeter.plan.cores import NoCoresError
+from hopmeter.plan.expand import (
+    World,
+    cell_of,
+    idle_states,
+    join_languages,
+    preferred_language,
+    settings_of,
+    transports_of,
+)
+from hopmeter.scenario import Ask, Scenario
+from hopmeter.scenario.graph import causes as causes_of
+from hopmeter.scenario.graph import receivers
+from hopmeter.scenario.workload import Flow as FlowKeys
+
+WARMUP_S = 0.2
+"""The least time for which all flows send before messages count."""
+WARMUP_MESSAGES = 2
+"""The least number of messages of the slowest flow before messages count."""
+DURATION = "5s"
+WHOLE = "workload"
+"""The payload of the row of a whole workload, which has none of its own."""
+
+
+def expand_workload(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
+    """Yield the cells of a workload, one for each transport, without ids."""
+    for manifest in transports_of(ask, world):
+        for values in itertools.product(*(ask.axes[name] for name in ("language", "wait", "cores", "heap"))):
+            axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
+            for given in settings_of(manifest, ask):
+                cell = _workload_cell(scenario, ask, manifest, given, axes, world)
+                yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, world))
+
+
+def _workload_cell(
+    scenario: Scenario, ask: Ask, manifest: Manifest, given: dict[str, Any], axes: dict[str, Any], world: World
+) -> Cell:
+    duration_s = units.seconds(ask.duration or DURATION)
+    default = preferred_language(manifest, {**_EACH, **axes}, world.ready) if axes["language"] == "one" else None
+    participants = _participants(scenario, axes, default or axes["language"], world)
+    flows = _flows(scenario, duration_s)
+    names = list(dict.fromkeys(each.language for each in participants))
+    cell = cell_of(
+        scenario,
+        ask,
+        manifest,
+        names[0],
+        given,
+        {**_EACH, **axes, "language": names[0], "payload": "bytes:0"},
+        world.machine,
+    )
+    paths = tuple(
+        Path(name, tuple(each.flows), units.seconds(each.deadline) if each.deadline else None)
+        for name, each in scenario.path.items()
+    )
+    whole = cell.with_values(
+        language="+".join(names),
+        payload=WHOLE,
+        payload_bytes=max(flow.payload_bytes for flow in flows),
+        rate_hz=None,
+        messages=max(flow.messages for flow in flows),
+        warmup=0,
+        limit_s=duration_s + _warmup_s(scenario) + 3,
+        workload=Workload(participants, flows, paths),
+    )
+    return replace(whole, dropped=whole.dropped or _no_cores(scenario, world))
+
+
+_EACH: dict[str, Any] = {
+    "pattern": "pubsub",
+    "placement": "process",
+    "touch": "none",
+    "codec": "none",
+    "device": "cpu",
+    "share": "none",
+    "pace": "open",
+    "rate": 1.0,
+    "payload": "bytes:0",
+    "relays": 0,
+    "sinks": 1,
+    "pairs": 1,
+    "work": "none",
+    "dispatch": "parallel",
+    "burst": 1,
+}
+"""The axes of a cell that belong to the flows of a workload, and not to the whole."""
+
+
+def _participants(scenario: Scenario, axes: Mapping[str, Any], language: str, world: World) -> tuple[Participant, ...]:
+    return tuple(
+        Participant(
+            name=name,
+            language=each.language or language,
+            wait=each.wait or axes["wait"],
+            core_list=_core_list(each.cores, world),
+            fifo=each.fifo,
+            threads=PER_FLOW if each.threads == PER_FLOW else str(each.threads),
+        )
+        for name, each in scenario.participant.items()
+    )
+
+
+def _core_list(word: str | None, world: World) -> tuple[int, ...]:
+    try:
+        return world.machine.core_list(word) if word else ()
+    except NoCoresError:
+        return ()
+
+
+def _no_cores(scenario: Scenario, world: World) -> str:
+    """Return why the cores of a participant are not available here; empty if they are."""
+    for name, each in scenario.participant.items():
+        try:
+            world.machine.core_list(each.cores or "free")
+        except NoCoresError as absent:
+            return tag("D-NO-CORES", f"participant {name}: cores {each.cores}: {absent}")
+    return ""
+
+
+def _flows(scenario: Scenario, duration_s: float) -> tuple[Flow, ...]:
+    """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
+    warmup_s = _warmup_s(scenario)
+    counts: dict[str, tuple[int, int]] = {}
+
+    def count(name: str) -> tuple[int, int]:
+        if name not in counts:
+            counts[name] = _count(scenario.flow[name], duration_s, warmup_s, count)
+        return counts[name]
+
+    return tuple(_flow(number, name, each, count(name)) for number, (name, each) in enumerate(scenario.flow.items()))
+
+
+def _warmup_s(scenario: Scenario) -> float:
+    rates = [flow.rate for flow in scenario.flow.values() if flow.rate]
+    return max(WARMUP_S, *(WARMUP_MESSAGES / rate for rate in rates)) if rates else WARMUP_S
+
+
+def _count(flow: FlowKeys, duration_s: float, warmup_s: float, count: Any) -> tuple[int, int]:
+    """Return how many samples and warm-up messages a flow sends, or at most sends because of others."""
+    if flow.rate:
+        return max(1, round(flow.rate * duration_s)), round(flow.rate * warmup_s)
+    causes = [count(name) for name in causes_of(flow)]
+    samples = [each for each, _ in causes]
+    together = min(samples) if flow.join == "all" else sum(samples)
+    return max(1, together // flow.every), causes[0][1]
+
+
+def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flow:
+    targets = tuple(receivers(keys))
+    return Flow(
+        number=number,
+        name=name,
+        source=keys.sender,
+        targets=targets,
+        pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
+        payload=keys.payload,
+        payload_bytes=units.payload_bytes(keys.payload),
+        touch=keys.touch,
+        pace=keys.pace,
+        rate_hz=keys.rate,
+        burst=keys.burst,
+        messages=count[0],
+        warmup=count[1],
+        work=keys.work,
+        receiver_work=keys.receiver_work,
+        dispatch=keys.dispatch,
+        after=tuple(keys.after or ()),
+        join=keys.join,
+        every=keys.every,
+        latest=keys.latest or "",
+        during=keys.during or "",
+        deadline_s=units.seconds(keys.deadline) if keys.deadline else None,
+    )
+
+
+def rows_of(cell: Cell) -> list[Cell]:
+    """Return the rows of a cell: of a workload the whole, each flow and each path; otherwise the cell itself."""
+    if cell.workload is None or cell.dropped:
+        return [cell]
+    flows = [flow_cell(cell, flow) for flow in cell.workload.flows]
+    return [cell, *flows, *(path_cell(cell, path) for path in cell.workload.paths)]
+
+
+def flow_cell(cell: Cell, flow: Flow) -> Cell:
+    """Return the row of one flow, with its axes."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell has no flows of its own"
+    ends = [workload.participant(name) for name in flow.targets]
+    source = workload.participant(flow.source)
+    waits = dict.fromkeys(each.wait for each in ([source] if flow.is_call else ends))
+    return cell.with_values(
+        id=f"{cell.id}.{flow.name}",
+        flow=flow.name,
+        language=join_languages((source.language, source.language, ends[0].language)),
+        pattern=flow.pattern,
+        wait=next(iter(waits)) if len(waits) == 1 else "+".join(each.wait for each in ends),
+        payload=flow.payload,
+        payload_bytes=flow.payload_bytes,
+        touch=flow.touch,
+        pace=flow.pace,
+        rate_hz=flow.rate_hz,
+        sinks=len(flow.targets),
+        work=flow.work if flow.is_call else flow.receiver_work,
+        dispatch=flow.dispatch,
+        burst=flow.burst,
+        messages=flow.messages,
+        warmup=flow.warmup,
+        **_no_floor(),
+    )
+
+
+def path_cell(cell: Cell, path: Path) -> Cell:
+    """Return the row of one path, with the axes of its first flow."""
+    assert cell.workload is not None, "an ordinary cell has no paths"
+    first = flow_cell(cell, cell.workload.flow(path.flows[0]))
+    return first.with_values(id=f"{cell.id}.{path.name}", flow="", path=path.name)
+
+
+def _no_floor() -> dict[str, Any]:
+    return {"floor": None, "floor_reason": ""}
+
+
+def single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
+    """Yield each flow of a workload to each of its targets, as an ordinary cell that the rules can judge."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell is judged itself"
+    for flow in workload.flows:
+        whole = flow_cell(cell, flow)
+        source = workload.participant(flow.source)
+        for name in flow.targets:
+            target = workload.participant(name)
+            language = join_languages((source.language, source.language, target.language))
+            wait = (source if flow.is_call else target).wait
+            yield flow.name, whole.with_values(language=language, wait=wait, workload=None, flow="")
+
+
+def drop_workload(cell: Cell, reasons: Sequence[tuple[str, str]]) -> Cell:
+    """Drop a workload if one of its flows is impossible, and name the flow. `reasons` are pairs of flow and reason."""
+    found = next(((flow, reason) for flow, reason in reasons if reason), None)
+    if cell.dropped or found is None:
+        return cell
+    said, code = split_code(found[1])
+    return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {found[0]}: {said}"))

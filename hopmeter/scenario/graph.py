@@ -1,0 +1,154 @@
+"""Checks that the participants, flows and paths of a workload fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Protocol
+
+from hopmeter.errors import RefusedValueError
+from hopmeter.scenario.workload import Flow, Participant, Path
+from hopmeter.system.toml_files import one_of
+
+OF_FLOWS = (
+    *("pattern", "placement", "payload", "touch", "codec", "device", "share", "pace", "rate", "relays", "sinks"),
+    *("pairs", "work", "dispatch", "burst", "messages", "warmup"),
+)
+"""The keys of an ordinary scenario that a workload gives for each flow, or that follow from its flows."""
+OTHERS = ("case", "search")
+"""The keys of an ordinary scenario that a workload does not have."""
+
+
+class WithWorkload(Protocol):
+    """A scenario with a workload."""
+
+    participant: dict[str, Participant]
+    flow: dict[str, Flow]
+    path: dict[str, Path]
+
+
+def check_workload(scenario: WithWorkload) -> None:
+    """Raise RefusedValueError, which names the key, at the first part that does not fit."""
+    for fault in _faults(scenario):
+        raise RefusedValueError(*fault)
+
+
+Fault = tuple[str, str]
+
+
+def _faults(scenario: WithWorkload) -> Iterator[Fault]:
+    participants, flows, paths = scenario.participant, scenario.flow, scenario.path
+    yield from _key_faults(scenario)
+    for name, flow in flows.items():
+        yield from _participant_faults(f"flow.{name}", flow, participants)
+        yield from _pace_faults(f"flow.{name}", flow)
+        yield from _cause_faults(f"flow.{name}", flow, flows)
+    yield from _circle_faults(flows)
+    for name, path in paths.items():
+        yield from _path_faults(f"path.{name}.flows", path, flows)
+    for name in paths.keys() & flows.keys():
+        yield "E-VALUES-CONFLICT", f"path.{name}: a flow has this name; choose another name for the path"
+
+
+def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
+    for table in ("participant", "flow"):
+        if not getattr(scenario, table):
+            yield "E-MISSING-KEY", f"[{table}] is missing; a workload has participants and the flows between them"
+    for key in OF_FLOWS:
+        if getattr(scenario, key, None) is not None:
+            yield "E-VALUES-CONFLICT", f"{key}: in a workload, give it for each flow, such as flow.NAME.{key}"
+    for key in OTHERS:
+        if getattr(scenario, key):
+            yield "E-VALUES-CONFLICT", f"{key}: a workload has none; omit it"
+
+
+def receivers(flow: Flow) -> list[str]:
+    """Return the participants at which messages of a flow arrive, or that answer its calls."""
+    return flow.to or flow.call or []
+
+
+def causes(flow: Flow) -> list[str]:
+    """Return the flows that cause the messages of a flow, or on whose newest message they are based."""
+    return [*(flow.after or []), *filter(None, (flow.latest, flow.during))]
+
+
+def _participant_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) -> Iterator[Fault]:
+    if (flow.to is None) == (flow.call is None):
+        yield "E-VALUES-CONFLICT", f"{key}: give either `to`, for messages, or `call`, for calls"
+    named = [("from", flow.sender), *((word, each) for word in ("to", "call") for each in getattr(flow, word) or [])]
+    for word, participant in named:
+        if participant not in participants:
+            yield "E-VALUE-CHOICE", f"{key}.{word}: participant {one_of(participant, participants)}"
+    if flow.sender in receivers(flow):
+        yield "E-VALUES-CONFLICT", f"{key}: `{flow.sender}` sends to itself; name another participant"
+    if len(set(receivers(flow))) < len(receivers(flow)):
+        yield "E-VALUES-CONFLICT", f"{key}: a participant is named twice"
+
+
+def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
+    if flow.after or flow.during:
+        wrong = [word for word in ("rate", "latest") if getattr(flow, word) is not None]
+        if flow.pace != "open":
+            wrong.append("pace")
+        if wrong:
+            yield "E-VALUES-CONFLICT", f"{key}.{wrong[0]}: a flow with `after` or `during` has no clock; omit it"
+    elif flow.rate is None:
+        yield "E-MISSING-KEY", f'{key}.rate is missing; give a rate, such as rate = 30, or the cause: after = "FLOW"'
+    elif flow.pace in ("closed", "max"):
+        yield "E-VALUE-CHOICE", f"{key}.pace: in a workload, {one_of(flow.pace, ['open', 'poisson', 'burst'])}"
+    if not flow.after and (flow.every > 1 or flow.join != "any"):
+        yield "E-VALUES-CONFLICT", f"{key}: `every` and `join` need `after`"
+    if flow.work != "none" and not (flow.after or flow.during or flow.call):
+        yield (
+            "E-VALUES-CONFLICT",
+            f"{key}.work: a flow with a clock does no work before it sends; its receivers do `receiver_work`",
+        )
+    if flow.receiver_work != "none" and flow.call:
+        yield "E-VALUES-CONFLICT", f"{key}.receiver_work: the work of the server of a call is `work`"
+    if flow.after and flow.call and len(flow.call) > 1:
+        yield "E-VALUES-CONFLICT", f"{key}.call: a call with `after` calls one participant"
+
+
+def _cause_faults(key: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    if flow.after and flow.during:
+        yield "E-VALUES-CONFLICT", f"{key}: give either `after` or `during`"
+    if flow.during and not flow.call:
+        yield "E-VALUES-CONFLICT", f"{key}.during: only a call happens during another call; use `after` for messages"
+    for word in ("after", "latest", "during"):
+        value = getattr(flow, word)
+        for cause in value if isinstance(value, list) else filter(None, [value]):
+            yield from _one_cause(f"{key}.{word}", flow, cause, flows, is_call=word == "during")
+
+
+def _one_cause(key: str, flow: Flow, cause: str, flows: Mapping[str, Flow], is_call: bool) -> Iterator[Fault]:
+    if cause not in flows:
+        yield "E-VALUE-CHOICE", f"{key}: flow {one_of(cause, flows)}"
+    elif flow.sender not in receivers(flows[cause]):
+        arrives = ", ".join(receivers(flows[cause]))
+        yield "E-VALUES-CONFLICT", f"{key}: `{cause}` does not arrive at `{flow.sender}`; it arrives at {arrives}"
+    elif is_call and not flows[cause].call:
+        yield "E-VALUES-CONFLICT", f"{key}: `{cause}` is no call"
+
+
+def _circle_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    caused = {name: [*(flow.after or []), *filter(None, [flow.during])] for name, flow in flows.items()}
+    try:
+        TopologicalSorter(caused).prepare()
+    except CycleError as circle:
+        names = " → ".join(reversed(circle.args[1]))
+        yield "E-VALUES-CONFLICT", f"flow.{circle.args[1][0]}.after: the flows {names} form a circle"
+
+
+def _path_faults(key: str, path: Path, flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    for name in path.flows:
+        if name not in flows:
+            yield "E-VALUE-CHOICE", f"{key}: flow {one_of(name, flows)}"
+            return
+    for before, name in zip(path.flows, path.flows[1:], strict=False):
+        if before not in causes(flows[name]):
+            caused = _listed(causes(flows[name])) or "its own clock"
+            yield "E-VALUES-CONFLICT", f"{key}: `{name}` is not caused by `{before}`, but by {caused}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,77 @@
+"""The keys of a workload: its participants, the flows between them, and the paths that flows form."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hopmeter.model.paces import PaceName
+from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
+from hopmeter.scenario.values import Cores, Duration, OneLanguage, OneOrMore, Payload, Span, Work, as_list
+
+NAME = r"^[a-z][a-z0-9_-]{0,30}$"
+Name = Annotated[str, Field(pattern=NAME)]
+Names = Annotated[list[Name], as_list, OneOrMore]
+MOST_AT_ONCE = 64
+
+
+class Keys(BaseModel):
+    """A model that rejects unknown keys and infinite numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Participant(Keys):
+    """A program: one process, in which several flows may start and end."""
+
+    language: OneLanguage | None = Field(None, description="rust, c++ or python; by default that of the scenario.")
+    wait: Literal["spin", "block", "callback"] | None = Field(
+        None, description="How it waits for messages; by default as the scenario says."
+    )
+    cores: Cores | None = Field(None, description="The cores of its threads; by default as the scenario says.")
+    fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
+    threads: Literal["per-flow"] | Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
+        "per-flow", description="How many messages it handles at once: as many as it has flows, or a number."
+    )
+
+
+class Flow(Keys):
+    """A stream of messages or calls."""
+
+    sender: Name = Field(alias="from", description="The participant that sends or calls.")
+    to: Names | None = Field(None, description="The participants that receive each message.")
+    call: Names | None = Field(None, description="The participants that are called, instead of `to`.")
+    payload: Payload = Field("timing", description="The content of a message after the 64-byte header.")
+    touch: Literal["none", "write", "write+read"] = Field(
+        "write", description="What sender and receivers do with the payload."
+    )
+    rate: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] | None = Field(
+        None, description="Messages per second, of a flow with a clock."
+    )
+    pace: PaceName = Field("open", description="How a flow with a clock paces its messages.")
+    burst: Annotated[int, Field(ge=1)] = Field(1, description="Messages per burst; the rate of bursts is rate / burst.")
+    after: Names | None = Field(None, description="The flows whose arrival at `from` causes a message of this flow.")
+    join: Literal["any", "all"] = Field(
+        "any", description="With several flows in `after`: a message for each arrival, or for one of each flow."
+    )
+    every: Annotated[int, Field(ge=1)] = Field(1, description="Only every n-th arrival causes a message.")
+    latest: Name | None = Field(
+        None, description="A flow with a clock bases each message on the newest message of this flow."
+    )
+    during: Name | None = Field(None, description="The call during which `from` makes this call.")
+    dispatch: Literal["parallel", "sequential"] = Field(
+        "parallel", description="How a call to several participants calls them."
+    )
+    work: Work = Field("none", description="The work before a message of `after`, or of the server for each call.")
+    receiver_work: Work = Field("none", description="The work of each receiver for each message.")
+    deadline: Duration | None = Field(None, description="The most time from when a message is due until it arrives.")
+
+
+class Path(Keys):
+    """Flows whose messages cause each other."""
+
+    flows: Annotated[list[Name], Field(min_length=2)] = Field(
+        description="The flows in order; each is caused by the one before it."
+    )
+    deadline: Span | None = Field(None, description="The most time from the first flow to the last.")

@@ -1,0 +1,74 @@
+"""Which message of a workload caused which: raw files as nodes write them, and a Parquet file beside the samples."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hopmeter.store.disk import StoreError, replacing
+
+MAGIC = b"HMCAUSES"
+HEAD_BYTES = 64
+RECORD = np.dtype([("seq", "<u8"), ("cause_seq", "<u8"), ("cause_endpoint", "<u4"), ("unused", "<u4")])
+"""A record in a raw file; instrument/src/causes.rs defines each field."""
+COLUMNS = ("endpoint", "seq", "cause_endpoint", "cause_seq")
+AGAIN = "measure the trial again; if it happens again, check the disk"
+
+Causes = dict[str, NDArray[np.int64]]
+"""The endpoint and the `seq` of messages, and of the messages that caused them; one row for each cause."""
+
+
+def causes_path(samples: Path) -> Path:
+    """Return the file with the causes of a trial, beside its samples."""
+    return samples.with_suffix(".causes.parquet")
+
+
+def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
+    """Combine the raw files of a trial, those beside the raw samples that have one; nothing without any.
+
+    Raises StoreError if a file is damaged or cannot be written.
+    """
+    parts = [_read_raw(path) for raw in raw_files if (path := raw.with_suffix(".causes")).exists()]
+    if not parts:
+        return
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
+    with replacing(causes_path(samples)) as temporary:
+        pq.write_table(pa.table(joined), temporary, compression="lz4")
+
+
+def read_causes(samples: Path) -> Causes:
+    """Return the causes of a trial; without rows if no message of it was caused by another.
+
+    Raises StoreError if the file is damaged.
+    """
+    path = causes_path(samples)
+    if not path.exists():
+        return {name: np.empty(0, np.int64) for name in COLUMNS}
+    try:
+        table = pq.read_table(path, columns=list(COLUMNS))
+    except (OSError, pa.ArrowException) as cause:
+        raise _damage(path, "cannot be read") from cause
+    return {name: table.column(name).to_numpy().astype(np.int64, copy=False) for name in COLUMNS}
+
+
+def _read_raw(path: Path) -> Causes:
+    content = path.read_bytes()
+    if len(content) < HEAD_BYTES or content[:8] != MAGIC:
+        raise _damage(path, "are unfinished")
+    _, record_bytes, endpoint, _, count = struct.unpack_from("<IIIIQ", content, 8)
+    if (record_bytes, len(content)) != (RECORD.itemsize, HEAD_BYTES + count * RECORD.itemsize):
+        raise _damage(path, f"do not contain the {count} records that their head names")
+    records: NDArray[Any] = np.frombuffer(content, RECORD, offset=HEAD_BYTES)
+    columns = {name: records[name].astype(np.int64) for name in ("seq", "cause_endpoint", "cause_seq")}
+    return columns | {"endpoint": np.full(count, endpoint, np.int64)}
+
+
+def _damage(path: Path, what: str) -> StoreError:
+    return StoreError("E-SAMPLES-DAMAGED", f"the causes {path} {what}", AGAIN)
