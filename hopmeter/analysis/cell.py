@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from hopmeter.analysis import resources, servers, sinks
+from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import measure_spread
 from hopmeter.analysis.latencies import CHAIN
@@ -66,6 +67,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         results = [each.result for each in good]
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns["p99_rounds"] = _rounds_for_p99(headline(cell), columns, measured)
+        columns |= miss_columns(cell.deadline_s, [each.misses for each in measured if each.misses])
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.core_share(results, measured, cell.axes.pairs)
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
@@ -138,6 +140,8 @@ def _overload(good: Sequence[Judged]) -> str:
 
 def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     """Return the warning about a queue that existed before the first message and neither grew nor lost messages."""
+    if not any(trial.paces for trial in trials):
+        return ""
     turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
@@ -171,7 +175,7 @@ def _sum_counts(trials: Sequence[Measured]) -> Counts:
 def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measured]) -> dict[str, Any]:
     counts = _sum_counts(trials)
     rates = [trial.achieved_hz for trial in trials if trial.achieved_hz]
-    seconds = sum(max(pace.seconds for pace in trial.paces) for trial in trials)
+    seconds = sum(max((pace.seconds for pace in trial.paces), default=0.0) for trial in trials)
     names = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray", "trimmed")
     counters = ("busy", "malformed", "foreign", "unrecorded")
     return {

@@ -12,6 +12,8 @@ from hopmeter.model.cell import Cell
 
 def headline(cell: Cell) -> str:
     """Return the latency that ranks a cell: the user's wait, from the due time if there is a schedule."""
+    if cell.path:
+        return "reaction"
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency
 
 

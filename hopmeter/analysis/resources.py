@@ -80,7 +80,7 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
         "send_mean_us": _send_mean_us(trials),
         "empty_hop_us": _empty_hop_us(trials),
         "library_version": _library_version(trials),
-        "path": _path(trials),
+        "carried_by": _path(trials),
     }
 
 

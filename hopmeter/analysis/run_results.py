@@ -13,6 +13,7 @@ from hopmeter.analysis.floors import headline
 from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
+from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.store import RunFolder
 from hopmeter.store.disk import DamagedRunError, check_files
 from hopmeter.store.formats import convert_row
@@ -106,8 +107,9 @@ class Row:
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """Its trials, good and failed."""
-        return [trial for trial in self.run.trials if trial["cell"] == self.id]
+        """Its trials, good and failed; of a flow or path those of the whole workload."""
+        whole = whole_id(self.cell)
+        return [trial for trial in self.run.trials if trial["cell"] == whole]
 
 
 @dataclass
@@ -118,6 +120,8 @@ class Run:
     about: dict[str, Any]
     trials: list[dict[str, Any]]
     rows: list[Row] = field(default_factory=list)
+    flow_trials: list[dict[str, Any]] = field(default_factory=list)
+    """The trials of each flow and path of a workload; they are parts of the workload's trials."""
 
     @property
     def name(self) -> str:
@@ -154,7 +158,7 @@ class Run:
         """The comparison of each table's cells by rounds, by the table's id; empty if the rounds are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
-        return rank_tables(cells, rows, self.trials, self.part("looks"))
+        return rank_tables(cells, rows, [*self.trials, *self.flow_trials], self.part("looks"))
 
     @property
     def quick(self) -> bool:
@@ -170,8 +174,8 @@ def read(folder: Path, trials: bool = True) -> Run:
     stored = RunFolder.open(folder, trials)
     medians = _medians(stored.path) if trials else {}
     measured = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
-    run = Run(stored.path, stored.about, measured)
-    planned = {cell.id: cell for cell in stored.cells}
+    run = Run(stored.path, stored.about, measured, flow_trials=_flow_trials(stored.path) if trials else [])
+    planned = {each.id: each for cell in stored.cells for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     return run
 
@@ -200,6 +204,15 @@ def _medians(folder: Path) -> dict[tuple[str, int], float]:
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise _unreadable(path, cause) from cause
     return {(cell, trial): value for cell, trial, value in table.iter_rows()}
+
+
+def _flow_trials(folder: Path) -> list[dict[str, Any]]:
+    """Return the trials of each flow and path of a workload; empty for an ordinary run."""
+    path = folder / "flows.parquet"
+    try:
+        return pl.read_parquet(path).to_dicts() if path.exists() else []
+    except (OSError, pl.exceptions.PolarsError) as cause:
+        raise _unreadable(path, cause) from cause
 
 
 def _cells(folder: Path) -> list[dict[str, Any]]:

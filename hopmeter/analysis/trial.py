@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.deadlines import Misses, count_misses, missed
 from hopmeter.analysis.latencies import Pieces, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.pair import Pair
+from hopmeter.analysis.paths import path_times
 from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.servers import by_server
 from hopmeter.analysis.sinks import by_sink
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
+from hopmeter.plan.workloads import rows_of
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
@@ -58,6 +61,8 @@ class Measured:
     missing: Counter[str] = field(default_factory=Counter)
     """How many messages have no latency, because they were lost, by latency."""
     paces: list[Pace] = field(default_factory=list)
+    misses: Misses | None = None
+    """The misses of a flow or path with a deadline."""
 
     @property
     def achieved_hz(self) -> float | None:
@@ -71,8 +76,15 @@ def measure(cell: Cell, path: Path) -> Measured:
 
     Raises StoreError if they are missing or damaged.
     """
+    if cell.path:
+        return _measure_path(cell, path)
+    if cell.workload is not None and not cell.flow:
+        return _measure_workload(cell, path)
     trial = Measured()
+    deadline_s = cell.deadline_s
     for pair in pairs(cell, Samples(path)):
+        if deadline_s is not None:
+            trial.misses = count_misses(missed(pair.intended_times, pair.completion_times, deadline_s))
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair)
         trial.paces.append(measure_pace(pair))
@@ -85,6 +97,24 @@ def measure(cell: Cell, path: Path) -> Measured:
         raise StoreError(
             "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
         )
+    return trial
+
+
+def _measure_workload(cell: Cell, path: Path) -> Measured:
+    """Count the messages of all flows; the latencies belong to the rows of the flows."""
+    measured = (measure(each, path) for each in rows_of(cell) if each.flow)
+    return Measured(sum((each.counts for each in measured), Counts()))
+
+
+def _measure_path(cell: Cell, file: Path) -> Measured:
+    """Measure a path; a message of its first flow without an effect counts as lost."""
+    times = path_times(cell, file)
+    reaction, deadline_s = times.reaction, cell.deadline_s
+    counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))
+    trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]})
+    trial.missing["reaction"] = counts.lost
+    if deadline_s is not None:
+        trial.misses = count_misses(missed(times.due, times.effect, deadline_s))
     return trial
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
 from hopmeter.analysis.trial import Measured
+from hopmeter.analysis.workload_rows import complete_workload
 from hopmeter.model.cell import Cell
+from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
 from hopmeter.store import RunFolder
@@ -31,17 +34,18 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     looks = folder.about.get("looks") or {}
     required = scenario.get("require") or []
     levels = look_levels(looks) if decision(scenario.get("until"), required) == "require" else {}
-    cells, rows, judges, trials = folder.cells, [], [], []
+    cells, rows, judges, trials = [each for cell in folder.cells for each in rows_of(cell)], [], [], []
     for cell in cells:
-        examined = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
+        examined = [examine(cell, trial, folder) for trial in folder.trials_of(whole_id(cell))]
         rows.append(row(cell, examined, folder))
         judges.append(Judge(cell, examined, required, levels.get(cell.group, ALPHA)))
         if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
             values = _figures(cell, each)
-            folder.judge(each.result, values)
-            trials.append(asdict(each.result) | values)
+            folder.judge(replace(each.result, cell=cell.id), values)
+            trials.append(asdict(each.result) | values | {"cell": cell.id})
+    _complete_workloads(cells, rows)
     rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks)
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
@@ -50,6 +54,15 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     if asked := scenario.get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows
+
+
+def _complete_workloads(cells: Sequence[Cell], rows: Sequence[dict[str, Any]]) -> None:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for cell, each in zip(cells, rows, strict=True):
+        parts.setdefault(whole_id(cell), []).append(each)
+    for cell, each in zip(cells, rows, strict=True):
+        if cell.workload is not None and whole_id(cell) == cell.id:
+            complete_workload(each, [part for part in parts[cell.id] if part is not each])
 
 
 def _figures(cell: Cell, trial: Judged) -> dict[str, Any]:

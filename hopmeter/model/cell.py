@@ -207,7 +207,24 @@ class Cell:
     @property
     def group(self) -> str:
         """Return the id of the table in which this cell is ranked; it is the same in every run."""
-        return blake2b(repr(table_key(self)).encode(), digest_size=4).hexdigest()
+        key = table_key(self)
+        return blake2b(repr(key if self.workload else key[: -len(OF_WORKLOAD)]).encode(), digest_size=4).hexdigest()
+
+    @property
+    def deadline_s(self) -> float | None:
+        """Return the deadline of the flow or the path that this row is about; None without one."""
+        if self.workload is None or not (self.flow or self.path):
+            return None
+        part = self.workload.flow(self.flow) if self.flow else self.workload.path(self.path)
+        return part.deadline_s
+
+    @property
+    def graph(self) -> str:
+        """Return the id of the workload's participants, flows and paths; empty for an ordinary cell."""
+        if self.workload is None:
+            return ""
+        programs = tuple(replace(each, language="") for each in self.workload.participants)
+        return blake2b(repr(replace(self.workload, participants=programs)).encode(), digest_size=4).hexdigest()
 
     def get(self, name: str) -> Any:
         """Return a value by its column name, or None if a cell has no such value."""
@@ -266,9 +283,13 @@ GROUPS: dict[str, type[Any]] = {
 }
 AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport", "language"))
 """The fields of a cell for which a scenario may give several values, apart from transport, language and settings."""
-DEFAULTS = {each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING}
+DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
+    each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING
+}
 """The default values of the fields of a cell."""
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states")
+OF_WORKLOAD = ("flow", "path", "graph")
+"""The conditions that are empty in an ordinary cell."""
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD)
 """Two cells are compared only if they agree in all of these fields: the axes of a scenario, and the fields that follow
 from the axes."""
 

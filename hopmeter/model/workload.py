@@ -108,6 +108,10 @@ class Workload:
         """Return the participant with this name."""
         return next(each for each in self.participants if each.name == name)
 
+    def path(self, name: str) -> Path:
+        """Return the path with this name."""
+        return next(each for each in self.paths if each.name == name)
+
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
         """Make a workload from the JSON object in `run.json`; the reverse of `dataclasses.asdict`."""

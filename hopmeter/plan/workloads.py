@@ -195,6 +195,12 @@ def rows_of(cell: Cell) -> list[Cell]:
     return [cell, *flows, *(path_cell(cell, path) for path in cell.workload.paths)]
 
 
+def whole_id(cell: Cell) -> str:
+    """Return the id of the cell whose trials a row is about."""
+    name = cell.flow or cell.path
+    return cell.id.removesuffix(f".{name}") if name else cell.id
+
+
 def flow_cell(cell: Cell, flow: Flow) -> Cell:
     """Return the row of one flow, with its axes."""
     workload = cell.workload
@@ -227,7 +233,9 @@ def path_cell(cell: Cell, path: Path) -> Cell:
     """Return the row of one path, with the axes of its first flow."""
     assert cell.workload is not None, "an ordinary cell has no paths"
     first = flow_cell(cell, cell.workload.flow(path.flows[0]))
-    return first.with_values(id=f"{cell.id}.{path.name}", flow="", path=path.name)
+    return first.with_values(
+        id=f"{cell.id}.{path.name}", flow="", path=path.name, pattern="pubsub", sinks=1, work="none"
+    )
 
 
 def _no_floor() -> dict[str, Any]:

@@ -19,6 +19,7 @@ LATENCIES = {
     "roundtrip": "half of its messages came back within {p50}",
     "gather": "half of its messages had the replies of all servers within {p50}",
     "service": "half of its messages took {p50} or less",
+    "reaction": "half of the messages had their effect within {p50}",
 }
 LEVEL_ONLY = "These few rounds show the level; those with idle cores kept awake decide the order."
 MOST_NAMES, MOST_PAIRS = 4, 2

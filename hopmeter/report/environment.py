@@ -78,8 +78,8 @@ def paths(runs: Sequence[Run]) -> Facts:
     memory."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
-    for row in (row for run in runs for row in run.measured_rows if row["path"]):
-        way = COUNTED.sub("", str(row["path"])) + (f" [{row['profile']}]" if row["profile"] else "")
+    for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
+        way = COUNTED.sub("", str(row["carried_by"])) + (f" [{row['profile']}]" if row["profile"] else "")
         name = formatting.row_name(row)
         taken.setdefault(name, {}).setdefault(way, []).append(row.run.name)
         mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)

@@ -21,6 +21,7 @@ LATENCIES = {
     "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
     "gather": "Gather: from sending the first request of a message to receiving the last server's reply.",
     "service": "Service: from sending a message to its arrival.",
+    "reaction": "Reaction: from the time a message of the first flow is due to the first arrival that it caused.",
 }
 COLUMNS = (
     Column("Rank", "number place"),

@@ -218,7 +218,7 @@ def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if a transport reports shared memory, but the loopback device carried the data."""
     for row in measured_rows(runs):
-        path, loopback = str(row["path"] or ""), row["loopback_bytes_per_message"] or 0.0
+        path, loopback = str(row["carried_by"] or ""), row["loopback_bytes_per_message"] or 0.0
         if "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
             counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
             text = f"{names([row])} reports “{path}”, but there were {counted}, perhaps of other programs."
@@ -228,8 +228,10 @@ def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if a transport reports shared memory, but the kernel knows of none."""
-    found = [row for row in measured_rows(runs) if "shared memory" in str(row["path"] or "") and mapped_mb(row) == 0]
+    found = [
+        row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "") and mapped_mb(row) == 0
+    ]
     if found:
-        paths = formatting.join(formatting.distinct(f"“{row['path']}”" for row in found))
+        paths = formatting.join(formatting.distinct(f"“{row['carried_by']}”" for row in found))
         text = f"{names(found)} reports {paths}, but no process mapped shared memory."
         yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

@@ -53,8 +53,9 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of `cells.parquet` to today's names."""
-    return _rename(row, RENAMED["cells"])
+    """Convert a row of `cells.parquet` to today's names; `path` had the meaning of `carried_by`."""
+    names = RENAMED["cells"] if "carried_by" in row else RENAMED["cells"] | {"path": "carried_by"}
+    return _rename(row, names)
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:

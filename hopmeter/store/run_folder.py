@@ -167,7 +167,8 @@ class RunFolder:
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
         """Record the analysis's verdict on a trial for `trials.parquet`: whether it is good, and its statistics."""
-        verdict = {name: getattr(trial, name) for name in ("good", "reason", "remedy")}
+        names = ("good", "reason", "remedy", "order", "round", "start_ns", "steal_us", "steal_share")
+        verdict = {name: getattr(trial, name) for name in names}
         self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
@@ -190,6 +191,8 @@ class RunFolder:
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
+        if parts := self._flow_rows():
+            _write_table(self.path / "flows.parquet", table(parts, TRIALS))
         used = (each for trial in self.trials for each in processes.rows(trial.as_json() | self._verdict(trial)))
         _write_table(self.path / "processes.parquet", table(used, PROCESSES))
 
@@ -199,6 +202,15 @@ class RunFolder:
             remedy = f"finish it with `hopmeter run --resume {_final(self.path)}`"
             raise UsageError("E-RUN-UNFINISHED", f"{self.path} is not finished", remedy)
         return write_pack(self.path, [each.samples for each in self.trials if each.samples], out)
+
+    def _flow_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each trial of each flow and path of a workload; their trials are those of the workload."""
+        own = {(trial.cell, trial.trial) for trial in self.trials}
+        return [
+            {"cell": cell, "trial": trial} | values
+            for (cell, trial), values in self._judged.items()
+            if (cell, trial) not in own
+        ]
 
     def _verdict(self, trial: TrialResult) -> dict[str, Any]:
         return self._judged.get((trial.cell, trial.trial), {})

@@ -81,7 +81,7 @@ def test_a_few_of_a_role_are_told_each() -> None:
 @pytest.mark.parametrize(("mapped", "told"), [([], True), ([["/memfd:ring", 5_000_000]], False)])
 def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: bool) -> None:
     row = measured_row([node("source", shared_mappings=mapped), node("sink", shared_mappings=mapped)])
-    row.values["path"] = "shared memory (memfd)"
+    row.values["carried_by"] = "shared memory (memfd)"
     cautions = [each for each in warnings([row.run]) if each.code == "W-OTHER-PATH"]
     assert bool(cautions) == told
     way = "shared memory (memfd)" + (

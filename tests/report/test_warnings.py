@@ -36,7 +36,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("W-FALLBACK Of an earlier version", {"warnings": ["of an earlier version"]}, {}),
     ("W-PROCESS-STOPPED Node 1", {"warnings": ["node 1 was stopped [W-PROCESS-STOPPED]"]}, {}),
     ("W-CONTENT 4", {"content_errors": 4}, {}),
-    ("W-OTHER-PATH", {"path": "shared memory", "loopback_bytes_per_message": 9000.0}, {}),
+    ("W-OTHER-PATH", {"carried_by": "shared memory", "loopback_bytes_per_message": 9000.0}, {}),
     ("W-PACING", {"pacing_error_p99_us": 51.0}, {}),
     ("W-NO-FLOOR", {"floor_us": None, "floor_reason": "shm does not offer rpc [D-NOT-OFFERED]"}, {}),
     ("W-BELOW-FLOOR", {"times_floor": 0.9}, {}),

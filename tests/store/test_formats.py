@@ -48,10 +48,11 @@ def test_rows_of_format_1_have_todays_columns_and_the_values_that_were_stored(ru
     rows = read(run).rows
     assert all(set(row.values) <= set(CELLS) for row in rows)
     assert [row["dispatch"] for row in rows[:3]] == ["parallel", "sequential", "parallel"]
-    same = [name for name in stored[0] if name not in ("asking", "heap")]
+    same = [name for name in stored[0] if name not in ("asking", "heap", "path")]
     assert [{name: row.values[name] for name in same} for row in rows] == [
         {name: row[name] for name in same} for row in stored
     ]
+    assert [row["carried_by"] for row in rows] == [row["path"] for row in stored]
 
 
 def without_codes(value: Any) -> Any:

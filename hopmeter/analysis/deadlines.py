@@ -1,0 +1,87 @@
+"""Deadlines: how many messages of a flow or path missed its deadline, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from hopmeter.analysis.arrivals import Times
+from hopmeter.analysis.percentiles import LEAST_TRIALS
+from hopmeter.store.samples import NONE_NS
+
+LEAST_MESSAGES = 30
+"""With fewer messages the share of misses is not resolved."""
+CONFIDENCE = 0.95
+
+Missed = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Misses:
+    """The misses of one trial."""
+
+    messages: int
+    missed: int
+    longest: int
+    """The most misses one after the other."""
+
+
+def missed(due: Times, done: Times, deadline_s: float) -> Missed:
+    """Return which messages missed their deadline; one that never arrived has missed it."""
+    late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
+    return late
+
+
+def count_misses(late: Missed) -> Misses:
+    """Count the misses of a trial, whose messages are in order."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
+    runs = edges[1::2] - edges[::2]
+    return Misses(len(late), int(late.sum()), int(runs.max(initial=0)))
+
+
+def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str, Any]:
+    """Return the columns of `cells.parquet`; empty without a deadline."""
+    if deadline_s is None or not trials:
+        return {}
+    messages, misses = sum(each.messages for each in trials), sum(each.missed for each in trials)
+    low, high = miss_interval(trials)
+    return {
+        "deadline_us": deadline_s * 1e6,
+        "misses": misses,
+        "miss_share": misses / messages if messages else None,
+        "miss_share_low": low,
+        "miss_share_high": high,
+        "miss_run": max(each.longest for each in trials),
+    }
+
+
+def miss_interval(trials: Sequence[Misses]) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of the share of misses (Clopper and Pearson), None where it is not resolved.
+
+    Misses come in clusters: if the shares of the trials differ more than those of independent messages would, as many
+    fewer messages count (Rao and Scott 1992).
+    """
+    messages = np.array([each.messages for each in trials], float)
+    misses = np.array([each.missed for each in trials], float)
+    total = messages.sum()
+    if len(trials) < LEAST_TRIALS or total < LEAST_MESSAGES:
+        return None, None
+    effect = _design_effect(messages, misses)
+    count, hits, tail = total / effect, misses.sum() / effect, (1 - CONFIDENCE) / 2
+    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    return low, high
+
+
+def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64]) -> float:
+    """Return how many times larger the variance between the trials is than that of independent messages; at least 1."""
+    share, many = misses.sum() / messages.sum(), len(messages)
+    if not 0 < share < 1:
+        return 1.0  # nothing shows how misses come together
+    variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
+    return float(max(1.0, variance * messages.sum() / (share * (1 - share))))
