@@ -70,7 +70,7 @@ def test_a_run_of_format_1_analysed_again_says_what_was_stored(run: Path) -> Non
     stored = {row["cell"]: row for row in pq.read_table(run / "cells.parquet").to_pylist()}
     for row in analyse_run(RunFolder.open(run)):
         was = stored[row["cell"]]
-        same = [name for name in CELLS if name in was and name not in ("heap", *BY_ROUNDS)]
+        same = [name for name in CELLS if name in was and name not in ("heap", "path", *BY_ROUNDS)]
         assert all(without_codes(row[name]) == was[name] for name in same)
         assert row["dispatch"] == was["asking"]
 
