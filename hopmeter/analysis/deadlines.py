@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from hopmeter.analysis.arrivals import Times
-from hopmeter.analysis.percentiles import LEAST_TRIALS
+from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
