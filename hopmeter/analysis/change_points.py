@@ -3,7 +3,8 @@
 The statistic of a series is the largest standardized difference between the means before and after any split, with
 outliers clipped. Shuffling the series shows how likely such a split is if nothing changed, whatever the distribution of
 the values. A series whose change is significant is split there, and both parts are tested again. At each level,
-Benjamini and Hochberg's procedure corrects the p-values over all series. docs/method.md has the measured error rates.
+Benjamini and Hochberg's procedure corrects the p-values over all series. At the end, changes are removed that a steady
+drift describes as well. docs/method.md has the measured error rates.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ RESOLUTION = 10
 BLOCK = 1 << 21
 """Values that are shuffled at once."""
 ROUNDING = 1e-9
+TINY = 1e-18
+LEAST_GAIN = 6.0
+"""How much better than a steady drift a change has to describe the values around it, as a difference of BICs: more is
+strong evidence (Kass and Raftery 1995)."""
 Values = NDArray[np.float64]
 
 
@@ -55,7 +60,32 @@ def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
         for place, low, high, split in significant:
             found[place].append(Change(low + split.index, split.p))
             untested += [(place, low, low + split.index), (place, low + split.index, high)]
-    return [sorted(changes, key=lambda change: change.index) for changes in found]
+    ordered = [sorted(changes, key=lambda change: change.index) for changes in found]
+    return [_without_drift(np.asarray(values, float), each) for values, each in zip(series, ordered, strict=True)]
+
+
+def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
+    """Remove the changes whose surroundings, up to the next changes, a steady drift describes as well; worst first."""
+    while changes:
+        ends = [0, *(change.index for change in changes), len(values)]
+        windows = zip(ends, ends[1:], ends[2:], strict=False)
+        gains = [_gain_over_line(values[low:high], at - low) for low, at, high in windows]
+        worst = int(np.argmin(gains))
+        if gains[worst] > LEAST_GAIN:
+            break
+        changes = [*changes[:worst], *changes[worst + 1 :]]
+    return changes
+
+
+def _gain_over_line(values: Values, at: int) -> float:
+    """Return how much better two levels are than a straight line: the difference of their BICs, outliers clipped."""
+    count = len(values)
+    runs = np.arange(count)
+    slope, offset, *_ = stats.theilslopes(values, runs)
+    levels = np.where(runs < at, np.median(values[:at]), np.median(values[at:]))
+    reach = _reach(values) or np.inf
+    line, step = (np.minimum(np.abs(values - model), reach) for model in (offset + slope * runs, levels))
+    return float(count * np.log(((line**2).sum() + TINY) / ((step**2).sum() + TINY)) - np.log(count))
 
 
 def least_length(series: int) -> int:
@@ -84,11 +114,15 @@ def _best_split(values: Values, most: int) -> Change:
 
 
 def _clip(values: Values) -> Values:
-    """Move outliers to the edge of the other values; the noise is that between neighbours, which have one level."""
-    middle = np.median(values)
-    reach = CLIP * stats.median_abs_deviation(np.diff(values), scale="normal") / np.sqrt(2)
+    """Move outliers to the edge of the other values."""
+    middle, reach = np.median(values), _reach(values)
     clipped: Values = values if reach == 0 else np.clip(values, middle - reach, middle + reach)
     return clipped
+
+
+def _reach(values: Values) -> float:
+    """Return how far a value may be from its level, by the noise between neighbours; 0 if they are equal."""
+    return float(CLIP * stats.median_abs_deviation(np.diff(values), scale="normal") / np.sqrt(2))
 
 
 def _p_value(values: Values, score: float, most: int) -> float:

@@ -58,6 +58,34 @@ def test_a_planned_shift_is_found_within_one_run(noise: str, count: int, at: int
     assert hits >= 0.9 * times
 
 
+@pytest.mark.parametrize(("count", "distance"), [(16, 5), (16, 30), (40, 2), (40, 10)])
+def test_a_steady_drift_is_no_change(count: int, distance: float) -> None:
+    """The drift from the first to the last run is so many standard deviations of the noise."""
+    random, histories = np.random.default_rng(count), 10
+    drift = np.linspace(0, distance, count)
+    series = [[random.normal(0, 1, count) + drift for _ in range(SERIES)] for _ in range(histories)]
+    wrong = sum(len(each) > 0 for history in series for each in indices(history))
+    assert wrong <= 0.06 * histories * SERIES
+
+
+def test_a_shift_on_top_of_a_drift_is_a_change() -> None:
+    random, times = np.random.default_rng(6), 20
+    hits = 0
+    for _ in range(times):
+        series = [random.normal(0, 1, 40) + np.linspace(0, 2, 40) for _ in range(SERIES)]
+        series[7][20:] += 6
+        hits += any(abs(index - 20) <= 1 for index in indices(series)[7])
+    assert hits >= 0.9 * times
+
+
+def test_a_staircase_has_all_its_steps() -> None:
+    random = np.random.default_rng(3)
+    series = [random.normal(3, 0.03, 60) for _ in range(5)]
+    for step in (15, 30, 45):
+        series[2][step:] += 0.3
+    assert indices(series)[2] == [15, 30, 45]
+
+
 def test_a_level_that_comes_back_has_two_changes() -> None:
     random = np.random.default_rng(3)
     series = [random.normal(3, 0.03, 60) for _ in range(5)]
