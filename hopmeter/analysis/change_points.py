@@ -33,9 +33,9 @@ BLOCK = 1 << 21
 """Values that are shuffled at once."""
 ROUNDING = 1e-9
 TINY = 1e-18
-LEAST_GAIN = 6.0
-"""How much better than a steady drift a change has to describe the values around it, as a difference of BICs: more is
-strong evidence (Kass and Raftery 1995)."""
+LEAST_GAIN = 4.0
+"""How much better than a steady drift a change has to describe the values around it, as a difference of BICs: more
+removes more drifts, and more small changes."""
 Values = NDArray[np.float64]
 
 

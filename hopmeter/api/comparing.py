@@ -107,7 +107,8 @@ def judge(old: str, new: str | None, metric: str, request: Request) -> Compariso
 
 def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
     """Compare the two sides of a run, and apply the gate."""
-    return _judge(partial(interleaved.compare_sides, run), metric, request)
+    found = _judge(partial(interleaved.compare_sides, run), metric, request)
+    return replace(found, notes=run_facts.notes_of_sides(run))
 
 
 def _judge(compare_metric: Callable[[str], list[Change]], metric: str, request: Request) -> Comparison:

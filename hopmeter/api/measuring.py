@@ -85,7 +85,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
 
     def create_folder(shown: Pictures) -> RunFolder:
         more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
-        more |= {"against": old.name} if old else {}
+        more |= {"against": old.name, "against_commit": old.commit} if old else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder

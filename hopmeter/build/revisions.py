@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OldSide, cells_with_sides
 from hopmeter.system import paths
 
+FORMAT_FILE = "instrument/src/spec.rs"
+SOURCE_FORMAT = "const SPEC_FORMAT: u32 = "
 Pair = tuple[str, str]
 """The name of a transport and a language."""
 
@@ -59,17 +62,18 @@ def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> O
     built.
     """
     revision = find(name)
+    _check_source(revision)
     needed = {(cell.axes.transport, language) for cell in cells_with_sides(plan) for language in languages(cell)}
     _build(revision, sorted(needed), say)
     manifests = every([revision.tree / "transports"])
     ready = {pair: _readiness(revision, manifests[pair[0]], pair[1]) for pair in needed if _is_offered(manifests, pair)}
-    _check_format(name, ready.values())
+    _check_nodes(name, ready.values())
     old = World(manifests, ready, world.machine, world.carrier)
 
     def old_cell(cell: Cell) -> Cell:
         return _old_cell(cell, world.manifests[cell.axes.transport], manifests.get(cell.axes.transport))
 
-    return OldSide(name, old, old_cell)
+    return OldSide(name, old, old_cell, revision.commit)
 
 
 def find(name: str) -> Revision:
@@ -132,8 +136,11 @@ def _make_environment(revision: Revision) -> None:
 
 
 def _cargo(revision: Revision) -> dict[str, str]:
-    """Let all revisions share one target folder: most of their dependencies are the same."""
-    return {"CARGO_TARGET_DIR": str(revision.tree.parent / "target")}
+    """Give each revision a target folder of its own.
+
+    In a shared one Cargo takes the crates of another revision for those of this one, because it compares times of files.
+    """
+    return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
 
 def _build_node(revision: Revision, transport: str, language: str) -> None:
@@ -175,12 +182,31 @@ def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]
     return [str(revision.python), "-P", start]
 
 
-def _check_format(name: str, ready: Iterable[Readiness]) -> None:
+def _check_source(revision: Revision) -> None:
+    """Raise UsageError if the source of the revision has another spec format, before anything is built."""
+    found = re.search(rf"{SOURCE_FORMAT}(\d+)", _git(revision, "show", f"{revision.commit}:{FORMAT_FILE}"))
+    if found and int(found[1]) != SPEC_FORMAT:
+        this = f"-S{SOURCE_FORMAT}{SPEC_FORMAT}"
+        since = _git(revision, "log", "--reverse", "--format=%h", this, "--", FORMAT_FILE).split()
+        raise UsageError(
+            "E-AGAINST-FORMAT",
+            f"--against {revision.name}: its nodes read spec format {found[1]}, and this version writes {SPEC_FORMAT}",
+            f"choose a revision since {since[0]}" if since else "choose a revision with the same format",
+        )
+
+
+def _git(revision: Revision, *words: str) -> str:
+    """Return the output of a git command in the checkout; empty if it fails."""
+    command = ["git", "-C", str(revision.tree.parents[2]), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
     if outdated := [state for state in ready if state.code == "E-NODE-OUTDATED"]:
         raise UsageError(
             "E-AGAINST-FORMAT",
             f"--against {name}: its node of {outdated[0].transport} does not read spec format {SPEC_FORMAT}",
-            "choose a revision with the same format (SPEC_FORMAT in hopmeter/manifest/readiness.py)",
+            "choose a revision with the same format",
         )
 
 

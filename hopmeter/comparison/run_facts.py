@@ -7,6 +7,7 @@ from datetime import datetime
 from hopmeter.analysis.history import SYSTEM
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.between_runs import Runs
+from hopmeter.plan.sides import NEW
 
 
 def notes(old: Runs, new: Runs) -> list[str]:
@@ -14,6 +15,22 @@ def notes(old: Runs, new: Runs) -> list[str]:
     differences = _differences(old, new)
     also = [f"Also different: {', '.join(differences)}."] if differences else []
     return [f"Old: {describe(old)}. New: {describe(new)}.", *also]
+
+
+def notes_of_sides(run: Run) -> list[str]:
+    """Return the commit of the old side, and the versions of libraries that differ between the sides of a run."""
+    commit = run.text("against_commit")
+    rows = {row.id: row for row in run.measured_rows}
+    pairs = [
+        (rows.get(row.cell.comparison.counterpart), row) for row in rows.values() if row.cell.comparison.side == NEW
+    ]
+    found = [
+        f"{row['transport']} ({row['language']}) {old['library_version']} → {row['library_version']}"
+        for old, row in pairs
+        if old and old["library_version"] != row["library_version"]
+    ]
+    known = [f"The revision {run.text('against')} is {commit[:12]}."] if commit else []
+    return [*known, *([f"Libraries: {'; '.join(dict.fromkeys(found))}."] if found else [])]
 
 
 def describe(side: Runs) -> str:

@@ -30,6 +30,8 @@ class OldSide:
     world: World
     cell: Callable[[Cell], Cell]
     """Returns the old side of a cell; a dropped cell with the reason, if the cell has no old side."""
+    commit: str = ""
+    """The commit of a git revision."""
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:

@@ -65,7 +65,7 @@ def test_a_steady_drift_is_no_change(count: int, distance: float) -> None:
     drift = np.linspace(0, distance, count)
     series = [[random.normal(0, 1, count) + drift for _ in range(SERIES)] for _ in range(histories)]
     wrong = sum(len(each) > 0 for history in series for each in indices(history))
-    assert wrong <= 0.06 * histories * SERIES
+    assert wrong <= 0.1 * histories * SERIES
 
 
 def test_a_shift_on_top_of_a_drift_is_a_change() -> None:

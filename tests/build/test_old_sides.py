@@ -122,8 +122,32 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_revision_whose_nodes_read_other_specs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     outdated = Readiness("bus", "rust", ready=False, code="E-NODE-OUTDATED", missing="it is old")
     with pytest.raises(UsageError) as refused:
-        revisions._check_format("main", [outdated])
+        revisions._check_nodes("main", [outdated])
     assert lacking(str(refused.value), "E-AGAINST-FORMAT main bus") == []
+
+
+def test_a_revision_whose_source_has_another_format_is_refused_before_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = checkout(tmp_path / "tree")
+    monkeypatch.setattr(paths, "checkout", lambda: tree)
+    for number in (SPEC_FORMAT - 1, SPEC_FORMAT):
+        file = tree / revisions.FORMAT_FILE
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"pub const SPEC_FORMAT: u32 = {number};\n")
+        git(tree, "add", ".")
+        git(tree, "commit", "-qm", f"format {number}")
+    with pytest.raises(UsageError) as refused:
+        prepare("HEAD~1", world(BUS), transport="bus")
+    assert lacking(str(refused.value), f"E-AGAINST-FORMAT HEAD~1 {SPEC_FORMAT - 1} {SPEC_FORMAT}") == []
+    assert refused.value.remedy == f"choose a revision since {git(tree, 'rev-parse', '--short', 'HEAD').strip()}"
+    assert not (tree / "build").exists()
+
+
+def test_a_revision_that_cannot_be_read_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A revision before this file existed says only with its nodes what they read."""
+    monkeypatch.setattr(paths, "checkout", lambda: checkout(tmp_path / "tree"))
+    revisions._check_source(revisions.find("HEAD"))
 
 
 def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
