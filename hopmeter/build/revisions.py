@@ -138,7 +138,7 @@ def _make_environment(revision: Revision) -> None:
 def _cargo(revision: Revision) -> dict[str, str]:
     """Give each revision a target folder of its own.
 
-    In a shared one Cargo takes the crates of another revision for those of this one, because it compares times of files.
+    In a shared one Cargo takes the crates of another revision for those of this one, because it compares file times.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 

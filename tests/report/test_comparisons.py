@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,7 +13,7 @@ from hopmeter.analysis.run_results import read
 from hopmeter.comparison import gate
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides
-from hopmeter.report import write
+from hopmeter.report import formatting, write
 from hopmeter.report.comparisons import exports, words
 from tests.comparison.runs import make_run, sides, transport
 
@@ -52,6 +53,18 @@ def test_what_is_the_same_or_undecided_has_a_tilde_for_its_change(changes: list[
     shown = {each.name: words.change(each) for each in changes}
     assert shown["tcp (rust)"] == shown["lcm (rust)"] == "~"
     assert shown["unix (rust)"].startswith("+5")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (0.9, 1.25, "−10 % to +25 %"),
+        (0.4, 2.5, "0.400× to 2.50×"),
+        (1e-30, 5e200, "under 1/1,000× to over 1,000×"),
+    ],
+)
+def test_an_interval_has_the_same_unit_at_both_ends(low: float, high: float, says: str, changes: list[Change]) -> None:
+    assert words.interval(replace(changes[0], low=low, high=high)).replace(formatting.THIN, " ") == says
 
 
 def test_a_summary_in_markdown_has_each_cell_and_what_failed(

@@ -12,6 +12,7 @@ from rich.text import Text
 from hopmeter.comparison.between_runs import drift
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
+from hopmeter.report import conditions
 from hopmeter.report.comparisons import words
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -39,9 +40,10 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
         console.print()
         console.print(Text(words.sentence(own, drift(own)), style="bold"))
         common = [each for each in own if each.verdict not in (ONLY_OLD, ONLY_NEW)]
-        for key, title in words.titles(common).items():
+        for key, group in words.tables(common).items():
+            chips = Text(f"  {', '.join(conditions.chips(group))}", style="dim")
             console.print()
-            console.print(Text(f"{title}, {metric}", style="bold cyan"))
+            console.print(Text(f"{conditions.title(group)}, {metric}", style="bold cyan") + chips)
             print_whole(console, _table([each for each in common if each.cell.group == key]))
     console.print()
     for sentence in [*words.on_one_side(found.all_changes), *found.notes]:

@@ -23,16 +23,23 @@ VERDICTS = {
 SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
+LARGEST = 1000
+"""A larger ratio says nothing."""
 MULTIPLE = 2
 """The ratio from which on a change is a multiple instead of a percentage."""
 
 
 def titles(changes: Sequence[Change]) -> dict[str, str]:
     """Return the title of each table, by its group."""
+    return {key: conditions.title(group) for key, group in tables(changes).items()}
+
+
+def tables(changes: Sequence[Change]) -> dict[str, Group]:
+    """Return the conditions of each table, by its group."""
     groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, ()) for each in changes}
     values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
     varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
-    return {key: conditions.title(Group(group.conditions, (), varied=varied)) for key, group in groups.items()}
+    return {key: Group(group.conditions, (), varied=varied) for key, group in groups.items()}
 
 
 def value(microseconds: float | None) -> str:
@@ -51,15 +58,22 @@ def change(each: Change) -> str:
 def percent(ratio: float) -> str:
     """Return a ratio as a change: `+12 %`, or `3.4×` if it is above 2."""
     if ratio >= MULTIPLE:
-        return formatting.times(ratio)
+        return multiple(ratio)
     return f"{100 * (ratio - 1):+.3g}{formatting.THIN}%".replace("-", "−")
+
+
+def multiple(ratio: float) -> str:
+    """Return `3.4×`; a bound that says nothing is not spelled out."""
+    if not 1 / LARGEST <= ratio <= LARGEST:
+        return f"over {LARGEST:,}×" if ratio > 1 else f"under 1/{LARGEST:,}×"
+    return formatting.times(ratio)
 
 
 def interval(each: Change) -> str:
     """Return the interval of the change: `+9 % to +15 %`, or `0.4× to 2.5×` if an end is above 2."""
     if each.low is None or each.high is None:
         return ""
-    text = formatting.times if each.high >= MULTIPLE else percent
+    text = multiple if each.high >= MULTIPLE else percent
     return f"{text(each.low)} to {text(each.high)}"
 
 
