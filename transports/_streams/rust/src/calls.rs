@@ -29,10 +29,10 @@ pub(crate) struct StreamClient {
 }
 
 impl StreamClient {
-    pub(crate) fn new(connection: OwnedFd, wait: Wait, frame_bytes: usize) -> Result<Self> {
+    pub(crate) fn new(connection: OwnedFd, link: &Link) -> Result<Self> {
         let connection = Arc::new(connection);
-        let requests = Line::new(connection.clone(), frame_bytes)?;
-        Ok(Self { requests, replies: StreamSubscriber::new(connection, wait, frame_bytes) })
+        let requests = Line::new(connection.clone(), link.frame_bytes)?;
+        Ok(Self { requests, replies: StreamSubscriber::new(connection, link.wait, link.frame_bytes) })
     }
 }
 
@@ -86,9 +86,10 @@ pub(crate) struct StreamServer<F: Family> {
 }
 
 impl<F: Family> StreamServer<F> {
-    pub(crate) fn open(family: Arc<F>, link: &Link, wait: Wait, frame_bytes: usize) -> Result<Self> {
+    pub(crate) fn open(family: Arc<F>, link: &Link) -> Result<Self> {
         let (listener, address) = family.listen(link)?;
         rustix::io::ioctl_fionbio(&listener, true).context("making the listening socket nonblocking")?;
+        let Link { wait, frame_bytes, .. } = *link;
         Ok(Self { family, listener, address, callers: Vec::new(), wait, frame_bytes, polls: 0 })
     }
 

@@ -44,33 +44,31 @@ pub trait Family: Send + Sync + 'static {
 /// A transport over stream sockets.
 pub struct Streams<F> {
     family: Arc<F>,
-    wait: Wait,
-    frame_bytes: usize,
 }
 
 impl<F: Family> Streams<F> {
-    pub fn new(family: F, setup: &Setup) -> Self {
-        Self { family: Arc::new(family), wait: setup.wait, frame_bytes: setup.frame_bytes }
+    pub fn new(family: F) -> Self {
+        Self { family: Arc::new(family) }
     }
 }
 
 impl<F: Family> Transport for Streams<F> {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(publisher::StreamPublisher::open(self.family.clone(), link, self.frame_bytes)?))
+        Ok(Box::new(publisher::StreamPublisher::open(self.family.clone(), link)?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let connection = Arc::new(self.family.connect(&link.address)?);
-        Ok(Box::new(subscriber::StreamSubscriber::new(connection, self.wait, self.frame_bytes)))
+        Ok(Box::new(subscriber::StreamSubscriber::new(connection, link.wait, link.frame_bytes)))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(calls::StreamServer::open(self.family.clone(), link, self.wait, self.frame_bytes)?))
+        Ok(Box::new(calls::StreamServer::open(self.family.clone(), link)?))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let connection = self.family.connect(&link.address)?;
-        Ok(Box::new(calls::StreamClient::new(connection, self.wait, self.frame_bytes)?))
+        Ok(Box::new(calls::StreamClient::new(connection, link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -18,14 +18,14 @@ pub(crate) struct StreamPublisher<F: Family> {
 }
 
 impl<F: Family> StreamPublisher<F> {
-    pub(crate) fn open(family: Arc<F>, link: &Link, frame_bytes: usize) -> Result<Self> {
+    pub(crate) fn open(family: Arc<F>, link: &Link) -> Result<Self> {
         let (listener, address) = family.listen(link)?;
         let own = family.clone();
         let attendant = Attendant::start(listener, Receivers::default(), move |connection| {
             own.configure_accepted(&connection)?;
             Receiver::new(Arc::new(connection)).map(Some)
         })?;
-        Ok(Self { family, address, attendant, draft: Draft::new(frame_bytes) })
+        Ok(Self { family, address, attendant, draft: Draft::new(link.frame_bytes) })
     }
 }
 

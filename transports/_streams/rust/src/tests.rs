@@ -38,30 +38,16 @@ impl Family for Files {
     }
 }
 
-fn streams(wait: Wait) -> Streams<Files> {
-    let directory = tempfile::tempdir().unwrap();
-    let setup = Setup {
-        run: "0123456789abcdef".into(),
-        directory: directory.path().into(),
-        wait,
-        daemon: String::new(),
-        payload: PayloadKind::Bytes,
-        settings: serde_json::Map::new(),
-        frame_bytes: FRAME_BYTES,
-        largest_frame_bytes: FRAME_BYTES,
-    };
-    Streams::new(Files(directory), &setup)
+fn streams() -> Streams<Files> {
+    Streams::new(Files(tempfile::tempdir().unwrap()))
 }
 
 fn link(address: String) -> Link {
-    Link {
-        name: "l0".into(),
-        address,
-        receivers: 1,
-        payload: PayloadKind::Bytes,
-        frame_bytes: FRAME_BYTES,
-        wait: Wait::Block,
-    }
+    link_waiting(address, Wait::Block)
+}
+
+fn link_waiting(address: String, wait: Wait) -> Link {
+    Link { name: "l0".into(), address, receivers: 1, payload: PayloadKind::Bytes, frame_bytes: FRAME_BYTES, wait }
 }
 
 fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
@@ -130,7 +116,7 @@ fn an_absurd_length_is_an_error_and_a_short_frame_is_handed_over() {
 
 #[test]
 fn a_slow_receiver_makes_it_busy_and_loses_nothing() {
-    let transport = streams(Wait::Block);
+    let transport = streams();
     let mut publisher = transport.publisher(&link(String::new())).unwrap();
     let mut subscriber = transport.subscriber(&link(publisher.address())).unwrap();
     send_until_received(publisher.as_mut(), subscriber.as_mut());
@@ -157,7 +143,7 @@ fn a_slow_receiver_makes_it_busy_and_loses_nothing() {
 
 #[test]
 fn a_receiver_that_left_does_not_stop_the_others() {
-    let transport = streams(Wait::Block);
+    let transport = streams();
     let mut publisher = transport.publisher(&link(String::new())).unwrap();
     let mut first = transport.subscriber(&link(publisher.address())).unwrap();
     let mut second = transport.subscriber(&link(publisher.address())).unwrap();
@@ -186,23 +172,23 @@ fn call(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
 #[test]
 fn a_server_answers_each_client_on_its_own_connection_and_forgets_those_that_left() {
     for wait in [Wait::Block, Wait::Spin] {
-        let transport = streams(wait);
-        let mut server = transport.server(&link(String::new())).unwrap();
-        let mut first = transport.client(&link(server.address())).unwrap();
+        let transport = streams();
+        let mut server = transport.server(&link_waiting(String::new(), wait)).unwrap();
+        let mut first = transport.client(&link_waiting(server.address(), wait)).unwrap();
         assert_eq!(call(first.as_mut(), server.as_mut(), 1), [1]);
-        let mut second = transport.client(&link(server.address())).unwrap();
+        let mut second = transport.client(&link_waiting(server.address(), wait)).unwrap();
         assert_eq!(call(second.as_mut(), server.as_mut(), 2), [2]);
         assert_eq!(call(first.as_mut(), server.as_mut(), 3), [3]);
         drop(first);
         assert_eq!(call(second.as_mut(), server.as_mut(), 4), [4]);
-        let mut third = transport.client(&link(server.address())).unwrap();
+        let mut third = transport.client(&link_waiting(server.address(), wait)).unwrap();
         assert_eq!(call(third.as_mut(), server.as_mut(), 5), [5]);
     }
 }
 
 #[test]
 fn a_client_that_reads_no_replies_makes_the_server_busy_and_loses_nothing() {
-    let transport = streams(Wait::Block);
+    let transport = streams();
     let mut server = transport.server(&link(String::new())).unwrap();
     let mut client = transport.client(&link(server.address())).unwrap();
     assert_eq!(call(client.as_mut(), server.as_mut(), 0), [0]);

@@ -33,13 +33,13 @@ impl Transport for ParcelTransport {
         let listener = socket(SocketFlags::NONBLOCK)?;
         bind(&listener, &place(&path)?).context(format!("binding {}", path.display()))?;
         listen(&listener, self.backlog).context(format!("listening at {}", path.display()))?;
-        Ok(Box::new(Sender { path, listener, receivers: Vec::new(), buffer: vec![0; self.setup.frame_bytes] }))
+        Ok(Box::new(Sender { path, listener, receivers: Vec::new(), buffer: vec![0; link.frame_bytes] }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let connection = socket(SocketFlags::empty())?;
         connect(&connection, &place(link.address.as_ref())?).context(format!("connecting to {}", link.address))?;
-        let (blocks, buffer) = (self.setup.wait == Wait::Block, vec![0; self.setup.frame_bytes]);
+        let (blocks, buffer) = (link.wait == Wait::Block, vec![0; link.frame_bytes]);
         Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
     }
 

@@ -25,18 +25,17 @@ mod wire {
 
 struct Grpc {
     runtime: Runtime,
-    kind: PayloadKind,
     endpoint: Endpoint,
 }
 
 impl Grpc {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let runtime = Runtime::start("tonic", setup.setting("workers")?)?;
-        Ok(Arc::new(Self { runtime, kind: setup.payload, endpoint: Endpoint::read(setup, "grpc")? }))
+        Ok(Arc::new(Self { runtime, endpoint: Endpoint::read(setup, "grpc")? }))
     }
 
     fn bind(&self, link: &Link, ask: Option<UnboundedSender<PendingCall>>, streams: Streams) -> Result<RunningServer> {
-        let service = Service { ask, streams, kind: self.kind };
+        let service = Service { ask, streams, kind: link.payload };
         RunningServer::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
     }
 
@@ -58,7 +57,7 @@ impl Grpc {
     }
 
     fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {
-        Ok(TopicSubscriber::open(self.runtime.clone(), self.stub(link)?, self.kind))
+        Ok(TopicSubscriber::open(self.runtime.clone(), self.stub(link)?, link.payload))
     }
 }
 
@@ -88,7 +87,7 @@ impl Transport for Grpc {
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(CallClient::new(self.runtime.clone(), self.stub(link)?, self.kind)))
+        Ok(Box::new(CallClient::new(self.runtime.clone(), self.stub(link)?, link.payload)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

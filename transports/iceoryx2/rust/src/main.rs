@@ -18,32 +18,25 @@ use services::{Limits, Services};
 struct Iceoryx2 {
     domain: Arc<Domain>,
     limits: Limits,
-    blocks: bool,
-    frame_bytes: usize,
 }
 
 impl Iceoryx2 {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         // Functions return failures as errors; the library's own log would only repeat them.
         set_log_level(LogLevel::Fatal);
-        Ok(Arc::new(Self {
-            domain: Arc::new(Domain::enter(setup)?),
-            limits: Limits::read(setup)?,
-            blocks: setup.wait == Wait::Block,
-            frame_bytes: setup.frame_bytes,
-        }))
+        Ok(Arc::new(Self { domain: Arc::new(Domain::enter(setup)?), limits: Limits::read(setup)? }))
     }
 
     fn services(&self, link: &Link) -> Result<Services> {
         self.domain
-            .with_node(|node| Services::open(node, link, &self.limits, self.blocks))
+            .with_node(|node| Services::open(node, link, &self.limits))
             .map_err(|failed| failed.within(&link.name))
     }
 }
 
 impl Transport for Iceoryx2 {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(LoanPublisher::open(self.services(link)?, self.frame_bytes, self.domain.clone())?))
+        Ok(Box::new(LoanPublisher::open(self.services(link)?, link.frame_bytes, self.domain.clone())?))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {

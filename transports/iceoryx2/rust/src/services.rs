@@ -42,7 +42,7 @@ pub struct Services {
 impl Services {
     /// Opens the services of a link; the first link end creates them. All link ends request the same limits, which are
     /// never smaller than the library's defaults.
-    pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits, wakes: bool) -> Result<Self> {
+    pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;
         let receivers = link.receivers as usize;
         let frames = node
@@ -55,7 +55,7 @@ impl Services {
             .enable_safe_overflow(limits.full == Full::DropOldest)
             .open_or_create()
             .map_err(|cause| service_error("the publish-subscribe service", cause))?;
-        let wake = wakes.then(|| wake_service(node, &name, receivers)).transpose()?;
+        let wake = (link.wait == Wait::Block).then(|| wake_service(node, &name, receivers)).transpose()?;
         Ok(Self { frames, wake })
     }
 }

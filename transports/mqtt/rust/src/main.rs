@@ -37,7 +37,7 @@ impl Mqtt {
         let place = self.setup.daemon.split_once(':');
         let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;
         let mut options = MqttOptions::new(id, host, port.parse().context("the broker's port")?);
-        let packet_bytes = self.setup.frame_bytes + ENVELOPE_BYTES;
+        let packet_bytes = self.setup.largest_frame_bytes + ENVELOPE_BYTES;
         options.set_keep_alive(Duration::from_secs(600)).set_max_packet_size(packet_bytes, packet_bytes);
         let inflight = self.setup.setting("inflight")?;
         options.set_inflight(if inflight == 0 { u16::MAX } else { inflight });

@@ -20,7 +20,6 @@ use topics::{TopicPublisher, TopicSubscriber};
 struct Nats {
     runtime: Runtime,
     connection: Connection,
-    wait: Wait,
 }
 
 impl Nats {
@@ -29,11 +28,11 @@ impl Nats {
         let connecting = async_nats::connect(&setup.daemon);
         let connection =
             runtime.block_on(connecting).context(format!("connecting to nats-server at {}", setup.daemon))?;
-        Ok(Arc::new(Self { runtime, connection, wait: setup.wait }))
+        Ok(Arc::new(Self { runtime, connection }))
     }
 
-    fn open_receiver(&self, subject: String) -> Result<TopicSubscriber> {
-        TopicSubscriber::open(self.runtime.clone(), &self.connection, subject, self.wait)
+    fn open_receiver(&self, subject: String, wait: Wait) -> Result<TopicSubscriber> {
+        TopicSubscriber::open(self.runtime.clone(), &self.connection, subject, wait)
     }
 
     fn open_sender(&self, link: &Link, inbox: Option<String>) -> TopicPublisher {
@@ -48,16 +47,16 @@ impl Transport for Nats {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(self.open_receiver(link.name.clone())?))
+        Ok(Box::new(self.open_receiver(link.name.clone(), link.wait)?))
     }
 
     fn subscribe(&self, link: &Link, mut on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        let receiving = self.open_receiver(link.name.clone())?;
+        let receiving = self.open_receiver(link.name.clone(), link.wait)?;
         Ok(Box::new(receiving.call(move |message| on_frame.call(frames::as_received(&message.payload)))))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        let requests = self.open_receiver(link.name.clone())?;
+        let requests = self.open_receiver(link.name.clone(), link.wait)?;
         let replier = CallReplier { connection: self.connection.clone(), inbox: None, frames: Frames::default() };
         Ok(Box::new(CallServer { requests, replier }))
     }
@@ -65,7 +64,7 @@ impl Transport for Nats {
     /// The replies to all calls of a client arrive in one inbox.
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let inbox = self.connection.new_inbox();
-        let replies = self.open_receiver(inbox.clone())?;
+        let replies = self.open_receiver(inbox.clone(), link.wait)?;
         Ok(Box::new(DuplexClient { requests: self.open_sender(link, Some(inbox)), replies }))
     }
 

@@ -28,10 +28,10 @@ pub struct CallClient {
 }
 
 impl CallClient {
-    pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
+    pub fn open(link: &Link) -> Result<Self> {
         let socket = open(Protocol::Req0)?;
         connect(&socket, link)?;
-        Ok(Self { inbox: Inbox::new(socket.clone(), setup.wait)?, socket, started: None, late: VecDeque::new() })
+        Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, started: None, late: VecDeque::new() })
     }
 
     /// Whether a new call may start: there is no current call, its reply has arrived and is stored, or it has taken too
@@ -91,7 +91,7 @@ impl CallServer {
         let socket = open(Protocol::Rep0)?;
         socket.set_opt::<SendTimeout>(Some(LONGEST_REPLY)).context("limiting replies")?;
         let address = bind(&socket, setup, link)?;
-        Ok(Self { inbox: Inbox::new(socket.clone(), setup.wait)?, socket, address })
+        Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, address })
     }
 }
 

@@ -33,7 +33,7 @@ impl Transport for Nng {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(Inbox::new(receiver(&self.setup, link)?, self.setup.wait)?))
+        Ok(Box::new(Inbox::new(receiver(&self.setup, link)?, link.wait)?))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
@@ -45,7 +45,7 @@ impl Transport for Nng {
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(CallClient::open(&self.setup, link)?))
+        Ok(Box::new(CallClient::open(link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

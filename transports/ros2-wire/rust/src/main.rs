@@ -8,53 +8,49 @@ mod services;
 mod session;
 mod topics;
 
-use std::marker::PhantomData;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use hopmeter_instrument::prelude::*;
 
-use messages::{Carrier, Header, Image};
+use messages::{Header, Image};
 use services::{CallClient, CallServer};
 use session::Session;
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// The adapter for one message.
-struct Wire<M> {
+struct Wire {
     session: Session,
-    setup: Setup,
-    message: PhantomData<M>,
 }
 
-/// Selects the message by the payload.
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-    match setup.payload {
-        PayloadKind::Timing => Wire::<Header>::open(setup),
-        PayloadKind::Bytes | PayloadKind::Image { .. } => Wire::<Image>::open(setup),
-    }
+    Ok(Arc::new(Wire { session: Session::open(setup)? }))
 }
 
-impl<M: Carrier> Wire<M> {
-    fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        Ok(Arc::new(Self { session: Session::open(setup)?, setup: setup.clone(), message: PhantomData }))
-    }
+/// Opens a link end with the message that the payload of its link selects.
+macro_rules! open_end {
+    ($self:ident, $end:ident, $link:ident) => {
+        match $link.payload {
+            PayloadKind::Timing => Ok(Box::new($end::<Header>::open(&$self.session, $link)?)),
+            PayloadKind::Bytes | PayloadKind::Image { .. } => Ok(Box::new($end::<Image>::open(&$self.session, $link)?)),
+        }
+    };
 }
 
-impl<M: Carrier> Transport for Wire<M> {
+impl Transport for Wire {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(TopicPublisher::<M>::open(&self.session, &self.setup, link)?))
+        open_end!(self, TopicPublisher, link)
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(TopicSubscriber::<M>::open(&self.session, self.setup.wait, link)?))
+        open_end!(self, TopicSubscriber, link)
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        Ok(Box::new(CallServer::<M>::open(&self.session, &self.setup, link)?))
+        open_end!(self, CallServer, link)
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(CallClient::<M>::open(&self.session, &self.setup, link)?))
+        open_end!(self, CallClient, link)
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -49,11 +49,11 @@ pub struct CallClient<M: Carrier> {
 }
 
 impl<M: Carrier> CallClient<M> {
-    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
+    pub fn open(session: &Session, link: &Link) -> Result<Self> {
         let [requests, replies] = places::<M>(session, link);
         let requests = session.publisher(&requests)?;
-        let (own, outgoing) = (fold_identity(requests.gid()), MessageBuffer::new(setup.payload));
-        Ok(Self { requests, replies: Inbox::open(session, &replies, setup.wait)?, outgoing, own, number: 0 })
+        let (own, outgoing) = (fold_identity(requests.gid()), MessageBuffer::new(link.payload));
+        Ok(Self { requests, replies: Inbox::open(session, &replies, link.wait)?, outgoing, own, number: 0 })
     }
 
     fn send_request(&mut self, it: FrameMessage<M>) -> Result<Sent> {
@@ -88,14 +88,14 @@ pub struct CallServer<M: Carrier> {
 }
 
 impl<M: Carrier> CallServer<M> {
-    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
-        if setup.wait == Wait::Callback {
+    pub fn open(session: &Session, link: &Link) -> Result<Self> {
+        if link.wait == Wait::Callback {
             return Err(Error::unsupported("server that is called", &link.name));
         }
         let [requests, replies] = places::<M>(session, link);
-        let (replies, outgoing) = (session.publisher(&replies)?, MessageBuffer::new(setup.payload));
+        let (replies, outgoing) = (session.publisher(&replies)?, MessageBuffer::new(link.payload));
         let replying = CallReplier { replies, client: 0, number: 0, outgoing };
-        Ok(Self { requests: Inbox::open(session, &requests, setup.wait)?, replying })
+        Ok(Self { requests: Inbox::open(session, &requests, link.wait)?, replying })
     }
 }
 

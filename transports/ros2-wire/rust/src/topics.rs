@@ -35,11 +35,9 @@ pub struct TopicPublisher<M: Carrier> {
 }
 
 impl<M: Carrier> TopicPublisher<M> {
-    pub fn open(session: &Session, setup: &Setup, link: &Link) -> Result<Self> {
-        Ok(Self {
-            publisher: session.publisher(&place::<M>(session, link))?,
-            outgoing: MessageBuffer::new(setup.payload),
-        })
+    pub fn open(session: &Session, link: &Link) -> Result<Self> {
+        let publisher = session.publisher(&place::<M>(session, link))?;
+        Ok(Self { publisher, outgoing: MessageBuffer::new(link.payload) })
     }
 }
 
@@ -86,8 +84,8 @@ impl<D: DeserializeOwned + 'static> Inbox<D> {
 pub struct TopicSubscriber<M: Carrier>(Inbox<FrameMessage<M>>);
 
 impl<M: Carrier> TopicSubscriber<M> {
-    pub fn open(session: &Session, wait: Wait, link: &Link) -> Result<Self> {
-        Ok(Self(Inbox::open(session, &place::<M>(session, link), wait)?))
+    pub fn open(session: &Session, link: &Link) -> Result<Self> {
+        Ok(Self(Inbox::open(session, &place::<M>(session, link), link.wait)?))
     }
 }
 

@@ -20,15 +20,18 @@ fn version() -> String {
 }
 
 struct Shm {
-    options: Options,
-    sleeps: bool,
+    slots: u32,
+    when_full: WhenFull,
 }
 
 impl Shm {
     fn open(setup: &Setup) -> Result<Self> {
-        let payload_bytes = setup.frame_bytes.saturating_sub(HEADER_BYTES) as u64;
-        let options = Options { slots: setup.setting("slots")?, payload_bytes, when_full: when_full(setup)? };
-        Ok(Self { options, sleeps: setup.wait != Wait::Spin })
+        Ok(Self { slots: setup.setting("slots")?, when_full: when_full(setup)? })
+    }
+
+    fn options(&self, link: &Link) -> Options {
+        let payload_bytes = link.frame_bytes.saturating_sub(HEADER_BYTES) as u64;
+        Options { slots: self.slots, payload_bytes, when_full: self.when_full }
     }
 
     fn consumer(&self, link: &Link, sleeps: bool) -> Result<Consumer> {
@@ -46,12 +49,12 @@ fn when_full(setup: &Setup) -> Result<WhenFull> {
 
 impl Transport for Shm {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(TopicPublisher(Producer::open(&link.name, &self.options)?)))
+        Ok(Box::new(TopicPublisher(Producer::open(&link.name, &self.options(link))?)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        let consumer = self.consumer(link, self.sleeps)?;
-        Ok(Box::new(TopicSubscriber { consumer, sleeps: self.sleeps, at_once: self.options.slots }))
+        let sleeps = link.wait != Wait::Spin;
+        Ok(Box::new(TopicSubscriber { consumer: self.consumer(link, sleeps)?, sleeps, at_once: self.slots }))
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {

@@ -70,7 +70,7 @@ fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         send_buffer: setup.setting("send_buffer")?,
         receive_buffer: setup.setting("receive_buffer")?,
     };
-    Ok(Arc::new(Streams::new(tcp, setup)))
+    Ok(Arc::new(Streams::new(tcp)))
 }
 
 fn main() -> ExitCode {

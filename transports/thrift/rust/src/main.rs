@@ -21,27 +21,26 @@ use server::CallServer;
 struct Thrift {
     stack: Stack,
     endpoint: Endpoint,
-    payload: PayloadKind,
 }
 
 impl Thrift {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let endpoint = Endpoint::read(setup, "thrift")?;
-        Ok(Arc::new(Self { stack: Stack::of(setup)?, endpoint, payload: setup.payload }))
+        Ok(Arc::new(Self { stack: Stack::of(setup)?, endpoint }))
     }
 }
 
 impl Transport for Thrift {
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let listener = self.endpoint.listen(link)?;
-        let (stack, shape) = (self.stack, Shape::of(self.payload));
+        let (stack, shape) = (self.stack, Shape::of(link.payload));
         Ok(Box::new(CallServer { listener, stack, shape, clients: Vec::new() }))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
         let channel = Channel::new(self.endpoint.connect(link)?, &self.stack);
-        let shape = Shape::of(self.payload);
-        Ok(match self.payload {
+        let shape = Shape::of(link.payload);
+        Ok(match link.payload {
             PayloadKind::Image { .. } => Box::new(CallClient::<Image>::new(channel, shape)),
             PayloadKind::Timing | PayloadKind::Bytes => Box::new(CallClient::<Timing>::new(channel, shape)),
         })

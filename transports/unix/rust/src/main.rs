@@ -52,7 +52,7 @@ fn socket_address(path: &str) -> Result<SocketAddrUnix> {
 
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     let unix = Unix { directory: setup.directory.clone(), send_buffer: setup.setting("send_buffer")? };
-    Ok(Arc::new(Streams::new(unix, setup)))
+    Ok(Arc::new(Streams::new(unix)))
 }
 
 fn main() -> ExitCode {

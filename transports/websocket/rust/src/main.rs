@@ -17,7 +17,6 @@ use crate::rpc::{CallClient, CallServer};
 use crate::topics::{TopicPublisher, TopicSubscriber};
 
 struct WebSockets {
-    spins: bool,
     endpoint: Endpoint,
     limits: Limits,
 }
@@ -29,9 +28,8 @@ impl WebSockets {
                 .remedy("leave compression = \"off\", or measure it in Python only"));
         }
         Ok(Self {
-            spins: setup.wait == Wait::Spin,
             endpoint: Endpoint::read(setup, "ws")?,
-            limits: Limits { frame_bytes: setup.frame_bytes, read_buffer: setup.setting("read_buffer")? },
+            limits: Limits { frame_bytes: setup.largest_frame_bytes, read_buffer: setup.setting("read_buffer")? },
         })
     }
 
@@ -52,17 +50,17 @@ impl Transport for WebSockets {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(TopicSubscriber { connection: self.connection(link)?, spins: self.spins }))
+        Ok(Box::new(TopicSubscriber { connection: self.connection(link)?, spins: link.wait == Wait::Spin }))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        let (acceptor, outgoing) = (self.acceptor(link)?, Outgoing::default());
-        Ok(Box::new(CallServer { acceptor, clients: Vec::new(), outgoing, spins: self.spins }))
+        let (acceptor, outgoing, spins) = (self.acceptor(link)?, Outgoing::default(), link.wait == Wait::Spin);
+        Ok(Box::new(CallServer { acceptor, clients: Vec::new(), outgoing, spins }))
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        let (connection, outgoing) = (self.connection(link)?, Outgoing::default());
-        Ok(Box::new(CallClient { connection, outgoing, spins: self.spins }))
+        let (connection, outgoing, spins) = (self.connection(link)?, Outgoing::default(), link.wait == Wait::Spin);
+        Ok(Box::new(CallClient { connection, outgoing, spins }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -40,7 +40,7 @@ impl CallClient {
             .wait()
             .context("declaring a zenoh querier")?;
         let (sender, replies) = channel();
-        let (memory, arrivals) = (zenoh.memory()?, zenoh.arrivals.clone());
+        let (memory, arrivals) = (zenoh.memory(link)?, zenoh.arrivals.clone());
         Ok(Self { querier, replies, sender, memory, arrivals, _session: session })
     }
 
@@ -105,10 +105,11 @@ impl CallServer {
     pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
         let (listening, key) = (zenoh.sessions.listening_session()?, key(link));
         let channel = FifoChannel::new(zenoh.quality.channel);
+        let is_polled = link.wait != hopmeter_instrument::spec::Wait::Callback;
         let declare = || listening.session.declare_queryable(&key).with(channel).wait();
-        let queryable = (!zenoh.is_called).then(declare).transpose();
+        let queryable = is_polled.then(declare).transpose();
         let queryable = queryable.context("declaring a zenoh queryable")?;
-        Ok(Self { queryable, key, memory: zenoh.memory()?, arrivals: zenoh.arrivals.clone(), listening })
+        Ok(Self { queryable, key, memory: zenoh.memory(link)?, arrivals: zenoh.arrivals.clone(), listening })
     }
 }
 

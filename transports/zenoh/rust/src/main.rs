@@ -52,8 +52,7 @@ struct Zenoh {
     quality: Quality,
     shared_memory: SharedMemory,
     arrivals: Arc<Arrivals>,
-    is_called: bool,
-    frame_bytes: usize,
+    largest_frame_bytes: usize,
 }
 
 impl Zenoh {
@@ -64,13 +63,12 @@ impl Zenoh {
             quality: Quality::read(setup)?,
             shared_memory,
             arrivals: Arc::new(Arrivals::new(shared_memory)),
-            is_called: setup.wait == Wait::Callback,
-            frame_bytes: setup.frame_bytes,
+            largest_frame_bytes: setup.largest_frame_bytes,
         }))
     }
 
-    fn memory(&self) -> Result<Memory> {
-        Memory::new(self.shared_memory, self.frame_bytes)
+    fn memory(&self, link: &Link) -> Result<Memory> {
+        Memory::new(self.shared_memory, link.frame_bytes)
     }
 }
 
@@ -113,7 +111,7 @@ impl Transport for Zenoh {
 
     fn facts(&self) -> Vec<(String, String)> {
         let reach_others = self.sessions.reach_others();
-        let mut told = self.arrivals.facts(reach_others, self.shared_memory.is_used_for(self.frame_bytes));
+        let mut told = self.arrivals.facts(reach_others, self.shared_memory.is_used_for(self.largest_frame_bytes));
         if reach_others && self.quality.congestion == CongestionControl::Drop {
             told.push(("loss".into(), DROPPED.into()));
         }

@@ -30,7 +30,7 @@ impl TopicPublisher {
             .express(zenoh.quality.express)
             .wait()
             .context("declaring a zenoh publisher")?;
-        Ok(Self { publisher, memory: zenoh.memory()?, listening })
+        Ok(Self { publisher, memory: zenoh.memory(link)?, listening })
     }
 
     #[inline]
