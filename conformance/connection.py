@@ -83,6 +83,33 @@ def _receives(connection: Connection, index: int, within_ms: int) -> bool:
     return bool(seen)
 
 
+def await_topic(sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], payload_bytes: int = 8) -> None:
+    """Sends probes from the first of two link ends until the second receives the last one."""
+    (out, into), deadline = ends, time.monotonic() + 20
+    for probe in count(PROBE_SEQ):
+        sender.send(out, probe, 1, payload_bytes)
+        seen = receiver.receive(into, 1, within_ms=100)
+        if seen:
+            while seen and seen[0].get("seq") != probe:
+                seen = receiver.receive(into, 1, within_ms=30)
+            return
+        assert time.monotonic() < deadline, f"{into} received nothing"
+
+
+def send_while_receiving(
+    sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], seq: int, size: int
+) -> list[dict[str, Any]]:
+    """Sends one frame from the first of two link ends while the second receives: the buffer of a socket may be smaller
+    than a frame."""
+    out, into = ends
+    if sender is receiver:
+        sender.send(out, seq, 1, size)
+        return receive_frames(receiver, into, 1)
+    receiver.begin(do="receive", name=into, count=1, within_ms=10_000)
+    assert sender.send(out, seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
+    return replace_probes(receiver, into, receiver.finish()["frames"])
+
+
 def drain(connection: Connection) -> None:
     """Receives all frames that are still in transit."""
     for index, receiver in enumerate(connection.receivers):

@@ -4,24 +4,23 @@ transports."""
 from __future__ import annotations
 
 import time
-from itertools import count
 from typing import Any
 
 from conformance.cases import Case, adapters, for_each, for_ring, language_pairs
 from conformance.connection import (
-    PROBE_SEQ,
     Connection,
+    await_topic,
     catch_up,
     connect,
     drain,
     frames,
     prove,
     receive_frames,
-    replace_probes,
+    send_while_receiving,
     seqs,
 )
 from conformance.node_pool import NodePool
-from conformance.scripted_node import NodeError, ScriptedNode
+from conformance.scripted_node import NodeError
 
 SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
 """Payload bytes; up to 16 MiB or the manifest's limit."""
@@ -66,14 +65,7 @@ def test_images_of_typed_transports_arrive_whole(case: Case, pool: NodePool) -> 
 
 
 def _while_receiving(connection: Connection, seq: int, size: int) -> list[dict[str, Any]]:
-    """Sends while the other side receives: the buffer of a socket may be smaller than a frame."""
-    sender, receiver = connection.sender, connection.receivers[0]
-    if sender is receiver:
-        sender.send("out", seq, 1, size)
-        return receive_frames(receiver, "in0", 1)
-    receiver.begin(do="receive", name="in0", count=1, within_ms=10_000)
-    assert sender.send("out", seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
-    return replace_probes(receiver, "in0", receiver.finish()["frames"])
+    return send_while_receiving(connection.sender, connection.receivers[0], ("out", "in0"), seq, size)
 
 
 @for_each(adapters())
@@ -92,23 +84,11 @@ def test_many_topics_do_not_mix(case: Case, pool: NodePool) -> None:
         link = sender.open("publisher", f"out{topic}", pool.link())
         receiver.open("subscriber", f"topic{topic}", link)
     for topic in topics:
-        _await_topic(sender, receiver, topic)
+        await_topic(sender, receiver, (f"out{topic}", f"topic{topic}"))
     for topic in topics:
         assert sender.send(f"out{topic}", 1000 * topic, 3, 50)["accepted"] == 3
     for topic in topics:
         assert seqs(receive_frames(receiver, f"topic{topic}", 3)) == [1000 * topic + step for step in range(3)]
-
-
-def _await_topic(sender: ScriptedNode, receiver: ScriptedNode, topic: int) -> None:
-    deadline, probes = time.monotonic() + 20, count(PROBE_SEQ)
-    while time.monotonic() < deadline:
-        sender.send(f"out{topic}", probe := next(probes), 1, 8)
-        seen = receiver.receive(f"topic{topic}", 1, within_ms=100)
-        if seen:
-            while seen and seen[0].get("seq") != probe:  # the last probe
-                seen = receiver.receive(f"topic{topic}", 1, within_ms=30)
-            return
-    raise AssertionError(f"topic {topic} delivered nothing")
 
 
 @for_each(adapters())

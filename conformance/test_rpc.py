@@ -40,42 +40,43 @@ def start_client(pool: NodePool, case: Case) -> ScriptedNode:
     return pool.node(case.manifest, case.sender, wait, **case.settings("sender"))
 
 
-def call_until_answered(client: ScriptedNode, server: ScriptedNode) -> int:
+def call_until_answered(client: ScriptedNode, server: ScriptedNode, link: str = "", payload_bytes: int = 8) -> int:
     """Calls until the client reaches the server. Returns the number of calls that were needed."""
     deadline = time.monotonic() + 20
     for calls in count(1):
-        if call(client, server, PROBE_SEQ + calls, 8, patience_ms=200):
+        if call(client, server, PROBE_SEQ + calls, payload_bytes, patience_ms=200, link=link):
             return calls
         assert time.monotonic() < deadline, "no call succeeded within 20 s"
     raise AssertionError
 
 
-def discard_calls(client: ScriptedNode, server: ScriptedNode) -> None:
+def discard_calls(client: ScriptedNode, server: ScriptedNode, link: str = "") -> None:
     """Receives and drops calls and replies that other clients, or abandoned calls, have left."""
-    server.execute(do="serve", name="answer", count=100, within_ms=100)
-    while client.receive("ask", 1, within_ms=100):
+    server.execute(do="serve", name=f"answer{link}", count=100, within_ms=100)
+    while client.receive(f"ask{link}", 1, within_ms=100):
         pass
 
 
 def call(
-    client: ScriptedNode, server: ScriptedNode, seq: int, payload_bytes: int, patience_ms: int = 5000
+    client: ScriptedNode, server: ScriptedNode, seq: int, payload_bytes: int, patience_ms: int = 5000, link: str = ""
 ) -> list[dict[str, Any]]:
-    """Makes one call and returns its reply, if the reply arrived. No step waits for the previous one: in a transport
-    without queues, a large frame leaves only while the other side reads."""
-    client.begin_sending("ask", seq, 1, payload_bytes)
-    server.begin(do="serve", name="answer", count=1, within_ms=patience_ms)
+    """Makes one call from `ask` to `answer` and returns its reply, if the reply arrived; `link` is added to both names.
+    No step waits for the previous one: in a transport without queues, a large frame leaves only while the other side
+    reads."""
+    client.begin_sending(f"ask{link}", seq, 1, payload_bytes)
+    server.begin(do="serve", name=f"answer{link}", count=1, within_ms=patience_ms)
     client.finish()
-    replies = reply_to(client, server, patience_ms)
+    replies = reply_to(client, server, patience_ms, link)
     while replies and all(PROBE_SEQ <= reply["seq"] != seq for reply in replies):
         # This is the reply to a probe that was abandoned too early; the server handled that probe first.
-        server.begin(do="serve", name="answer", count=1, within_ms=100)
-        replies = reply_to(client, server, patience_ms)
+        server.begin(do="serve", name=f"answer{link}", count=1, within_ms=100)
+        replies = reply_to(client, server, patience_ms, link)
     return replies
 
 
-def reply_to(client: ScriptedNode, server: ScriptedNode, patience_ms: int) -> list[dict[str, Any]]:
+def reply_to(client: ScriptedNode, server: ScriptedNode, patience_ms: int, link: str = "") -> list[dict[str, Any]]:
     """The replies that the client receives while the server serves."""
-    client.begin(do="receive", name="ask", count=1, within_ms=patience_ms)
+    client.begin(do="receive", name=f"ask{link}", count=1, within_ms=patience_ms)
     server.finish()
     return whole_frames(client.finish()["frames"])
 

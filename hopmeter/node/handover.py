@@ -14,9 +14,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-from hopmeter.node.base import BaseTransport
+from hopmeter.node import base
+from hopmeter.node.base import BaseTransport, Opened
 from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
 
 ROOM = 64
@@ -27,9 +28,9 @@ Call = Callable[[Any], object]
 Done = Callable[[], None]
 
 
-def path_fact(path: str, setup: Setup) -> str:
-    """Return the fact `path` of an adapter that uses this queue, with the queue if the wait is `block`."""
-    return f"{path}, and a queue from the library's thread" if setup.wait == "block" else path
+def path_fact(path: str, blocks: bool) -> str:
+    """Return the fact `path` of an adapter that uses this queue, with the queue if a link has the wait `block`."""
+    return f"{path}, and a queue from the library's thread" if blocks else path
 
 
 class HandOver:
@@ -146,9 +147,18 @@ class CallbackTransport(BaseTransport):
     """A transport over a library that delivers only by callback: it has `subscribe` and `called_server`, and builds the
     link ends that block from these."""
 
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._blocks = False
+
+    def note_wait(self, link: Link) -> Self:
+        """Note how the ends of a link wait, for the fact `path`, and return this transport."""
+        self._blocks |= link.wait == "block"
+        return self
+
     def facts(self) -> dict[str, str]:
         """Return the path, with the queue if there is one."""
-        return {"path": path_fact(self.path, self.setup)}
+        return {"path": path_fact(self.path, self._blocks)}
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
         """Connect a receiving end that the library calls."""
@@ -160,9 +170,14 @@ class CallbackTransport(BaseTransport):
 
     def subscriber(self, link: Link) -> Subscriber:
         """Connect a receiving end that blocks."""
-        return Subscriber(lambda on_frame: self.subscribe(link, on_frame))
+        return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server; the wait in the setup decides whether it blocks or is called."""
-        server = self.called_server(link)
-        return Server(server) if self.setup.wait == "block" else server
+        """Bind a server; the wait of the link decides whether it blocks or is called."""
+        server = self.note_wait(link).called_server(link)
+        return Server(server) if link.wait == "block" else server
+
+
+def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
+    """Return a method of a `CallbackTransport` that opens a link end, as `base.opens` does."""
+    return base.opens(lambda transport, link: end(transport.note_wait(link), link))

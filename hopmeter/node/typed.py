@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopmeter._instrument import header_of, label, sent_of, seq_of
-from hopmeter.node.contract import AdapterError, Setup
+from hopmeter.node.contract import AdapterError, Link
 
 __all__ = [
     "header_of",
@@ -43,10 +43,10 @@ def nanoseconds(time: Any) -> int:
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
-def image_fields(setup: Setup) -> tuple[int, int, str, int, int]:
-    """Return the fields of ROS's Image that stay the same in a trial: height, width, encoding, `is_bigendian`,
+def image_fields(link: Link) -> tuple[int, int, str, int, int]:
+    """Return the fields of ROS's Image that stay the same on a link: height, width, encoding, `is_bigendian`,
     and the bytes of a row. For a payload that is no image, height and width are 0."""
-    return setup.height, setup.width, "rgb8", 0, 3 * setup.width
+    return link.height, link.width, "rgb8", 0, 3 * link.width
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:

@@ -162,7 +162,7 @@ struct Plain {
 };
 
 struct PictureLayout {
-  static void shape(auto& message, const Setup&) { message.width = 3; }
+  static void shape(auto& message, const Link&) { message.width = 3; }
   static auto& text(auto& message) { return message.frame_id; }
   static auto& octets(auto& message) { return message.data; }
   static void stamp(auto& message, std::uint64_t, std::int64_t sent_ns) { set_time(message.stamp, sent_ns); }
@@ -230,10 +230,10 @@ void a_length_beyond_the_array_is_cut() {
 }
 
 void a_reply_is_written_or_copied_from_the_request() {
-  const Setup setup(nullptr);
+  const Link link{.name = "camera"};
   const Picture request{{}, "", {1, 2, 3}, 4};
   Picture reply;
-  MessageReplier<PictureLayout, Picture> replier(setup, request, reply);
+  MessageReplier<PictureLayout, Picture> replier(link, request, reply);
   check(!replier.has_reply(), "none yet");
   check(replier.reply(5, fill_soundly) == Sent::accepted && reply.data.size() == 5 && reply.width == 3, "written");
   const auto whole = Received({}, {}).with_native(&request);

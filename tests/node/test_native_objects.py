@@ -34,7 +34,7 @@ PASSING = """
     def carry(self, objects): self.objects = objects
     Transport.carry = carry
     Transport.publisher = lambda self, link: Passing(line(link), self.objects)
-    Transport.subscriber = lambda self, link: Arriving(line(link), self.objects, bytes(self.setup.frame_bytes - 64))
+    Transport.subscriber = lambda self, link: Arriving(line(link), self.objects, bytes(link.frame_bytes - 64))
     altered = lambda obj: obj
 """
 

@@ -1,5 +1,7 @@
-/// An adapter that chooses one of several adapters by its setup; most choose by the type of the message.
+/// Choices of an adapter: one of several adapters by its setup, and the type of the messages by the payload of a link.
 #pragma once
+
+#include <type_traits>
 
 #include "hopmeter/bridge.hpp"
 
@@ -24,20 +26,15 @@ class Choice : public Transport {
   std::unique_ptr<Transport> chosen_;
 };
 
-/// Chooses an instance of the template `Of<Message>` by the payload: `Timing` for the small message, `Image` for
-/// images, and `bytes_as` decides which of the two carries bytes. `Of<Timing>` needs a `version()` that does not depend
-/// on the message.
-template <template <class> class Of, class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
-class ChoiceByPayload final : public Choice {
- public:
-  explicit ChoiceByPayload(const Setup& setup) : Choice(choose(setup)) {}
-  static std::string version() { return Of<Timing>::version(); }
-
- private:
-  static std::unique_ptr<Transport> choose(const Setup& setup) {
-    const auto kind = setup.payload() == PayloadKind::bytes ? bytes_as : setup.payload();
-    if (kind == PayloadKind::image) return std::make_unique<Of<Image>>(setup);
-    return std::make_unique<Of<Timing>>(setup);
+/// The message types of an adapter with typed carriage: `Timing` for the small message, `Image` for images; `bytes_as`
+/// decides which of the two carries bytes.
+template <class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
+struct MessageTypes {
+  /// Calls `open` with the type for the payload of a link, as a `std::type_identity`, and returns the result.
+  static auto choose(const Link& link, auto&& open) {
+    const auto kind = link.payload == PayloadKind::bytes ? bytes_as : link.payload;
+    if (kind == PayloadKind::image) return open(std::type_identity<Image>());
+    return open(std::type_identity<Timing>());
   }
 };
 

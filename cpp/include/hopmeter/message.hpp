@@ -2,7 +2,7 @@
 /// layout:
 ///
 ///   struct Picture {
-///     static void shape(auto& message, const Setup&);                              // sets all constant fields
+///     static void shape(auto& message, const Link&);                               // sets all constant fields
 ///     static auto& text(auto& message);                                            // the field for the label
 ///     static auto& octets(auto& message);                                          // the payload's field, if any
 ///     static std::uint32_t length(const auto& message);                            // used bytes of an array
@@ -122,11 +122,11 @@ void hand_over(const auto& message, const auto& take) {
 template <class Layout, class Message>
 class MessageReplier final : public Replier {
  public:
-  MessageReplier(const Setup& setup, const Message& request, Message& reply)
-      : setup_(setup), request_(request), reply_(reply) {}
+  MessageReplier(const Link& link, const Message& request, Message& reply)
+      : link_(link), request_(request), reply_(reply) {}
 
   Sent reply(std::size_t payload_bytes, Fill fill) override {
-    Layout::shape(reply_, setup_);
+    Layout::shape(reply_, link_);
     write_message<Layout>(reply_, payload_bytes, fill);
     has_reply_ = true;
     return Sent::accepted;
@@ -144,7 +144,7 @@ class MessageReplier final : public Replier {
   bool has_reply() const noexcept { return has_reply_; }
 
  private:
-  const Setup& setup_;
+  const Link& link_;
   const Message& request_;
   Message& reply_;
   bool has_reply_ = false;

@@ -20,12 +20,36 @@ struct EndOf<Base, First, More...>
 
 }  // namespace detail
 
-/// Creates each of `Ends` from the shared state and its link; a called end also gets its `OnFrame`. All link ends of a
-/// process share one `Shared`, which is created from the setup. Override a method for a link end that needs more.
-template <class Shared, class... Ends>
-class TransportOf : public Transport {
+/// Creates each of `Ends` from the shared state and its link; a called end also gets its `OnFrame`.
+template <class... Ends>
+struct Makers {
+  template <class Base>
+  static Owned<Base> make(const char* kind, auto& shared, const Link& link, auto&&... more) {
+    using End = typename detail::EndOf<Base, Ends...>::type;
+    if constexpr (std::same_as<End, Base>)
+      throw Error::unsupported(kind, link.name);
+    else
+      return std::make_unique<End>(shared, link, std::forward<decltype(more)>(more)...);
+  }
+};
+
+/// Like `Makers`, but each of `Ends` is a template, and the payload of a link decides for which of `Types` it is made.
+template <class Types, template <class> class... Ends>
+struct TypedMakers {
+  template <class Base>
+  static Owned<Base> make(const char* kind, auto& shared, const Link& link, auto&&... more) {
+    return Types::choose(link, [&]<class Message>(std::type_identity<Message>) {
+      return Makers<Ends<Message>...>::template make<Base>(kind, shared, link, std::forward<decltype(more)>(more)...);
+    });
+  }
+};
+
+/// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process share one `Shared`,
+/// which is created from the setup. Override a method for a link end that needs more.
+template <class Shared, class Made>
+class MadeTransport : public Transport {
  public:
-  explicit TransportOf(const Setup& setup) : shared_(setup) {}
+  explicit MadeTransport(const Setup& setup) : shared_(setup) {}
 
   Owned<Publisher> publisher(const Link& link) override { return open<Publisher>("publisher", link); }
   Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber>("subscriber", link); }
@@ -40,13 +64,21 @@ class TransportOf : public Transport {
 
  private:
   template <class Base>
-  Owned<Base> open(const char* kind, const Link& link, auto... more) {
-    using End = typename detail::EndOf<Base, Ends...>::type;
-    if constexpr (std::same_as<End, Base>)
-      throw Error::unsupported(kind, link.name);
-    else
-      return std::make_unique<End>(shared_, link, std::move(more)...);
+  Owned<Base> open(const char* kind, const Link& link, auto&&... more) {
+    return Made::template make<Base>(kind, shared_, link, std::forward<decltype(more)>(more)...);
   }
+};
+
+/// A transport whose messages are bytes.
+template <class Shared, class... Ends>
+class TransportOf : public MadeTransport<Shared, Makers<Ends...>> {
+  using MadeTransport<Shared, Makers<Ends...>>::MadeTransport;
+};
+
+/// A transport with typed carriage, whose messages have `Types` (see `MessageTypes` in choice.hpp).
+template <class Shared, class Types, template <class> class... Ends>
+class TypedTransportOf : public MadeTransport<Shared, TypedMakers<Types, Ends...>> {
+  using MadeTransport<Shared, TypedMakers<Types, Ends...>>::MadeTransport;
 };
 
 }  // namespace hopmeter

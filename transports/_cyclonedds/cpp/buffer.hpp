@@ -15,7 +15,7 @@ inline bool is_large(const hopmeter::Setup& setup) { return setup.setting<std::s
 inline hopmeter::Facts buffer_facts(const hopmeter::Setup& setup) {
   constexpr std::size_t datagram_bytes = 14720;  // how many bytes Cyclone DDS puts into a datagram by default
   if (is_large(setup)) return udp::buffer_facts(large_buffer_bytes);
-  if (setup.frame_bytes() <= datagram_bytes) return {};
+  if (setup.largest_frame_bytes() <= datagram_bytes) return {};
   return {{"loss",
            "large samples travel in pieces, and those that the socket's receive buffer has no room for are dropped; "
            "profile=large asks for 4 MB of it"}};

@@ -16,12 +16,12 @@ namespace cyclone {
 inline std::string version() { return "Cyclone DDS " DDS_VERSION; }
 
 /// Sets the fields that are the same in all images: three bytes per pixel.
-void set_shape(auto& picture, const hopmeter::Setup& setup) {
+void set_shape(auto& picture, const hopmeter::Link& link) {
   static char rgb8[] = "rgb8";
   picture.encoding = rgb8;
-  picture.height = setup.height();
-  picture.width = setup.width();
-  picture.step = 3 * setup.width();
+  picture.height = link.height;
+  picture.width = link.width;
+  picture.step = 3 * link.width;
 }
 
 /// Writes samples. Uses one sample for all messages.
@@ -30,10 +30,10 @@ class Writer {
  public:
   using Sample = typename Message::Sample;
 
-  Writer(Participant& participant, const std::string& topic, const Qos& qos)
+  Writer(Participant& participant, const hopmeter::Link& link, const std::string& topic, const Qos& qos)
       : topic_(participant.topic(Message::type, topic)),
         writer_(demand(dds_create_writer(*participant, *topic_, qos.get(), nullptr), "create a writer of " + topic)) {
-    Message::shape(sample_, participant.setup);
+    Message::shape(sample_, link);
     Message::text(sample_) = text_;
   }
   Writer(const Writer&) = delete;
@@ -133,8 +133,8 @@ inline Entity make_reader(Participant& participant, dds_entity_t topic, const Qo
 template <class Message>
 class PolledReader {
  public:
-  PolledReader(Participant& participant, const std::string& topic, const Qos& qos)
-      : spins_(participant.setup.wait() == hopmeter::Wait::spin),
+  PolledReader(Participant& participant, const hopmeter::Link& link, const std::string& topic, const Qos& qos)
+      : spins_(link.wait == hopmeter::Wait::spin),
         inbox_(participant),
         topic_(participant.topic(Message::type, topic)),
         reader_(make_reader(participant, *topic_, qos)),
@@ -186,25 +186,50 @@ class CalledReader final : public hopmeter::Subscription {
   Entity topic_, reader_;
 };
 
-/// The adapter for one message type.
 template <class Message>
+struct LinkPublisher final : hopmeter::Publisher {
+  LinkPublisher(Participant& participant, const hopmeter::Link& link)
+      : writer(participant, link, Message::topic(link.name), writer_qos(participant.setup, link)) {}
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    return writer.write(writer.fill_sample(payload_bytes, fill));
+  }
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    return writer.write(received.require_native<typename Message::Sample>("Cyclone DDS"));
+  }
+  Writer<Message> writer;
+};
+
+template <class Message>
+struct LinkSubscriber final : hopmeter::Subscriber {
+  LinkSubscriber(Participant& participant, const hopmeter::Link& link)
+      : reader(participant, link, Message::topic(link.name), reader_qos(participant.setup)) {}
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const auto use = [&](const auto& sample) { hand_over<Message>(sample, take); };
+    return reader.poll(timeout, [&](const auto& source) { return source.take(use); });
+  }
+  PolledReader<Message> reader;
+};
+
+/// The adapter for messages of the given types, `hopmeter::MessageTypes`. All link ends share one participant.
+template <class Types>
 class DdsTransport : public hopmeter::Transport {
  public:
   DdsTransport(const hopmeter::Setup& setup, const Options& options) : participant_(setup, options) {}
 
   hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
-    return std::make_unique<LinkPublisher>(participant_, Message::topic(link.name),
-                                           writer_qos(participant_.setup, link.name));
+    return Types::choose(link, [&]<class Message>(std::type_identity<Message>) {
+      return hopmeter::Owned<hopmeter::Publisher>(std::make_unique<LinkPublisher<Message>>(participant_, link));
+    });
   }
   hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
-    return std::make_unique<LinkSubscriber>(participant_, Message::topic(link.name), reader_qos(participant_.setup));
+    return Types::choose(link, [&]<class Message>(std::type_identity<Message>) {
+      return hopmeter::Owned<hopmeter::Subscriber>(std::make_unique<LinkSubscriber<Message>>(participant_, link));
+    });
   }
   hopmeter::Owned<hopmeter::Subscription> subscribe(const hopmeter::Link& link, hopmeter::OnFrame on_frame) override {
-    auto look = [on_frame = std::move(on_frame)](const Source<Message>& source) {
-      source.take([&](const auto& sample) { hand_over<Message>(sample, on_frame); });
-    };
-    return std::make_unique<CalledReader<Message, decltype(look)>>(participant_, Message::topic(link.name),
-                                                                   reader_qos(participant_.setup), std::move(look));
+    return Types::choose(link, [&]<class Message>(std::type_identity<Message>) {
+      return subscription<Message>(link, std::move(on_frame));
+    });
   }
   hopmeter::Facts facts() override { return participant_.facts(); }
 
@@ -212,25 +237,14 @@ class DdsTransport : public hopmeter::Transport {
   Participant participant_;
 
  private:
-  struct LinkPublisher final : hopmeter::Publisher {
-    explicit LinkPublisher(auto&&... arguments) : writer(arguments...) {}
-    hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
-      return writer.write(writer.fill_sample(payload_bytes, fill));
-    }
-    hopmeter::Sent forward(const hopmeter::Received& received) override {
-      return writer.write(received.require_native<typename Message::Sample>("Cyclone DDS"));
-    }
-    Writer<Message> writer;
-  };
-
-  struct LinkSubscriber final : hopmeter::Subscriber {
-    explicit LinkSubscriber(auto&&... arguments) : reader(arguments...) {}
-    std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-      const auto use = [&](const auto& sample) { hand_over<Message>(sample, take); };
-      return reader.poll(timeout, [&](const auto& source) { return source.take(use); });
-    }
-    PolledReader<Message> reader;
-  };
+  template <class Message>
+  hopmeter::Owned<hopmeter::Subscription> subscription(const hopmeter::Link& link, hopmeter::OnFrame on_frame) {
+    auto look = [on_frame = std::move(on_frame)](const Source<Message>& source) {
+      source.take([&](const auto& sample) { hand_over<Message>(sample, on_frame); });
+    };
+    return std::make_unique<CalledReader<Message, decltype(look)>>(participant_, Message::topic(link.name),
+                                                                   reader_qos(participant_.setup), std::move(look));
+  }
 };
 
 }  // namespace cyclone

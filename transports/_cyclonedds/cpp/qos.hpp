@@ -3,8 +3,6 @@
 
 #include <dds/dds.h>
 
-#include <string_view>
-
 #include "hopmeter/contract.hpp"
 #include "hopmeter/resource.hpp"
 
@@ -37,10 +35,11 @@ inline Qos reader_qos(const hopmeter::Setup& setup) {
 
 /// The quality of service for the writer of a topic. If servers are called, calls over two topics go through the queue:
 /// such a server waits for the reply of the next server, which the receiving thread must deliver.
-inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
+inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = reader_qos(setup);
-  const bool is_call = setup.wait() == hopmeter::Wait::callback && link.ends_with("_request");
-  const bool is_asynchronous = setup.setting<std::string>("delivery") == "asynchronous" && !link.ends_with("_reply");
+  const bool is_call = link.wait == hopmeter::Wait::callback && link.name.ends_with("_request");
+  const bool is_asynchronous =
+      setup.setting<std::string>("delivery") == "asynchronous" && !link.name.ends_with("_reply");
   if (is_call || is_asynchronous) set_queued(qos);
   return qos;
 }
@@ -50,9 +49,9 @@ inline Qos writer_qos(const hopmeter::Setup& setup, std::string_view link) {
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
 /// The quality of service for a client's writer. If servers are called, the client's requests go through the queue.
-inline Qos request_qos(const hopmeter::Setup& setup) {
+inline Qos request_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = service_qos(setup);
-  if (setup.wait() == hopmeter::Wait::callback) set_queued(qos);
+  if (link.wait == hopmeter::Wait::callback) set_queued(qos);
   return qos;
 }
 

@@ -114,14 +114,12 @@ class Participant:
         """
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
-    def request_qos(self) -> Qos:
+    def request_qos(self, link: Link) -> Qos:
         """Quality of service for a client's writer.
 
         If servers are called, the client's requests go through the queue.
         """
-        return Qos(
-            *self._history_policies(reliable=True, volatile=True), *_priority(queued=self.setup.wait == "callback")
-        )
+        return Qos(*self._history_policies(reliable=True, volatile=True), *_priority(queued=link.wait == "callback"))
 
     def waitset(self, reader: DataReader[Any]) -> WaitSet:
         reader.set_status_mask(DDSStatus.DataAvailable)
@@ -137,7 +135,7 @@ class Participant:
         """
         if link.name.endswith("_reply"):
             return False
-        if self.setup.wait == "callback" and link.name.endswith("_request"):
+        if link.wait == "callback" and link.name.endswith("_request"):
             return True
         return bool(self.setup.settings["delivery"] == "asynchronous")
 
@@ -172,7 +170,7 @@ class Participant:
             facts["path"] = ", ".join(sorted(self._ways))
         if self.setup.settings["profile"] == "large":
             facts |= _buffer_facts()
-        elif self.setup.frame_bytes > ONE_DATAGRAM_BYTES:
+        elif self.setup.largest_frame_bytes > ONE_DATAGRAM_BYTES:
             facts["loss"] = IN_PIECES
         return facts
 

@@ -77,9 +77,9 @@ class Inbox:
 class Arrivals:
     """Waits for the samples of a reader that is polled."""
 
-    def __init__(self, participant: Participant, reader: DataReader[Any]) -> None:
+    def __init__(self, participant: Participant, link: Link, reader: DataReader[Any]) -> None:
         self._waitset = participant.waitset(reader)
-        self._spins = participant.setup.wait == "spin"
+        self._spins = link.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
         """Look for samples. If there are no samples and this end blocks, look again after something has arrived."""
@@ -99,7 +99,7 @@ class Subscriber:
         self._topic = participant.topic(message, link)
         self._reader = participant.reader(self._topic, participant.reader_qos())
         self._inbox = Inbox(participant, message, self._reader)
-        self._arrivals = Arrivals(participant, self._reader)
+        self._arrivals = Arrivals(participant, link, self._reader)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         return self._arrivals.next(timeout_s, lambda: self._inbox.hand(take))
@@ -143,20 +143,20 @@ class Subscription:
 
 
 class Carrier:
-    """The adapter for one message type; a transport derives from it and sets the type."""
+    """An adapter; a transport derives from it and gives the function that returns the message type of a link."""
 
-    def __init__(self, setup: Setup, message: Message, *, tagged: bool) -> None:
-        self._participant, self._message = Participant(setup, tagged=tagged), message
+    def __init__(self, setup: Setup, message_of: Callable[[Link], Message], *, tagged: bool) -> None:
+        self._participant, self._message_of = Participant(setup, tagged=tagged), message_of
         self.facts = self._participant.facts
         self.close = self._participant.close
 
     version = package_version("cyclonedds", "cyclonedds")
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._participant, self._message, link)
+        return Publisher(self._participant, self._message_of(link), link)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._participant, self._message, link)
+        return Subscriber(self._participant, self._message_of(link), link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
-        return Subscription(self._participant, self._message, link, on_frame)
+        return Subscription(self._participant, self._message_of(link), link, on_frame)

@@ -21,12 +21,13 @@ class Discovery final : public fast::DomainParticipantListener {
       : options_(options),
         run_(setup.run()),
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
-        frame_bytes_(setup.frame_bytes()) {}
+        frame_bytes_(setup.largest_frame_bytes()) {}
 
   /// The paths that the samples took, and why they differ from the requested paths. Call this after the last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
+    facts.emplace_back("loan", options_.is_data_sharing ? "in the writer's history" : "none, samples are serialised");
     if (paths.contains(shared_memory)) facts.emplace_back("segment", segment_sizes());
     std::set<std::string> fallbacks{fallback(paths), segment_warning(paths)};
     for (auto& [name, value] : paths.contains(udp) ? buffer_facts(options_) : hopmeter::Facts()) {

@@ -29,10 +29,10 @@ template <class Message>
 concept Plain = hopmeter::FixedSize<Message, Sample<Message>>;
 
 /// Sets the fields that are the same in all images: three bytes a pixel.
-void set_shape(auto& picture, const hopmeter::Setup& setup) {
-  picture.height(setup.height());
-  picture.width(setup.width());
-  picture.step(3 * setup.width());
+void set_shape(auto& picture, const hopmeter::Link& link) {
+  picture.height(link.height);
+  picture.width(link.width);
+  picture.step(3 * link.width);
   if constexpr (requires { picture.encoding().assign("rgb8"); })
     picture.encoding().assign("rgb8");
   else
@@ -73,9 +73,9 @@ class OwnSample {
 template <class Message>
 class Writer {
  public:
-  Writer(Session& session, Participant& participant, const std::string& topic, const fast::DataWriterQos& qos)
-      : setup_(session.setup), writer_(participant, participant.writer(topic_of<Message>(topic), qos)) {
-    if constexpr (!Plain<Message>) Message::shape(*sample_, setup_);
+  Writer(Participant& participant, const hopmeter::Link& link, const std::string& topic, const fast::DataWriterQos& qos)
+      : link_(link), writer_(participant, participant.writer(topic_of<Message>(topic), qos)) {
+    if constexpr (!Plain<Message>) Message::shape(*sample_, link_);
   }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) {
@@ -103,14 +103,14 @@ class Writer {
     void* loan = nullptr;
     if (to_sent(writer_->loan_sample(loan)) == hopmeter::Sent::busy) return hopmeter::Sent::busy;
     auto& sample = *static_cast<Sample<Message>*>(loan);
-    Message::shape(sample, setup_);
+    Message::shape(sample, link_);
     hopmeter::write_message<Message>(sample, payload_bytes, fill);
     const auto sent = write(sample);
     if (sent == hopmeter::Sent::busy) writer_->discard_loan(loan);
     return sent;
   }
 
-  const hopmeter::Setup& setup_;
+  hopmeter::Link link_;
   Endpoint<fast::DataWriter> writer_;
   OwnSample<Message> sample_;
 };
@@ -163,8 +163,9 @@ struct Source {
 template <class Message>
 class PolledReader {
  public:
-  PolledReader(Session& session, Participant& participant, const std::string& topic, const fast::DataReaderQos& qos)
-      : spins_(session.setup.wait() == hopmeter::Wait::spin),
+  PolledReader(Participant& participant, const hopmeter::Link& link, const std::string& topic,
+               const fast::DataReaderQos& qos)
+      : spins_(link.wait == hopmeter::Wait::spin),
         reader_(participant, participant.reader(topic_of<Message>(topic), qos)) {
     auto& arrival = reader_->get_statuscondition();
     arrival.set_enabled_statuses(fast::StatusMask::data_available());

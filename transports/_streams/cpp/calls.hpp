@@ -54,8 +54,8 @@ class StreamClient final : public hopmeter::Client {
 /// With one client, waits in the client's `recv`; with several clients, waits in `poll`.
 class StreamServer final : public hopmeter::Server {
  public:
-  StreamServer(const Family& family, const hopmeter::Link& link, bool blocks, std::size_t frame_bytes)
-      : family_(family), endpoint_(family.listen(link)), blocks_(blocks), frame_bytes_(frame_bytes) {
+  StreamServer(const Family& family, const hopmeter::Link& link, bool blocks)
+      : family_(family), endpoint_(family.listen(link)), blocks_(blocks), frame_bytes_(link.frame_bytes) {
     endpoint_.listener.make_nonblocking();
   }
   ~StreamServer() override { family_.remove_endpoint(endpoint_.address); }

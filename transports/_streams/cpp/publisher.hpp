@@ -8,8 +8,8 @@ namespace streams {
 
 class StreamPublisher final : public hopmeter::Publisher {
  public:
-  StreamPublisher(const Family& family, const hopmeter::Link& link, std::size_t frame_bytes)
-      : StreamPublisher(family, family.listen(link), frame_bytes) {}
+  StreamPublisher(const Family& family, const hopmeter::Link& link)
+      : StreamPublisher(family, family.listen(link), link.frame_bytes) {}
   ~StreamPublisher() override { family_.remove_endpoint(address_); }
 
   std::string address() const override { return address_; }

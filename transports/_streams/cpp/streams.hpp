@@ -15,7 +15,7 @@ namespace streams {
 template <std::derived_from<Family> Ours>
 class StreamTransport : public hopmeter::Transport {
  public:
-  explicit StreamTransport(const hopmeter::Setup& setup) : setup_(setup), family_(setup) {}
+  explicit StreamTransport(const hopmeter::Setup& setup) : family_(setup) {}
 
   /// The kernel replaces the library in this transport, so the version is the kernel's version.
   static std::string version() {
@@ -24,27 +24,26 @@ class StreamTransport : public hopmeter::Transport {
   }
 
   hopmeter::Owned<hopmeter::Publisher> publisher(const hopmeter::Link& link) override {
-    return std::make_unique<StreamPublisher>(family_, link, setup_.frame_bytes());
+    return std::make_unique<StreamPublisher>(family_, link);
   }
 
   hopmeter::Owned<hopmeter::Subscriber> subscriber(const hopmeter::Link& link) override {
-    return std::make_unique<StreamSubscriber>(family_.connect(link.address), blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamSubscriber>(family_.connect(link.address), blocks(link), link.frame_bytes);
   }
 
   hopmeter::Owned<hopmeter::Server> server(const hopmeter::Link& link) override {
-    return std::make_unique<StreamServer>(family_, link, blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamServer>(family_, link, blocks(link));
   }
 
   hopmeter::Owned<hopmeter::Client> client(const hopmeter::Link& link) override {
-    return std::make_unique<StreamClient>(family_.connect(link.address), blocks(), setup_.frame_bytes());
+    return std::make_unique<StreamClient>(family_.connect(link.address), blocks(link), link.frame_bytes);
   }
 
   hopmeter::Facts facts() override { return {{"path", Ours::path}}; }
 
  private:
-  bool blocks() const { return setup_.wait() == hopmeter::Wait::block; }
+  static bool blocks(const hopmeter::Link& link) { return link.wait == hopmeter::Wait::block; }
 
-  hopmeter::Setup setup_;
   Ours family_;
 };
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link
 from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 LENGTH = struct.Struct("<Q")
@@ -93,10 +93,10 @@ class Draft:
 class Publisher:
     """The sending end, with a thread that accepts receivers."""
 
-    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
+    def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
         self._listener, self._prepare = listener, prepare
-        self._draft = Draft(setup.frame_bytes)
+        self._draft = Draft(link.frame_bytes)
         self._receivers: list[Receiver] = []
         self._joining: deque[Receiver] = deque()
         self._accepting = threading.Thread(target=self._accept, name="accept", daemon=True)
@@ -151,9 +151,9 @@ class Publisher:
 class Line:
     """The sending half of a connection that also receives: a client's requests, or a server's replies to one client."""
 
-    def __init__(self, setup: Setup, connection: socket.socket) -> None:
+    def __init__(self, link: Link, connection: socket.socket) -> None:
         self._reader = Receiver(connection)
-        self._draft = Draft(setup.frame_bytes)
+        self._draft = Draft(link.frame_bytes)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if self._reader.backlog:

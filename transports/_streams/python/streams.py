@@ -7,7 +7,7 @@ import socket
 import time
 
 from hopmeter.node.buffers import page_aligned
-from hopmeter.node.contract import AdapterError, Handle, Setup, Take
+from hopmeter.node.contract import AdapterError, Handle, Link, Take
 from hopmeter.node.sockets import set_patience
 
 from .sending import GONE, LENGTH, PREFIX_BYTES, Line, Prepare, prepare_nothing
@@ -20,12 +20,12 @@ POLLS_PER_LOOK = 256
 class Subscriber:
     """The receiver: one buffer that a `recv` fills as far as it can."""
 
-    def __init__(self, setup: Setup, connection: socket.socket) -> None:
+    def __init__(self, link: Link, connection: socket.socket) -> None:
         self._connection = connection
-        self._frame_bytes = setup.frame_bytes
-        self._spins = setup.wait == "spin"
+        self._frame_bytes = link.frame_bytes
+        self._spins = link.wait == "spin"
         self._patience_s = 0.0
-        self._buffer = page_aligned(max(PREFIX_BYTES + setup.frame_bytes, SMALLEST_BUFFER))
+        self._buffer = page_aligned(max(PREFIX_BYTES + link.frame_bytes, SMALLEST_BUFFER))
         self._end = 0
         self._ended = False
 
@@ -90,17 +90,17 @@ class Subscriber:
 class Client(Subscriber):
     """The client: requests and replies on one connection."""
 
-    def __init__(self, setup: Setup, connection: socket.socket) -> None:
-        super().__init__(setup, connection)
-        self.start = Line(setup, connection).send
+    def __init__(self, link: Link, connection: socket.socket) -> None:
+        super().__init__(link, connection)
+        self.start = Line(link, connection).send
 
 
 class Caller(Subscriber):
     """A client, from the view of the server."""
 
-    def __init__(self, setup: Setup, connection: socket.socket) -> None:
-        super().__init__(setup, connection)
-        self.reply = Line(setup, connection).send
+    def __init__(self, link: Link, connection: socket.socket) -> None:
+        super().__init__(link, connection)
+        self.reply = Line(link, connection).send
 
     def fileno(self) -> int:
         return self._connection.fileno()
@@ -112,10 +112,10 @@ class Caller(Subscriber):
 class Server:
     """The server. With one client, waits in `recv`; with several clients, waits in `poll`."""
 
-    def __init__(self, setup: Setup, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
+    def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address
-        self._setup, self._listener, self._prepare = setup, listener, prepare
-        self._blocks = setup.wait != "spin"
+        self._link, self._listener, self._prepare = link, listener, prepare
+        self._blocks = link.wait != "spin"
         self._callers: list[Caller] = []
         self._polls = 0
         listener.setblocking(False)
@@ -146,7 +146,7 @@ class Server:
             while True:
                 connection = self._listener.accept()[0]
                 self._prepare(connection)
-                self._callers.append(Caller(self._setup, connection))
+                self._callers.append(Caller(self._link, connection))
         except BlockingIOError:
             pass
 

@@ -54,7 +54,7 @@ class Sender final : public Publisher {
   Sender(const Setup& setup, const Link& link)
       : path_(setup.directory() + "/" + link.name + ".sock"),
         listener_(packet_socket(SOCK_NONBLOCK)),
-        buffer_(setup.frame_bytes()) {
+        buffer_(link.frame_bytes) {
     call_at(path_, listener_, ::bind, "binding ");
     if (::listen(*listener_, setup.setting<int>("backlog")) != 0) throw Error::system("listening at " + path_);
   }
@@ -111,7 +111,7 @@ class Sender final : public Publisher {
 class Receiver final : public Subscriber {
  public:
   Receiver(const Setup& setup, const Link& link)
-      : connection_(packet_socket(0)), blocks_(setup.wait() == Wait::block), buffer_(setup.frame_bytes()) {
+      : connection_(packet_socket(0)), blocks_(link.wait == Wait::block), buffer_(link.frame_bytes) {
     call_at(link.address, connection_, ::connect, "connecting to ");
   }
 

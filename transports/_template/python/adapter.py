@@ -30,7 +30,7 @@ class Publisher:
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []
         # Create everything here that a message will need, not in `send`.
-        self._buffer = memoryview(bytearray(setup.frame_bytes))
+        self._buffer = memoryview(bytearray(link.frame_bytes))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         self._accept()
@@ -73,12 +73,12 @@ class Publisher:
 
 
 class Subscriber:
-    def __init__(self, setup: Setup, link: Link) -> None:
+    def __init__(self, link: Link) -> None:
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._connection.connect(link.address)
-        self._blocks = setup.wait == "block"
+        self._blocks = link.wait == "block"
         self._timeout_s = 0.0
-        self._buffer = memoryview(bytearray(setup.frame_bytes))
+        self._buffer = memoryview(bytearray(link.frame_bytes))
 
     def poll(self, timeout_s: float, take: Take) -> int:
         waits = self._blocks and timeout_s > 0
@@ -120,4 +120,4 @@ class Transport(BaseTransport):
         return Publisher(self.setup, link)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self.setup, link)
+        return Subscriber(link)

@@ -14,7 +14,7 @@ struct Timing {
   using Sample = message_Timing;
   static constexpr const dds_topic_descriptor_t& type = message_Timing_desc;
   static std::string topic(const std::string& link) { return topic_of(link); }
-  static void shape(Sample&, const Setup&) {}
+  static void shape(Sample&, const Link&) {}
   static auto& text(auto& sample) { return sample.source; }
   static auto& octets(auto& sample) { return sample.padding; }
   static void stamp(Sample& sample, std::uint64_t seq, std::int64_t sent_ns) {
@@ -28,19 +28,18 @@ struct Image {
   using Sample = message_Image;
   static constexpr const dds_topic_descriptor_t& type = message_Image_desc;
   static std::string topic(const std::string& link) { return topic_of(link); }
-  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup); }
+  static void shape(Sample& sample, const Link& link) { cyclone::set_shape(sample, link); }
   static auto& text(auto& sample) { return sample.frame_id; }
   static auto& octets(auto& sample) { return sample.data; }
   static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp, sent_ns); }
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
 };
 
-template <class Message>
-struct CycloneDds final : cyclone::DdsTransport<Message> {
-  explicit CycloneDds(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = true}) {}
+struct CycloneDds final : cyclone::DdsTransport<MessageTypes<Timing, Image>> {
+  explicit CycloneDds(const Setup& setup) : DdsTransport(setup, {.is_tagged = true}) {}
   static std::string version() { return cyclone::version(); }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return run<ChoiceByPayload<CycloneDds, Timing, Image>>(argc, argv); }
+int main(int argc, char** argv) { return run<CycloneDds>(argc, argv); }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import Link, Setup
 
 from ..._cyclonedds.python.ends import Carrier
 from .messages import Images, Timings
@@ -10,4 +10,9 @@ from .messages import Images, Timings
 
 class Transport(Carrier):
     def __init__(self, setup: Setup) -> None:
-        super().__init__(setup, Images(setup) if setup.payload == "image" else Timings(), tagged=True)
+        super().__init__(setup, message_of, tagged=True)
+
+
+def message_of(link: Link) -> Timings:
+    """Return the message type for the payload of a link."""
+    return Images(link) if link.payload == "image" else Timings()

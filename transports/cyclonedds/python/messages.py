@@ -10,7 +10,7 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import byte, int32, int64, sequence, uint32
 
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import Link
 from hopmeter.node.typed import header_of, image_fields, label, nanoseconds, sent_of, signed_seq, stamp
 
 from ..._cyclonedds.python.fields import octets_as_bytes
@@ -69,8 +69,8 @@ class Timings:
 class Images(Timings):
     sample_type = Image
 
-    def __init__(self, setup: Setup) -> None:
-        self._image_fields = image_fields(setup)
+    def __init__(self, link: Link) -> None:
+        self._image_fields = image_fields(link)
 
     def write(self, header: bytearray, payload: bytearray) -> Image:
         return Image(Time(*stamp(header)), label(header), *self._image_fields, payload)

@@ -10,11 +10,11 @@ from typing import Any
 
 import ecal.nanobind_core as ecal
 
-from hopmeter.node.base import opens, package_version
+from hopmeter.node.base import package_version
 from hopmeter.node.buffers import BytesBuffer
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import AdapterError, Fill, Handle, Link, Setup, Take
-from hopmeter.node.handover import CallbackTransport
+from hopmeter.node.handover import CallbackTransport, opens
 from hopmeter.node.mapped_files import mapped_files
 
 LAYERS = {"shm": "shared memory", "udp": "UDP on the loopback device", "tcp": "TCP on the loopback device"}

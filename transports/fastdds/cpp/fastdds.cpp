@@ -20,7 +20,7 @@ fastdds::Options options(const Setup& setup) {
       .is_asynchronous = setup.setting<std::string>("publish") == "asynchronous",
       .heartbeat_ms = setup.setting<std::int32_t>("heartbeat_ms"),
   };
-  if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(options, setup.frame_bytes());
+  if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(options, setup.largest_frame_bytes());
   return options;
 }
 
@@ -34,13 +34,22 @@ void demand_room(std::size_t payload_bytes) {
                 "set data_sharing = false, or measure smaller payloads (images may have 8 MiB)");
 }
 
-template <class Message>
-std::unique_ptr<Transport> open(const Setup& setup) {
-  if constexpr (fastdds::Plain<Message>) demand_room<Message>(setup.frame_bytes() - header_bytes);
-  return std::make_unique<fastdds::DdsTransport<Message>>(setup, options(setup));
-}
+using Serialised = fastdds::DdsTransport<MessageTypes<Timing, Image>>;
 
-/// Selects the message type by the payload.
+/// Plain messages, whose memory the library shares.
+class Shared final : public fastdds::DdsTransport<MessageTypes<PlainTiming, PlainImage>> {
+ public:
+  using DdsTransport::DdsTransport;
+
+  Owned<Publisher> publisher(const Link& link) override {
+    const auto payload_bytes = link.frame_bytes - header_bytes;
+    MessageTypes<PlainTiming, PlainImage>::choose(
+        link, [&]<class Message>(std::type_identity<Message>) { demand_room<Message>(payload_bytes); });
+    return DdsTransport::publisher(link);
+  }
+};
+
+/// Selects plain messages if data is shared.
 class FastDds final : public Choice {
  public:
   explicit FastDds(const Setup& setup) : Choice(choose(setup)) {}
@@ -49,9 +58,8 @@ class FastDds final : public Choice {
 
  private:
   static std::unique_ptr<Transport> choose(const Setup& setup) {
-    const bool is_plain = setup.setting<bool>("data_sharing");
-    if (setup.payload() == PayloadKind::image) return is_plain ? open<PlainImage>(setup) : open<Image>(setup);
-    return is_plain ? open<PlainTiming>(setup) : open<Timing>(setup);
+    if (setup.setting<bool>("data_sharing")) return std::make_unique<Shared>(setup, options(setup));
+    return std::make_unique<Serialised>(setup, options(setup));
   }
 };
 

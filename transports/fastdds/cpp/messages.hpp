@@ -15,14 +15,14 @@ struct Message {
 /// The small message.
 template <class Generated>
 struct Small : Message<Generated> {
-  static void shape(auto&, const hopmeter::Setup&) {}
+  static void shape(auto&, const hopmeter::Link&) {}
   static auto& text(auto& sample) { return sample.source(); }
   static auto& octets(auto& sample) { return sample.padding(); }
 };
 
 template <class Generated>
 struct Picture : Message<Generated> {
-  static void shape(auto& sample, const hopmeter::Setup& setup) { fastdds::set_shape(sample, setup); }
+  static void shape(auto& sample, const hopmeter::Link& link) { fastdds::set_shape(sample, link); }
   static auto& text(auto& sample) { return sample.frame_id(); }
   static auto& octets(auto& sample) { return sample.data(); }
   static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { hopmeter::set_time(sample.stamp(), sent_ns); }

@@ -10,14 +10,14 @@
 template <class Message>
 class CallClient final : public hopmeter::Client {
  public:
-  CallClient(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), stub_(connect(setup, link)) {}
+  CallClient(const hopmeter::Setup& setup, const hopmeter::Link& link) : link_(link), stub_(connect(setup, link)) {}
   ~CallClient() override {
     for (auto& [tag, call] : calls_) call->context.TryCancel();
     drain(queue_);
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write(request_, setup_, payload_bytes, fill);
+    write(request_, link_, payload_bytes, fill);
     auto call = std::make_unique<Call>();
     call->reader = ((*stub_).*Methods<Message>::call)(&call->context, request_, &queue_);
     call->reader->Finish(&call->reply, &call->status, call.get());
@@ -45,7 +45,7 @@ class CallClient final : public hopmeter::Client {
     std::unique_ptr<grpc::ClientAsyncResponseReader<Message>> reader;
   };
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   std::unique_ptr<Stub> stub_;
   Message request_;
   grpc::CompletionQueue queue_;
@@ -54,8 +54,8 @@ class CallClient final : public hopmeter::Client {
 
 /// Calls `handle` to answer a request; returns the status of the call.
 template <class Message>
-grpc::Status answer(const hopmeter::Setup& setup, const Message& request, Message& reply, const auto& handle) {
-  hopmeter::MessageReplier<Layout<Message>, Message> replier(setup, request, reply);
+grpc::Status answer(const hopmeter::Link& link, const Message& request, Message& reply, const auto& handle) {
+  hopmeter::MessageReplier<Layout<Message>, Message> replier(link, request, reply);
   hopmeter::hand_over<Layout<Message>>(request, [&](const hopmeter::Received& received) { handle(received, replier); });
   if (replier.has_reply()) return grpc::Status::OK;
   return grpc::Status(grpc::StatusCode::UNAVAILABLE, "not answered");
@@ -65,7 +65,7 @@ grpc::Status answer(const hopmeter::Setup& setup, const Message& request, Messag
 template <class Message>
 class PolledServer final : public hopmeter::Server {
  public:
-  PolledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), host_(setup, link) {
+  PolledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : link_(link), host_(setup, link) {
     queue_ = host_.builder.AddCompletionQueue();
     host_.start(service_);
     await_request();
@@ -84,7 +84,7 @@ class PolledServer final : public hopmeter::Server {
       auto call = std::move(calls_.extract(tag).mapped());
       if (call->is_answered || !is_ok) continue;
       await_request();
-      const auto status = answer(setup_, call->request, call->reply, handle);
+      const auto status = answer(link_, call->request, call->reply, handle);
       call->is_answered = true;
       auto& pending = *calls_.emplace(tag, std::move(call)).first->second;
       pending.writer.Finish(pending.reply, status, &pending);
@@ -109,7 +109,7 @@ class PolledServer final : public hopmeter::Server {
                                           &call);
   }
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   typename Methods<Message>::CallService service_;
   ServiceHost host_;
   std::map<void*, std::unique_ptr<Call>> calls_;
@@ -119,7 +119,7 @@ class PolledServer final : public hopmeter::Server {
 /// A server that gRPC calls on the threads of its synchronous server, one request at a time.
 class CalledServer final : public hopmeter::Server, private Service {
  public:
-  CalledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), host_(setup, link) {
+  CalledServer(const hopmeter::Setup& setup, const hopmeter::Link& link) : link_(link), host_(setup, link) {
     host_.start(*this);
   }
   ~CalledServer() override { host_.stop(); }
@@ -141,11 +141,11 @@ class CalledServer final : public hopmeter::Server, private Service {
 
   grpc::Status call(const auto& request, auto& reply) {
     grpc::Status status;
-    const auto use = [&](const auto& on_request) { status = answer(setup_, request, reply, on_request); };
+    const auto use = [&](const auto& on_request) { status = answer(link_, request, reply, on_request); };
     return slot_->call(use) ? status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "not served");
   }
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   std::shared_ptr<hopmeter::CallbackSlot<hopmeter::OnRequest>> slot_ =
       std::make_shared<hopmeter::CallbackSlot<hopmeter::OnRequest>>();
   ServiceHost host_;

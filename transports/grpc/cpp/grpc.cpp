@@ -10,29 +10,27 @@ using namespace hopmeter;
 
 namespace {
 
-template <class Message>
-using GrpcTransport = TransportOf<Setup, StreamPublisher<Message>, StreamSubscriber<Message>,
-                                  StreamSubscription<Message>, PolledServer<Message>, CallClient<Message>>;
+using GrpcTransport = TypedTransportOf<Setup, MessageTypes<Timing, Image>, StreamPublisher, StreamSubscriber,
+                                       StreamSubscription, PolledServer, CallClient>;
 
-template <class Message>
-class Grpc final : public GrpcTransport<Message> {
+class Grpc final : public GrpcTransport {
  public:
   /// Keeps the library initialised until the process ends. Otherwise the library would shut down with the last link
   /// end. After large messages, it would then wait for one of its own pollers, which sleeps for 10 s.
-  explicit Grpc(const Setup& setup) : GrpcTransport<Message>(setup) { grpc_init(); }
+  explicit Grpc(const Setup& setup) : GrpcTransport(setup) { grpc_init(); }
 
   static std::string version() { return grpc::Version(); }
 
   Owned<Server> server(const Link& link) override {
-    if (this->shared_.wait() == Wait::callback) return std::make_unique<CalledServer>(this->shared_, link);
-    return GrpcTransport<Message>::server(link);
+    if (link.wait == Wait::callback) return std::make_unique<CalledServer>(shared_, link);
+    return GrpcTransport::server(link);
   }
   Facts facts() override {
-    const bool is_tcp = this->shared_.template setting<std::string>("endpoint") == "tcp";
+    const bool is_tcp = shared_.setting<std::string>("endpoint") == "tcp";
     return {{"path", is_tcp ? "HTTP/2 over TCP" : "HTTP/2 over a Unix socket"}};
   }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return run<ChoiceByPayload<Grpc, Timing, Image>>(argc, argv); }
+int main(int argc, char** argv) { return run<Grpc>(argc, argv); }

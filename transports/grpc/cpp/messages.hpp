@@ -18,7 +18,7 @@ struct Layout;
 
 template <>
 struct Layout<Timing> {
-  static void shape(Timing&, const hopmeter::Setup&) {}
+  static void shape(Timing&, const hopmeter::Link&) {}
   static auto& text(Timing& message) { return *message.mutable_source(); }
   static auto& text(const Timing& message) { return message.source(); }
   static auto& octets(Timing& message) { return *message.mutable_padding(); }
@@ -32,11 +32,11 @@ struct Layout<Timing> {
 
 template <>
 struct Layout<Image> {
-  static void shape(Image& message, const hopmeter::Setup& setup) {
-    message.set_height(setup.height());
-    message.set_width(setup.width());
+  static void shape(Image& message, const hopmeter::Link& link) {
+    message.set_height(link.height);
+    message.set_width(link.width);
     message.set_encoding("rgb8");
-    message.set_step(setup.width() * 3);
+    message.set_step(link.width * 3);
   }
   static auto& text(Image& message) { return *message.mutable_frame_id(); }
   static auto& text(const Image& message) { return message.frame_id(); }
@@ -48,8 +48,8 @@ struct Layout<Image> {
 
 /// Calls `fill` to write a frame into a message.
 template <class Message>
-void write(Message& message, const hopmeter::Setup& setup, std::size_t payload_bytes, hopmeter::Fill fill) {
-  Layout<Message>::shape(message, setup);
+void write(Message& message, const hopmeter::Link& link, std::size_t payload_bytes, hopmeter::Fill fill) {
+  Layout<Message>::shape(message, link);
   hopmeter::write_message<Layout<Message>>(message, payload_bytes, fill);
 }
 

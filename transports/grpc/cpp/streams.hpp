@@ -93,7 +93,7 @@ using StreamService = hopmeter::wire::Link::WithCallbackMethod_StreamTiming<
 template <class Message>
 class StreamPublisher final : public hopmeter::Publisher, private StreamService {
  public:
-  StreamPublisher(const hopmeter::Setup& setup, const hopmeter::Link& link) : setup_(setup), host_(setup, link) {
+  StreamPublisher(const hopmeter::Setup& setup, const hopmeter::Link& link) : link_(link), host_(setup, link) {
     host_.start(*this);
   }
   ~StreamPublisher() override {
@@ -104,7 +104,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!streams_.is_ready()) return hopmeter::Sent::busy;
-    write(message_, setup_, payload_bytes, fill);
+    write(message_, link_, payload_bytes, fill);
     streams_.send(message_);
     return hopmeter::Sent::accepted;
   }
@@ -126,7 +126,7 @@ class StreamPublisher final : public hopmeter::Publisher, private StreamService 
       return nullptr;
   }
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   Message message_;
   Streams<Message> streams_;
   ServiceHost host_;

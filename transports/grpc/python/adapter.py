@@ -13,10 +13,9 @@ from typing import Any
 
 import grpc
 
-from hopmeter.node.base import opens
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, Take, host
-from hopmeter.node.handover import CallbackTransport
+from hopmeter.node.handover import CallbackTransport, opens
 
 from .messages import SERVICE, Kind
 
@@ -60,7 +59,7 @@ class Publisher(BindingEnd):
     """A server; each receiver has a stream with a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        kind = self._kind = transport.kind
+        kind = self._kind = Kind(link)
         self._queues = list[queue.SimpleQueue[Any]]()
         encode, _ = kind.coders
         handler = grpc.unary_stream_rpc_method_handler(self._stream, kind.receiver.FromString, encode)
@@ -93,7 +92,8 @@ class Publisher(BindingEnd):
 class Subscription:
     """A stream that a separate thread reads; the thread calls `on_frame`."""
 
-    def __init__(self, setup: Setup, link: Link, kind: Kind, on_frame: Take) -> None:
+    def __init__(self, setup: Setup, link: Link, on_frame: Take) -> None:
+        kind = Kind(link)
         self._channel = grpc.insecure_channel(link.address, options(setup))
         method, (_, decode) = f"/{SERVICE}/Stream{kind.name}", kind.coders
         open_stream = self._channel.unary_stream(method, kind.receiver.SerializeToString, decode)
@@ -118,7 +118,7 @@ class Client:
     """A client. grpcio's own threads put the replies into a queue."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._kind, self._replies = transport.kind, ReplyQueue()
+        self._kind, self._replies = Kind(link), ReplyQueue()
         self.poll = self._replies.poll
         self._channel = grpc.insecure_channel(link.address, options(transport.setup))
         self._call = self._channel.unary_unary(f"/{SERVICE}/Call{self._kind.name}", *self._kind.coders)
@@ -140,7 +140,7 @@ class Server(CalledServer, BindingEnd):
     """Called on grpcio's threads."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._kind = transport.kind
+        self._kind = Kind(link)
         super().__init__(self._kind.write)
         encode, decode = self._kind.coders
         handler = grpc.unary_unary_rpc_method_handler(self._answer, decode, encode)
@@ -164,7 +164,6 @@ class Transport(CallbackTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.kind = Kind(setup)
         self.is_tcp = self.settings["endpoint"] == "tcp"
         self.path = f"HTTP/2 over {'TCP' if self.is_tcp else 'a Unix socket'}"
 
@@ -173,4 +172,4 @@ class Transport(CallbackTransport):
         return str(grpc.__version__)
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
-        return Subscription(self.setup, link, self.kind, on_frame)
+        return Subscription(self.setup, link, on_frame)

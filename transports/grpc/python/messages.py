@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link
 from hopmeter.node.loading import search_path
 from hopmeter.node.typed import header_of, label, sent_of, seq_of
 
@@ -19,9 +19,9 @@ SERVICE = IDL.DESCRIPTOR.services_by_name["Link"].full_name
 class Kind:
     """`Image` if the payload is an image, otherwise `Timing`."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._is_image = setup.payload == "image"
-        self._shape = {"height": setup.height, "width": setup.width, "encoding": "rgb8", "step": 3 * setup.width}
+    def __init__(self, link: Link) -> None:
+        self._is_image = link.payload == "image"
+        self._shape = {"height": link.height, "width": link.width, "encoding": "rgb8", "step": 3 * link.width}
         self.name = "Image" if self._is_image else "Timing"
         self.message, self.receiver = getattr(IDL, self.name), IDL.Receiver
         self.coders = self.message.SerializeToString, self.message.FromString

@@ -68,7 +68,7 @@ class Pub final : public Publisher {
 class Sub final : public Subscriber {
  public:
   Sub(const Setup& setup, const Link& link)
-      : subscriber_(service(link), options(setup)), spins_(setup.wait() == Wait::spin) {
+      : subscriber_(service(link), options(setup)), spins_(link.wait == Wait::spin) {
     if (!spins_) {
       waits_.attachState(subscriber_, iox::popo::SubscriberState::HAS_DATA).or_else([](auto) {
         throw Error("attaching a subscriber to its wait set");

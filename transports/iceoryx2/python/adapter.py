@@ -18,9 +18,9 @@ class Publisher:
     address = ""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        builder = transport.frames(link).publisher_builder().initial_max_slice_len(transport.setup.frame_bytes)
+        builder = transport.frames(link).publisher_builder().initial_max_slice_len(link.frame_bytes)
         self._publisher = builder.backpressure_strategy(iceoryx2.BackpressureStrategy.DiscardData).create()
-        self._notifier = transport.events(link).notifier_builder().create() if transport.blocks else None
+        self._notifier = transport.events(link).notifier_builder().create() if link.wait == "block" else None
         self._refuses = transport.refuses
         self._array: Any = ctypes.c_uint8 * 0
 
@@ -47,7 +47,7 @@ class Publisher:
 class Subscriber:
     def __init__(self, transport: Transport, link: Link) -> None:
         self._subscriber = transport.frames(link).subscriber_builder().create()
-        self._listener = transport.events(link).listener_builder().create() if transport.blocks else None
+        self._listener = transport.events(link).listener_builder().create() if link.wait == "block" else None
         self._timeout_s, self._timeout = 0.0, iceoryx2.Duration.from_nanos(0)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -81,7 +81,6 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.blocks = setup.wait == "block"
         self.refuses = setup.settings["full"] == "busy"
         config = iceoryx2.config.default()
         config.global_cfg.root_path = iceoryx2.Path.new(setup.directory)

@@ -47,8 +47,7 @@ class Channel final : public Publisher {
 
 class Listener final : public Subscriber {
  public:
-  Listener(const Setup& setup, const Link& link, Instance lcm)
-      : lcm_(std::move(lcm)), spins_(setup.wait() == Wait::spin) {
+  Listener(const Setup& setup, const Link& link, Instance lcm) : lcm_(std::move(lcm)), spins_(link.wait == Wait::spin) {
     // LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a
     // failure.
     if (lcm_->getFileno() < 0) throw Error("LCM receives nothing at " + link.address, multicast_remedy);

@@ -42,7 +42,7 @@ class Publisher:
 class Subscriber:
     def __init__(self, lcm: LCM, link: Link, setup: Setup) -> None:
         self._lcm = lcm
-        self._spins = setup.wait == "spin"
+        self._spins = link.wait == "spin"
         self._take: Take | None = None
         self._count = 0
         # LCM now opens its receiving socket and sends itself a message; a later call of subscribe would not report a

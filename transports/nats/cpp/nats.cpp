@@ -24,7 +24,7 @@ void demand(natsStatus status, const std::string& doing, const std::string& reme
 /// The connection to the broker, which all link ends of the process share.
 class Connection {
  public:
-  explicit Connection(const Setup& setup) : wait(setup.wait()) {
+  explicit Connection(const Setup& setup) {
     natsOptions* raw = nullptr;
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
@@ -59,8 +59,6 @@ class Connection {
   /// Returns when the broker knows all subscriptions.
   void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of a subscription"); }
 
-  const Wait wait;
-
  private:
   Resource<natsConnection, natsConnection_Destroy> connection_;
 };
@@ -74,12 +72,11 @@ Received to_received(const Message& message) {
 /// A polled subscription.
 class Inbox final : public Subscriber {
  public:
-  Inbox(const Connection& connection, const std::string& subject)
-      : spins_(connection.wait == Wait::spin),
-        subscription_(connection.subscribe(natsConnection_SubscribeSync, subject)) {
+  Inbox(const Connection& connection, const std::string& subject, Wait wait)
+      : spins_(wait == Wait::spin), subscription_(connection.subscribe(natsConnection_SubscribeSync, subject)) {
     connection.flush();
   }
-  Inbox(const Connection& connection, const Link& link) : Inbox(connection, link.name) {}
+  Inbox(const Connection& connection, const Link& link) : Inbox(connection, link.name, link.wait) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
     return receive(timeout, [&](const Message& message) { take(to_received(message)); });
@@ -158,7 +155,7 @@ std::string new_inbox() {
 class Requester final : public Client {
  public:
   Requester(const Connection& connection, const Link& link, const std::string& inbox = new_inbox())
-      : replies_(connection, inbox), requests_(connection, link, inbox) {}
+      : replies_(connection, inbox, link.wait), requests_(connection, link, inbox) {}
   Sent start(std::size_t payload_bytes, Fill fill) override { return requests_.send(payload_bytes, fill); }
   std::size_t poll(Timeout timeout, Take take) override { return replies_.poll(timeout, take); }
 
@@ -170,7 +167,7 @@ class Requester final : public Client {
 class Responder final : public Server, public Replier {
  public:
   Responder(const Connection& connection, const Link& link) : connection_(connection), subject_(link.name) {
-    if (connection.wait != Wait::callback) inbox_.emplace(connection, subject_);
+    if (link.wait != Wait::callback) inbox_.emplace(connection, link);
   }
 
   std::size_t poll(Timeout timeout, Handle handle) override {

@@ -70,8 +70,8 @@ class PendingReply {
 /// late. So a new call is busy until the reply of the current call has arrived or has taken too long.
 class Requester final : public hopmeter::Client {
  public:
-  Requester(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : socket_(nng_req0_open), reply_(socket_), spins_(setup.wait() == hopmeter::Wait::spin) {
+  explicit Requester(const hopmeter::Link& link)
+      : socket_(nng_req0_open), reply_(socket_), spins_(link.wait == hopmeter::Wait::spin) {
     socket_.connect(link);
   }
 

@@ -53,7 +53,7 @@ class Nng final : public Transport {
     return std::make_unique<Called>(receiver(link), std::move(on_frame));
   }
   Owned<Server> server(const Link& link) override { return std::make_unique<Responder>(setup_, link); }
-  Owned<Client> client(const Link& link) override { return std::make_unique<Requester>(setup_, link); }
+  Owned<Client> client(const Link& link) override { return std::make_unique<Requester>(link); }
 
   Facts facts() override {
     const auto endpoint = setup_.setting<std::string>("endpoint");

@@ -35,13 +35,13 @@ class Message:
 class End:
     """A socket of any protocol."""
 
-    def __init__(self, socket: pynng.Socket, setup: Setup, address: str = "") -> None:
+    def __init__(self, socket: pynng.Socket, link: Link, address: str = "") -> None:
         self.address = address
         self._socket = socket
         self._handle = socket.socket
         self._received = ffi.new("nng_msg **")
         self._readable: select.poll | None = None
-        self._spins = setup.wait == "spin"
+        self._spins = link.wait == "spin"
 
     def send(self, payload_bytes: int, fill: Fill, flags: int = lib.NNG_FLAG_NONBLOCK) -> bool:
         allocated = ffi.new("nng_msg **")
@@ -152,22 +152,22 @@ class Transport(BaseTransport):
         socket = self._open(pynng.Push0 if self._pushes else pynng.Pub0)
         if self.settings["send_buffer"] >= 0:
             socket.send_buffer_size = self.settings["send_buffer"]
-        return End(socket, self.setup, self._bind(socket, link))
+        return End(socket, link, self._bind(socket, link))
 
     def subscriber(self, link: Link) -> End:
         socket = self._open(pynng.Pull0 if self._pushes else pynng.Sub0)
         if not self._pushes:
             socket.subscribe(b"")
             socket.recv_buffer_size = self.settings["receive_buffer"]
-        return End(self._connect(socket, link), self.setup)
+        return End(self._connect(socket, link), link)
 
     def server(self, link: Link) -> Server:
         socket = self._open(pynng.Rep0)
         socket.send_timeout = LONGEST_REPLY_MS
-        return Server(socket, self.setup, self._bind(socket, link))
+        return Server(socket, link, self._bind(socket, link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._connect(self._open(pynng.Req0), link), self.setup)
+        return Client(self._connect(self._open(pynng.Req0), link), link)
 
     def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
         """Open a socket without a size limit.

@@ -25,7 +25,7 @@ class PipePublisher(Publisher):
 
 class PipeSubscriber(Subscriber):
     def __init__(self, setup: Setup, link: Link) -> None:
-        super().__init__(setup.wait == "spin")
+        super().__init__(link.wait == "spin")
         self._reader = Reader(Client(link.address, "AF_UNIX"), self._spins)
         bare = setup.settings["content"] == "bytes"
         self._next: Callable[[], Any] = self._reader.recv_bytes if bare else self._reader.recv

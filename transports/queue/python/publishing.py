@@ -26,9 +26,9 @@ class Outlet(Protocol):
     def close(self) -> None: ...
 
 
-def waiting_limit(setup: Setup) -> int:
+def waiting_limit(link: Link) -> int:
     """Return how many frames may wait in a queue that has no limit, before a send is busy."""
-    return max(4, int(WAITING_BYTES // setup.frame_bytes))
+    return max(4, int(WAITING_BYTES // link.frame_bytes))
 
 
 class Reception:
@@ -90,7 +90,7 @@ class Publisher(Reception):
     queue may read it later."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
-        self._outgoing = FrameBuffer(setup.frame_bytes)
+        self._outgoing = FrameBuffer(link.frame_bytes)
         self._bare = setup.settings["content"] == "bytes"
         super().__init__(setup, link)
 

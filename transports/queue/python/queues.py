@@ -88,7 +88,7 @@ class QueuePublisher(Publisher):
                 return SimpleQueueOutlet(Writer(writer))
             most = self.setup.settings["maxsize"] or _multiprocessing.SemLock.SEM_VALUE_MAX
             free = self._shared_semaphore(connection, most)
-        return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.setup))
+        return QueueOutlet(Writer(writer, insists=True), most, free, waiting_limit(self.link))
 
     def _shared_semaphore(self, connection: Connection[Any, Any], most: int) -> BoundedSemaphore:
         """Return a semaphore that the receiver has also opened, so that its name is no longer needed."""
@@ -105,8 +105,8 @@ class QueuePublisher(Publisher):
 
 
 class QueueSubscriber(Subscriber):
-    def __init__(self, setup: Setup, link: Link) -> None:
-        super().__init__(setup.wait == "spin")
+    def __init__(self, _setup: Setup, link: Link) -> None:
+        super().__init__(link.wait == "spin")
         with Client(link.address, "AF_UNIX") as connection:
             self._reader: Connection[Any, Any] = Connection(reduction.recv_handle(connection), writable=False)
             self._open(connection)

@@ -67,7 +67,7 @@ class SegmentPublisher(Reception):
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._slots = setup.settings["slots"]
-        self._slot_bytes = -(-setup.frame_bytes // LINE) * LINE
+        self._slot_bytes = -(-link.frame_bytes // LINE) * LINE
         self._next = 0
         size = RECEIVERS * LINE + self._slots * self._slot_bytes
         self._segment = SharedMemory(f"{setup.run}_{link.name}", create=True, size=size)
@@ -117,7 +117,7 @@ class SegmentSubscriber(Subscriber):
     """A subscriber. Its first message names the segment; later messages are the lengths of frames."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
-        super().__init__(setup.wait == "spin")
+        super().__init__(link.wait == "spin")
         self._bell = Reader(Client(link.address, "AF_UNIX"), self._spins)
         self._ring: Ring | None = None
         self._index = self._next = 0

@@ -55,7 +55,7 @@ class ThreadPublisher:
         self._link, self._channels = link, channels
         self._queues = channels.open_link(link)
         maxsize = setup.settings["maxsize"] if setup.settings["kind"] == "thread_queue" else 0
-        self._limit = min(maxsize or waiting_limit(setup), waiting_limit(setup))
+        self._limit = min(maxsize or waiting_limit(link), waiting_limit(link))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         if self._is_full():
@@ -80,8 +80,8 @@ class ThreadPublisher:
 
 
 class ThreadSubscriber(Subscriber):
-    def __init__(self, setup: Setup, link: Link, channels: Channels) -> None:
-        super().__init__(setup.wait == "spin")
+    def __init__(self, _setup: Setup, link: Link, channels: Channels) -> None:
+        super().__init__(link.wait == "spin")
         self._all, self._queue = channels.join_link(link)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ using Reply = Resource<redisReply, freeReplyObject>;
 /// A publisher or a subscriber, with its own connection to the broker.
 class End final : public Publisher, public Subscriber {
  public:
-  End(const Setup& setup, const Link& link) : channel_(link.name), spins_(setup.wait() == Wait::spin) {
+  End(const Setup& setup, const Link& link) : channel_(link.name), spins_(link.wait == Wait::spin) {
     const auto daemon = setup.daemon();
     const auto space = daemon.find(' ');
     if (setup.setting<std::string>("endpoint") == "unix") {

@@ -20,7 +20,7 @@ struct Timing {
   using Message = std_msgs::Header_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryTiming";
   static constexpr const char* service_sum = "bb908d64ec19883c9963472f058c5010";
-  static void shape(Message&, const hopmeter::Setup&) {}
+  static void shape(Message&, const hopmeter::Link&) {}
   static auto& text(auto& message) { return message.frame_id; }
   static void stamp(Message& message, std::uint64_t, std::int64_t sent_ns) {
     message.stamp.fromNSec(static_cast<std::uint64_t>(sent_ns));
@@ -32,10 +32,10 @@ struct Image {
   using Message = sensor_msgs::Image_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryImage";
   static constexpr const char* service_sum = "150372a408e3a9fad49dc89650db9e1d";
-  static void shape(Message& message, const hopmeter::Setup& setup) {
-    message.height = setup.height();
-    message.width = setup.width();
-    message.step = 3 * setup.width();
+  static void shape(Message& message, const hopmeter::Link& link) {
+    message.height = link.height;
+    message.width = link.width;
+    message.step = 3 * link.width;
     message.encoding = "rgb8";
   }
   static auto& text(auto& message) { return message.header.frame_id; }
@@ -48,8 +48,8 @@ struct Image {
 
 /// Has `fill` write a frame into a message.
 template <class Layout>
-void write(typename Layout::Message& message, const hopmeter::Setup& setup, std::size_t bytes, hopmeter::Fill fill) {
-  Layout::shape(message, setup);
+void write(typename Layout::Message& message, const hopmeter::Link& link, std::size_t bytes, hopmeter::Fill fill) {
+  Layout::shape(message, link);
   hopmeter::write_message<Layout>(message, bytes, fill);
 }
 

@@ -12,7 +12,6 @@ namespace {
 
 using namespace hopmeter;
 
-template <class Layout>
 class Ros1 final : public Transport {
  public:
   explicit Ros1(const Setup& setup) : setup_(setup) {
@@ -24,17 +23,13 @@ class Ros1 final : public Transport {
     return "roscpp " + version_text(ROS_VERSION_MAJOR, ROS_VERSION_MINOR, ROS_VERSION_PATCH);
   }
 
-  Owned<Publisher> publisher(const Link& link) override {
-    return std::make_unique<ros1::Publisher<Layout>>(session(), link);
-  }
-  Owned<Subscriber> subscriber(const Link& link) override {
-    return std::make_unique<ros1::PolledSubscriber<Layout>>(session(), link);
-  }
+  Owned<Publisher> publisher(const Link& link) override { return open<Publisher, ros1::Publisher>(link); }
+  Owned<Subscriber> subscriber(const Link& link) override { return open<Subscriber, ros1::PolledSubscriber>(link); }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    return std::make_unique<ros1::CalledSubscriber<Layout>>(session(), link, std::move(on_frame));
+    return open<Subscription, ros1::CalledSubscriber>(link, std::move(on_frame));
   }
-  Owned<Server> server(const Link& link) override { return std::make_unique<ros1::Server<Layout>>(session(), link); }
-  Owned<Client> client(const Link& link) override { return std::make_unique<ros1::Client<Layout>>(session(), link); }
+  Owned<Server> server(const Link& link) override { return open<Server, ros1::Server>(link); }
+  Owned<Client> client(const Link& link) override { return open<Client, ros1::Client>(link); }
 
   Facts facts() override {
     if (!session_) return {};
@@ -46,6 +41,14 @@ class Ros1 final : public Transport {
   }
 
  private:
+  template <class End, template <class> class Of>
+  Owned<End> open(const Link& link, auto&&... more) {
+    using Types = MessageTypes<ros1::Timing, ros1::Image, PayloadKind::image>;
+    return Types::choose(link, [&]<class Layout>(std::type_identity<Layout>) {
+      return Owned<End>(std::make_unique<Of<Layout>>(session(), link, std::forward<decltype(more)>(more)...));
+    });
+  }
+
   /// The first link end starts the ROS node, so that the node's threads inherit the core of an
   /// endpoint.
   ros1::Session& session() {
@@ -64,6 +67,4 @@ class Ros1 final : public Transport {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return run<ChoiceByPayload<Ros1, ros1::Timing, ros1::Image, PayloadKind::image>>(argc, argv);
-}
+int main(int argc, char** argv) { return run<Ros1>(argc, argv); }

@@ -33,7 +33,7 @@ class Server final : public hopmeter::Server {
  public:
   using Message = typename Layout::Message;
 
-  Server(Session& session, const hopmeter::Link& link) : setup_(session.setup), queue_(session) {
+  Server(Session& session, const hopmeter::Link& link) : link_(link), queue_(link) {
     ros::AdvertiseServiceOptions options;
     options.service = name_of(link);
     options.md5sum = Layout::service_sum;
@@ -66,13 +66,13 @@ class Server final : public hopmeter::Server {
  private:
   /// A request without an answer fails at its client.
   bool answer(const Pointer<Message>& request, Message& response, const auto& handle) {
-    hopmeter::MessageReplier<Layout, Message> replier(setup_, *request, response);
+    hopmeter::MessageReplier<Layout, Message> replier(link_, *request, response);
     hopmeter::hand_over<Layout>(
         *request, [&](const hopmeter::Received& received) { handle(received, replier); }, &request);
     return replier.has_reply();
   }
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   std::function<bool(const Pointer<Message>&, Message&)> call_;
   PolledQueue queue_;
   ros::ServiceServer server_;
@@ -131,11 +131,11 @@ class Client final : public hopmeter::Client {
   using Message = typename Layout::Message;
 
   Client(Session& session, const hopmeter::Link& link)
-      : setup_(session.setup), connection_(name_of(link), Layout::service_sum, setup_.setting<bool>("persistent")) {}
+      : link_(link), connection_(name_of(link), Layout::service_sum, session.setup.setting<bool>("persistent")) {}
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (is_calling_) return hopmeter::Sent::busy;
-    write<Layout>(*message_, setup_, payload_bytes, fill);
+    write<Layout>(*message_, link_, payload_bytes, fill);
     return begin(message_);
   }
 
@@ -145,7 +145,7 @@ class Client final : public hopmeter::Client {
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
-    const bool spins = setup_.wait() == hopmeter::Wait::spin;
+    const bool spins = link_.wait == hopmeter::Wait::spin;
     const auto reply = replies_.pop(spins ? hopmeter::Timeout::zero() : timeout);
     if (reply) read<Layout>(reply, take);
     return reply ? 1 : 0;
@@ -181,7 +181,7 @@ class Client final : public hopmeter::Client {
     connection_.end();
   }
 
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   /// The field is written only while no call is running.
   boost::shared_ptr<Message> message_ = boost::make_shared<Message>();
   Connection connection_;

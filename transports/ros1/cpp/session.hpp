@@ -1,4 +1,4 @@
-/// The state that all link ends of a process share: one ROS node, and how the link ends wait.
+/// The state that all link ends of a process share: one ROS node.
 #pragma once
 
 #include <ros/callback_queue.h>
@@ -24,7 +24,7 @@ inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + l
 /// in the queue.
 class PolledQueue {
  public:
-  explicit PolledQueue(const Session& session) : spins_(session.setup.wait() == hopmeter::Wait::spin) {}
+  explicit PolledQueue(const hopmeter::Link& link) : spins_(link.wait == hopmeter::Wait::spin) {}
 
   ros::CallbackQueue* get() { return &queue_; }
 

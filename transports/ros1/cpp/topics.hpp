@@ -15,19 +15,19 @@ class Publisher final : public hopmeter::Publisher {
   using Message = typename Layout::Message;
 
   Publisher(Session& session, const hopmeter::Link& link)
-      : setup_(session.setup),
-        by_pointer_(setup_.setting<std::string>("publish") == "pointer"),
-        publisher_(session.node.advertise<Message>(name_of(link), setup_.setting<std::uint32_t>("queue"))) {}
+      : link_(link),
+        by_pointer_(session.setup.setting<std::string>("publish") == "pointer"),
+        publisher_(session.node.advertise<Message>(name_of(link), session.setup.setting<std::uint32_t>("queue"))) {}
 
   /// roscpp accepts every message, and drops messages that do not fit into its queues.
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     if (!by_pointer_) {
-      write<Layout>(message_, setup_, payload_bytes, fill);
+      write<Layout>(message_, link_, payload_bytes, fill);
       publisher_.publish(message_);
     } else {
       // Subscribers may hold a message for any time, so a message is never written again.
       const auto message = boost::make_shared<Message>();
-      write<Layout>(*message, setup_, payload_bytes, fill);
+      write<Layout>(*message, link_, payload_bytes, fill);
       publisher_.publish(message);
     }
     return hopmeter::Sent::accepted;
@@ -40,7 +40,7 @@ class Publisher final : public hopmeter::Publisher {
   }
 
  private:
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
   bool by_pointer_;
   ros::Publisher publisher_;
   Message message_;
@@ -52,7 +52,7 @@ class Topic {
  public:
   using Message = typename Layout::Message;
 
-  Topic(Session& session, const hopmeter::Link& link) : queue(session), session_(session) {
+  Topic(Session& session, const hopmeter::Link& link) : queue(link), session_(session) {
     ros::SubscribeOptions options;
     const auto& setup = session.setup;
     options.initByFullCallbackType<const Event&>(name_of(link), setup.setting<std::uint32_t>("queue"),

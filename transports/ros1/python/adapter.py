@@ -10,10 +10,10 @@ import os
 import threading
 from typing import Any
 
-from hopmeter.node.base import opens, package_version
+from hopmeter.node.base import package_version
 from hopmeter.node.calls import BlockingCalls, CalledServer, Parts
 from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take
-from hopmeter.node.handover import CallbackTransport
+from hopmeter.node.handover import CallbackTransport, opens
 
 from .messages import Carrier, rospy
 
@@ -44,7 +44,7 @@ class Publisher:
     address = ""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._carrier = transport.started_carrier()
+        self._carrier = transport.carrier(link)
         depth = transport.settings["queue"]
         self._publisher = rospy.Publisher(name_of(link), self._carrier.message, queue_size=depth)
 
@@ -86,7 +86,7 @@ class Server(CalledServer):
     """A server. Each connection has a thread, which calls this. A request that gets no reply fails at its client."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._carrier = transport.started_carrier()
+        self._carrier = transport.carrier(link)
         super().__init__(self._carrier.write)
         self._name, self._buffer = name_of(link), transport.settings["buffer"]
         self._service: Any = None
@@ -110,7 +110,7 @@ class Client:
     """A client. rospy's calls always block, so a thread makes them."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
-        self._carrier, self._persists = transport.started_carrier(), transport.settings["persistent"]
+        self._carrier, self._persists = transport.carrier(link), transport.settings["persistent"]
         self._proxy = rospy.ServiceProxy(name_of(link), self._carrier.service, self._persists)
         self._proxy.persistent = True  # so that this connection can be closed during the wait; otherwise _call ends it
         self._calls = BlockingCalls(self._carrier.write, self._call)
@@ -144,20 +144,20 @@ class Transport(CallbackTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._carrier = Carrier(setup)
         self._starting, self._started = threading.Lock(), False
 
-    def started_carrier(self) -> Carrier:
-        """Return the carrier; the first end also starts the node, so that its threads get an endpoint's core."""
+    def carrier(self, link: Link) -> Carrier:
+        """Return the carrier of a link; the first end also starts the node, so that its threads get an endpoint's
+        core."""
         with self._starting:
             if not self._started:
                 name = f"hopmeter_{os.getpid()}"
                 rospy.init_node(name, argv=[], disable_signals=True, disable_rosout=True, disable_rostime=True)
             self._started = True
-        return self._carrier
+        return Carrier(link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
-        return Subscription(self.settings, link, self.started_carrier(), on_frame)
+        return Subscription(self.settings, link, self.carrier(link), on_frame)
 
     def close(self) -> None:
         if self._started:

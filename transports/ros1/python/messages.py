@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hopmeter.node.contract import Fill, Setup
+from hopmeter.node.contract import Fill, Link
 from hopmeter.node.loading import search_path
 from hopmeter.node.typed import SECOND_NS, header_of, image_fields, label, no_payload_field, sent_of
 
@@ -42,11 +42,11 @@ def service_of(name: str, message: type[Any]) -> type[Any]:
 
 
 class Carrier:
-    """The message type for a trial's payload."""
+    """The message type for the payload of a link."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._image_fields = image_fields(setup)
-        self.is_timing = setup.payload == "timing"
+    def __init__(self, link: Link) -> None:
+        self._image_fields = image_fields(link)
+        self.is_timing = link.payload == "timing"
         self.message = Header if self.is_timing else Image
         self.service = service_of("CarryTiming" if self.is_timing else "CarryImage", self.message)
 

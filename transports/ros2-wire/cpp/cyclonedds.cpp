@@ -4,6 +4,7 @@
 #include "cyclone/hopmeter_ros2.h"
 #include "cyclone/sensor_msgs.h"
 #include "cyclone/std_msgs.h"
+#include "hopmeter/choice.hpp"
 #include "services.hpp"
 
 using namespace hopmeter;
@@ -16,7 +17,7 @@ struct Timing {
   using Sample = std_msgs_msg_dds__Header_;
   static constexpr const dds_topic_descriptor_t& type = std_msgs_msg_dds__Header__desc;
   static std::string topic(const std::string& link) { return message_topic(link); }
-  static void shape(Sample&, const Setup&) {}
+  static void shape(Sample&, const Link&) {}
   static auto& text(auto& sample) { return sample.frame_id; }
   static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp, sent_ns); }
   static std::int64_t sent_ns(const Sample& sample) { return nanoseconds(sample.stamp); }
@@ -27,7 +28,7 @@ struct Image {
   using Sample = sensor_msgs_msg_dds__Image_;
   static constexpr const dds_topic_descriptor_t& type = sensor_msgs_msg_dds__Image__desc;
   static std::string topic(const std::string& link) { return message_topic(link); }
-  static void shape(Sample& sample, const Setup& setup) { cyclone::set_shape(sample, setup); }
+  static void shape(Sample& sample, const Link& link) { cyclone::set_shape(sample, link); }
   static auto& text(auto& sample) { return sample.header.frame_id; }
   static auto& octets(auto& sample) { return sample.data; }
   static void stamp(Sample& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.header.stamp, sent_ns); }
@@ -39,7 +40,7 @@ template <class Message, class Envelope, const dds_topic_descriptor_t& descripto
 struct Enveloped {
   using Sample = Envelope;
   static constexpr const dds_topic_descriptor_t& type = descriptor;
-  static void shape(Sample& sample, const Setup& setup) { Message::shape(sample.it, setup); }
+  static void shape(Sample& sample, const Link& link) { Message::shape(sample.it, link); }
   static auto& text(auto& sample) { return Message::text(sample.it); }
   static auto& octets(auto& sample) requires HasPayload<Message, typename Message::Sample> {
     return Message::octets(sample.it);
@@ -67,16 +68,16 @@ struct Dds {
   using Source = cyclone::Source<Message>;
 
   template <class Message>
-  auto request_writer(const std::string& topic) {
-    return cyclone::Writer<Message>(participant, topic, cyclone::request_qos(participant.setup));
+  auto request_writer(const Link& link, const std::string& topic) {
+    return cyclone::Writer<Message>(participant, link, topic, cyclone::request_qos(participant.setup, link));
   }
   template <class Message>
-  auto reply_writer(const std::string& topic) {
-    return cyclone::Writer<Message>(participant, topic, cyclone::service_qos(participant.setup));
+  auto reply_writer(const Link& link, const std::string& topic) {
+    return cyclone::Writer<Message>(participant, link, topic, cyclone::service_qos(participant.setup));
   }
   template <class Message>
-  auto reader(const std::string& topic) {
-    return cyclone::PolledReader<Message>(participant, topic, cyclone::service_qos(participant.setup));
+  auto reader(const Link& link, const std::string& topic) {
+    return cyclone::PolledReader<Message>(participant, link, topic, cyclone::service_qos(participant.setup));
   }
   template <class Message, class Look>
   Owned<Subscription> serve(const std::string& topic, Look look) {
@@ -96,23 +97,37 @@ struct Dds {
   static void hand_over(const Sample<Message>& sample, const auto& take) {
     cyclone::hand_over<Message>(sample, take);
   }
-  Wait wait() const { return participant.setup.wait(); }
 
   cyclone::Participant& participant;
 };
 
-/// The adapter for one message type.
-template <class Message, class Request, class Reply>
-class CycloneTransport final : public cyclone::DdsTransport<Message> {
+/// The messages of a service.
+template <class RequestMessage, class ReplyMessage>
+struct Exchange {
+  using Request = RequestMessage;
+  using Reply = ReplyMessage;
+};
+
+using Topics = MessageTypes<Timing, Image, PayloadKind::image>;
+using Services =
+    MessageTypes<Exchange<TimingRequest, TimingReply>, Exchange<ImageRequest, ImageReply>, PayloadKind::image>;
+
+class CycloneTransport final : public cyclone::DdsTransport<Topics> {
  public:
   /// ROS 2 does not support domain tags.
-  explicit CycloneTransport(const Setup& setup) : cyclone::DdsTransport<Message>(setup, {.is_tagged = false}) {}
+  explicit CycloneTransport(const Setup& setup) : DdsTransport(setup, {.is_tagged = false}) {}
 
   Owned<hopmeter::Server> server(const Link& link) override {
-    return std::make_unique<Server<Dds, Request, Reply>>(Dds{this->participant_}, link);
+    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
+      using Made = Server<Dds, typename Messages::Request, typename Messages::Reply>;
+      return Owned<hopmeter::Server>(std::make_unique<Made>(Dds{participant_}, link));
+    });
   }
   Owned<hopmeter::Client> client(const Link& link) override {
-    return std::make_unique<Client<Dds, Request, Reply>>(Dds{this->participant_}, link);
+    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
+      using Made = Client<Dds, typename Messages::Request, typename Messages::Reply>;
+      return Owned<hopmeter::Client>(std::make_unique<Made>(Dds{participant_}, link));
+    });
   }
 };
 
@@ -120,10 +135,6 @@ class CycloneTransport final : public cyclone::DdsTransport<Message> {
 
 std::string cyclonedds_version() { return cyclone::version(); }
 
-std::unique_ptr<Transport> open_cyclonedds(const Setup& setup) {
-  if (setup.payload() == PayloadKind::timing)
-    return std::make_unique<CycloneTransport<Timing, TimingRequest, TimingReply>>(setup);
-  return std::make_unique<CycloneTransport<Image, ImageRequest, ImageReply>>(setup);
-}
+std::unique_ptr<Transport> open_cyclonedds(const Setup& setup) { return std::make_unique<CycloneTransport>(setup); }
 
 }  // namespace wire

@@ -7,6 +7,7 @@
 #include "fast/hopmeter_ros2PubSubTypes.h"
 #include "fast/sensor_msgsPubSubTypes.h"
 #include "fast/std_msgsPubSubTypes.h"
+#include "hopmeter/choice.hpp"
 #include "services.hpp"
 
 using namespace hopmeter;
@@ -18,7 +19,7 @@ namespace {
 struct Timing {
   using Support = std_msgs::msg::dds_::Header_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
-  static void shape(auto&, const Setup&) {}
+  static void shape(auto&, const Link&) {}
   static auto& text(auto& sample) { return sample.frame_id(); }
   static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.stamp(), sent_ns); }
   static std::int64_t sent_ns(const auto& sample) { return nanoseconds(sample.stamp()); }
@@ -28,7 +29,7 @@ struct Timing {
 struct Image {
   using Support = sensor_msgs::msg::dds_::Image_PubSubType;
   static std::string topic(const std::string& link) { return message_topic(link); }
-  static void shape(auto& sample, const Setup& setup) { fastdds::set_shape(sample, setup); }
+  static void shape(auto& sample, const Link& link) { fastdds::set_shape(sample, link); }
   static auto& text(auto& sample) { return sample.header().frame_id(); }
   static auto& octets(auto& sample) { return sample.data(); }
   static void stamp(auto& sample, std::uint64_t, std::int64_t sent_ns) { set_time(sample.header().stamp(), sent_ns); }
@@ -39,7 +40,7 @@ struct Image {
 template <class Message, class Generated>
 struct Enveloped {
   using Support = Generated;
-  static void shape(auto& sample, const Setup& setup) { Message::shape(sample.it(), setup); }
+  static void shape(auto& sample, const Link& link) { Message::shape(sample.it(), link); }
   static auto& text(auto& sample) { return Message::text(sample.it()); }
   static auto& octets(auto& sample) requires HasPayload<Message, fastdds::Sample<Message>> {
     return Message::octets(sample.it());
@@ -63,17 +64,17 @@ struct Dds {
   using Source = fastdds::Source<Message>;
 
   template <class Message>
-  auto reply_writer(const std::string& topic) {
-    return fastdds::Writer<Message>(session, participant, topic,
+  auto reply_writer(const Link& link, const std::string& topic) {
+    return fastdds::Writer<Message>(participant, link, topic,
                                     fastdds::for_service(fastdds::writer_qos(session.setup, session.options)));
   }
   template <class Message>
-  auto request_writer(const std::string& topic) {
-    return reply_writer<Message>(topic);
+  auto request_writer(const Link& link, const std::string& topic) {
+    return reply_writer<Message>(link, topic);
   }
   template <class Message>
-  auto reader(const std::string& topic) {
-    return fastdds::PolledReader<Message>(session, participant, topic, reader_qos());
+  auto reader(const Link& link, const std::string& topic) {
+    return fastdds::PolledReader<Message>(participant, link, topic, reader_qos());
   }
   template <class Message, class Look>
   Owned<Subscription> serve(const std::string& topic, Look look) {
@@ -106,7 +107,6 @@ struct Dds {
   static void hand_over(const Sample<Message>& sample, const auto& take) {
     hopmeter::hand_over<Message>(sample, take);
   }
-  Wait wait() const { return session.setup.wait(); }
 
   fastdds::Session& session;
   fastdds::Participant& participant;
@@ -129,26 +129,41 @@ void add_fallback(Facts& facts, const std::string& what) {
   facts.emplace_back("fallback", what);
 }
 
-/// The adapter for one message.
-template <class Message, class Request, class Reply>
-class FastTransport final : public fastdds::DdsTransport<Message> {
+/// The messages of a service.
+template <class RequestMessage, class ReplyMessage>
+struct Exchange {
+  using Request = RequestMessage;
+  using Reply = ReplyMessage;
+};
+
+using Topics = MessageTypes<Timing, Image, PayloadKind::image>;
+using Services =
+    MessageTypes<Exchange<TimingRequest, TimingReply>, Exchange<ImageRequest, ImageReply>, PayloadKind::image>;
+
+class FastTransport final : public fastdds::DdsTransport<Topics> {
  public:
-  explicit FastTransport(const Setup& setup) : fastdds::DdsTransport<Message>(setup, options(setup)) {}
+  explicit FastTransport(const Setup& setup) : DdsTransport(setup, options(setup)) {}
 
   Owned<hopmeter::Server> server(const Link& link) override {
-    return std::make_unique<Server<Dds, Request, Reply>>(Dds{this->session_, this->participant_}, link);
+    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
+      using Made = Server<Dds, typename Messages::Request, typename Messages::Reply>;
+      return Owned<hopmeter::Server>(std::make_unique<Made>(Dds{session_, participant_}, link));
+    });
   }
   Owned<hopmeter::Client> client(const Link& link) override {
-    return std::make_unique<Client<Dds, Request, Reply>>(Dds{this->session_, this->participant_}, link);
+    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
+      using Made = Client<Dds, typename Messages::Request, typename Messages::Reply>;
+      return Owned<hopmeter::Client>(std::make_unique<Made>(Dds{session_, participant_}, link));
+    });
   }
 
   Facts facts() override {
-    const auto& setup = this->session_.setup;
-    auto facts = fastdds::DdsTransport<Message>::facts();
+    const auto& setup = session_.setup;
+    auto facts = DdsTransport::facts();
     facts.emplace_back("domain", std::to_string(fastdds::domain_of(setup.run())));
     facts.emplace_back("interface", "lo, 127.0.0.1");
     facts.emplace_back("shared_memory", "not used");
-    if (setup.template setting<std::string>("delivery") == "asynchronous")
+    if (setup.setting<std::string>("delivery") == "asynchronous")
       add_fallback(facts, "Fast DDS does not know delivery = asynchronous");
     return facts;
   }
@@ -158,10 +173,6 @@ class FastTransport final : public fastdds::DdsTransport<Message> {
 
 std::string fastdds_version() { return fastdds::version(); }
 
-std::unique_ptr<Transport> open_fastdds(const Setup& setup) {
-  if (setup.payload() == PayloadKind::timing)
-    return std::make_unique<FastTransport<Timing, TimingRequest, TimingReply>>(setup);
-  return std::make_unique<FastTransport<Image, ImageRequest, ImageReply>>(setup);
-}
+std::unique_ptr<Transport> open_fastdds(const Setup& setup) { return std::make_unique<FastTransport>(setup); }
 
 }  // namespace wire

@@ -37,8 +37,8 @@ template <class Dds, class Request, class Reply>
 class Client final : public hopmeter::Client {
  public:
   Client(Dds dds, const hopmeter::Link& link)
-      : requests_(dds.template request_writer<Request>(request_topic(link.name))),
-        replies_(dds.template reader<Reply>(reply_topic(link.name))) {
+      : requests_(dds.template request_writer<Request>(link, request_topic(link.name))),
+        replies_(dds.template reader<Reply>(link, reply_topic(link.name))) {
     call_.client = Dds::id_of(requests_);
   }
 
@@ -72,8 +72,8 @@ class Client final : public hopmeter::Client {
     return is_ours;
   }
 
-  decltype(std::declval<Dds>().template request_writer<Request>("")) requests_;
-  decltype(std::declval<Dds>().template reader<Reply>("")) replies_;
+  decltype(std::declval<Dds>().template request_writer<Request>(std::declval<hopmeter::Link>(), "")) requests_;
+  decltype(std::declval<Dds>().template reader<Reply>(std::declval<hopmeter::Link>(), "")) replies_;
   /// The header of the last request.
   Call call_;
 };
@@ -85,9 +85,9 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
   Server(Dds dds, const hopmeter::Link& link)
       : dds_(dds),
         topic_(request_topic(link.name)),
-        replies_(dds.template reply_writer<Reply>(reply_topic(link.name))) {
-    const auto make_reader = [&] { return dds_.template reader<Request>(topic_); };
-    if (dds.wait() != hopmeter::Wait::callback) requests_.emplace(InPlace<decltype(make_reader)>{make_reader});
+        replies_(dds.template reply_writer<Reply>(link, reply_topic(link.name))) {
+    const auto make_reader = [&] { return dds_.template reader<Request>(link, topic_); };
+    if (link.wait != hopmeter::Wait::callback) requests_.emplace(InPlace<decltype(make_reader)>{make_reader});
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Handle handle) override {
@@ -117,9 +117,9 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
 
   Dds dds_;
   std::string topic_;
-  decltype(std::declval<Dds>().template reply_writer<Reply>("")) replies_;
+  decltype(std::declval<Dds>().template reply_writer<Reply>(std::declval<hopmeter::Link>(), "")) replies_;
   /// The reader of a polled server.
-  std::optional<decltype(std::declval<Dds>().template reader<Request>(""))> requests_;
+  std::optional<decltype(std::declval<Dds>().template reader<Request>(std::declval<hopmeter::Link>(), ""))> requests_;
   /// The header of the current request.
   Call call_;
 };

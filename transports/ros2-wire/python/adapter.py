@@ -16,10 +16,8 @@ from .services import Client, Server
 
 class Transport(Carrier):
     def __init__(self, setup: Setup) -> None:
-        message = Headers() if setup.payload == "timing" else Images(setup)
         # ROS 2 does not support domain tags.
-        super().__init__(setup, message, tagged=False)
-        self._service = Service(message)
+        super().__init__(setup, message_of, tagged=False)
         self.facts = self._facts
 
     def _facts(self) -> dict[str, str]:
@@ -30,7 +28,12 @@ class Transport(Carrier):
         return facts
 
     def server(self, link: Link) -> Server:
-        return Server(self._participant, self._service, link)
+        return Server(self._participant, Service(message_of(link)), link)
 
     def client(self, link: Link) -> Client:
-        return Client(self._participant, self._service, link)
+        return Client(self._participant, Service(message_of(link)), link)
+
+
+def message_of(link: Link) -> Headers:
+    """Return the message type for the payload of a link."""
+    return Headers() if link.payload == "timing" else Images(link)

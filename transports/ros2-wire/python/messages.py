@@ -3,6 +3,7 @@
 The annotations are real types, not strings, because Cyclone DDS derives its type support from them.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final
 from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
 
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import Link
 from hopmeter.node.typed import header_of, image_fields, label, nanoseconds, no_payload_field, stamp
 
 from ..._cyclonedds.python.fields import octets_as_bytes
@@ -48,6 +49,7 @@ class Image(IdlStruct, typename="sensor_msgs.msg.dds_.Image_"):
     data: Octets
 
 
+@functools.cache
 def carrier_type(name: str, message: type[IdlStruct]) -> type[IdlStruct]:
     """Return the type of a request or reply that contains a message, the caller's identity and the number of the
     call."""
@@ -92,8 +94,8 @@ class Images(Headers):
 
     sample_type = Image
 
-    def __init__(self, setup: Setup) -> None:
-        self._image_fields = image_fields(setup)
+    def __init__(self, link: Link) -> None:
+        self._image_fields = image_fields(link)
 
     def write(self, header: bytearray, payload: bytearray) -> Image:
         return Image(message_header(header), *self._image_fields, payload)

@@ -29,11 +29,11 @@ class ServiceEnd:
 
 class Client(ServiceEnd):
     def __init__(self, participant: Participant, service: Service, link: Link) -> None:
-        super().__init__(participant, link, service.request, service.reply, participant.request_qos())
+        super().__init__(participant, link, service.request, service.reply, participant.request_qos(link))
         self._number = 0
         # The binding returns this number with a sign.
         self._own = self._writer.get_instance_handle() % (1 << 64)
-        self._arrivals = Arrivals(participant, self._reader)
+        self._arrivals = Arrivals(participant, link, self._reader)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         request = self._sent.write(*self._parts.fill(payload_bytes, fill))
@@ -60,7 +60,7 @@ class Client(ServiceEnd):
 class Server(ServiceEnd):
     def __init__(self, participant: Participant, service: Service, link: Link) -> None:
         super().__init__(participant, link, service.reply, service.request, participant.service_qos())
-        self._arrivals = Arrivals(participant, self._reader) if participant.setup.wait != "callback" else None
+        self._arrivals = Arrivals(participant, link, self._reader) if link.wait != "callback" else None
         self._called: Called | None = None
 
     def poll(self, timeout_s: float, handle: Handle) -> int:

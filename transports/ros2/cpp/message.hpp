@@ -26,7 +26,7 @@ struct Timing {
   using Service = hopmeter_ros2::srv::CarryTiming;
   static auto& stamp(auto& message) { return message.stamp; }
   static auto& text(auto& message) { return message.frame_id; }
-  static std::span<std::byte> payload(Message&, const hopmeter::Setup&, std::size_t bytes) {
+  static std::span<std::byte> payload(Message&, const hopmeter::Link&, std::size_t bytes) {
     if (bytes != 0) throw hopmeter::Error("std_msgs/Header has no field for a payload", "ask for the payload `bytes`");
     return {};
   }
@@ -39,10 +39,10 @@ struct Image {
   using Service = hopmeter_ros2::srv::CarryImage;
   static auto& stamp(auto& message) { return message.header.stamp; }
   static auto& text(auto& message) { return message.header.frame_id; }
-  static std::span<std::byte> payload(Message& message, const hopmeter::Setup& setup, std::size_t bytes) {
-    message.height = setup.height();
-    message.width = setup.width();
-    message.step = 3 * setup.width();
+  static std::span<std::byte> payload(Message& message, const hopmeter::Link& link, std::size_t bytes) {
+    message.height = link.height;
+    message.width = link.width;
+    message.step = 3 * link.width;
     message.encoding = "rgb8";
     message.data.resize(bytes);
     return std::as_writable_bytes(std::span(message.data));
@@ -57,7 +57,7 @@ struct Plain {
   static constexpr std::size_t room = std::tuple_size_v<decltype(Message::data)>;
   static auto& stamp(auto& message) { return message.stamp; }
   static auto& text(auto& message) { return message.label; }
-  static std::span<std::byte> payload(Message& message, const hopmeter::Setup&, std::size_t bytes) {
+  static std::span<std::byte> payload(Message& message, const hopmeter::Link&, std::size_t bytes) {
     message.length = static_cast<std::uint32_t>(bytes);
     return std::as_writable_bytes(std::span(message.data)).first(bytes);
   }
@@ -83,9 +83,9 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
 
 /// Has `fill` write a frame into a message.
 template <class Carrier>
-void write(typename Carrier::Message& message, const hopmeter::Setup& setup, std::size_t bytes, hopmeter::Fill fill) {
+void write(typename Carrier::Message& message, const hopmeter::Link& link, std::size_t bytes, hopmeter::Fill fill) {
   hopmeter::Header header;
-  fill({header, Carrier::payload(message, setup, bytes)});
+  fill({header, Carrier::payload(message, link, bytes)});
   auto& stamp = Carrier::stamp(message);
   const auto sent_ns = hopmeter::sent_of(header);
   stamp.sec = static_cast<std::int32_t>(sent_ns / second_ns);

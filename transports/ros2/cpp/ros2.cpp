@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "hopmeter/choice.hpp"
 #include "names.hpp"
 #include "rmw.hpp"
 #include "services.hpp"
@@ -71,9 +72,10 @@ class Ros2 final : public Transport {
 
   template <class End, template <class> class Of>
   std::unique_ptr<End> open(const Link& link, auto&&... more) {
-    if (setup_.payload() == PayloadKind::timing)
-      return std::make_unique<Of<ros2::Timing>>(house(), link, std::forward<decltype(more)>(more)...);
-    return std::make_unique<Of<ros2::Image>>(house(), link, std::forward<decltype(more)>(more)...);
+    using Types = MessageTypes<ros2::Timing, ros2::Image, PayloadKind::image>;
+    return Types::choose(link, [&]<class Carrier>(std::type_identity<Carrier>) {
+      return std::unique_ptr<End>(std::make_unique<Of<Carrier>>(house(), link, std::forward<decltype(more)>(more)...));
+    });
   }
 
   /// A publisher or subscription of a topic, whose messages may be plain.
@@ -81,7 +83,7 @@ class Ros2 final : public Transport {
   std::unique_ptr<End> topic(const Link& link, auto&&... more) {
     if (setup_.setting<std::string>("message") == "standard")
       return open<End, Of>(link, std::forward<decltype(more)>(more)...);
-    return ros2::of_plain(setup_.frame_bytes() - header_bytes, [&]<class Carrier>(Carrier) -> std::unique_ptr<End> {
+    return ros2::of_plain(link.frame_bytes - header_bytes, [&]<class Carrier>(Carrier) -> std::unique_ptr<End> {
       return std::make_unique<Of<Carrier>>(house(), link, std::forward<decltype(more)>(more)...);
     });
   }

@@ -12,10 +12,10 @@ namespace ros2 {
 template <class Carrier>
 class Replier final : public hopmeter::Replier {
  public:
-  explicit Replier(const hopmeter::Setup& setup) : setup_(setup) {}
+  explicit Replier(const hopmeter::Link& link) : link_(link) {}
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write<Carrier>(response.it, setup_, payload_bytes, fill);
+    write<Carrier>(response.it, link_, payload_bytes, fill);
     given = true;
     return hopmeter::Sent::accepted;
   }
@@ -24,7 +24,7 @@ class Replier final : public hopmeter::Replier {
   typename Carrier::Service::Response response;
 
  private:
-  const hopmeter::Setup& setup_;
+  const hopmeter::Link& link_;
 };
 
 template <class Carrier>
@@ -35,7 +35,8 @@ class Server final : public hopmeter::Server {
 
   Server(House& house, const hopmeter::Link& link)
       : house_(house),
-        room_(house, house.setup.wait() == hopmeter::Wait::callback),
+        link_(link),
+        room_(house, link.wait == hopmeter::Wait::callback),
         service_(house, [&] { return served(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {}
 
@@ -43,7 +44,7 @@ class Server final : public hopmeter::Server {
     if (!waits_) set_.add_service(service_.shared());
     waits_ = true;
     const auto handled = look(handle);
-    if (handled != 0 || house_.setup.wait() == hopmeter::Wait::spin) return handled;
+    if (handled != 0 || link_.wait == hopmeter::Wait::spin) return handled;
     return set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready ? look(handle) : 0;
   }
 
@@ -76,12 +77,13 @@ class Server final : public hopmeter::Server {
   }
 
   void answer(rmw_request_id_t& id, const Request& request, const auto& handler) {
-    Replier<Carrier> replier(house_.setup);
+    Replier<Carrier> replier(link_);
     read<Carrier>(request->it, request, [&](const hopmeter::Received& received) { handler(received, replier); });
     if (replier.given) service_->send_response(id, replier.response);
   }
 
   House& house_;
+  hopmeter::Link link_;
   Room room_;
   /// The gate is shut until the server serves, because an executor may already have its callback
   /// group.
@@ -101,7 +103,7 @@ class Client final : public hopmeter::Client {
   using Request = std::shared_ptr<typename Service::Request>;
 
   Client(House& house, const hopmeter::Link& link)
-      : setup_(house.setup),
+      : link_(link),
         room_(house, false),
         client_(house, [&] { return asking(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {client_.shared()}, {}, {}, house.context)) {
@@ -110,7 +112,7 @@ class Client final : public hopmeter::Client {
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write<Carrier>(request_->it, setup_, payload_bytes, fill);
+    write<Carrier>(request_->it, link_, payload_bytes, fill);
     client_->async_send_request(request_);
     return hopmeter::Sent::accepted;
   }
@@ -122,7 +124,7 @@ class Client final : public hopmeter::Client {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto taken = look(take);
-    if (taken != 0 || setup_.wait() == hopmeter::Wait::spin) return taken;
+    if (taken != 0 || link_.wait == hopmeter::Wait::spin) return taken;
     return set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready ? look(take) : 0;
   }
 
@@ -141,7 +143,7 @@ class Client final : public hopmeter::Client {
     return taken;
   }
 
-  const hopmeter::Setup setup_;
+  const hopmeter::Link link_;
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;

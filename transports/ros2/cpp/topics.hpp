@@ -16,6 +16,7 @@ class Publisher final : public hopmeter::Publisher {
 
   Publisher(House& house, const hopmeter::Link& link)
       : house_(house),
+        link_(link),
         how_(house.setup.setting<std::string>("publish")),
         node_(house.node()),
         publisher_(house, [&] { return node_->template create_publisher<Message>(name_of(link), house.qos); }) {
@@ -27,15 +28,15 @@ class Publisher final : public hopmeter::Publisher {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
       if (!house_.seen.unlendable) house_.seen.lent = true;
-      write<Carrier>(loan.get(), house_.setup, payload_bytes, fill);
+      write<Carrier>(loan.get(), link_, payload_bytes, fill);
       publisher_->publish(std::move(loan));
     } else if (how_ == "unique") {
       auto message = std::make_unique<Message>();
-      write<Carrier>(*message, house_.setup, payload_bytes, fill);
+      write<Carrier>(*message, link_, payload_bytes, fill);
       house_.seen.given = message.get();
       publisher_->publish(std::move(message));
     } else {
-      write<Carrier>(message_, house_.setup, payload_bytes, fill);
+      write<Carrier>(message_, link_, payload_bytes, fill);
       publisher_->publish(message_);
     }
     return hopmeter::Sent::accepted;
@@ -49,6 +50,7 @@ class Publisher final : public hopmeter::Publisher {
 
  private:
   House& house_;
+  hopmeter::Link link_;
   std::string how_;
   std::shared_ptr<rclcpp::Node> node_;
   Made<rclcpp::Publisher<Message>> publisher_;
@@ -102,7 +104,7 @@ template <class Carrier>
 class Polled final : public hopmeter::Subscriber {
  public:
   Polled(House& house, const hopmeter::Link& link)
-      : spins_(house.setup.wait() == hopmeter::Wait::spin), topic_(house, link, false, {}), set_(made(house)) {
+      : spins_(link.wait == hopmeter::Wait::spin), topic_(house, link, false, {}), set_(made(house)) {
     set_.add_subscription(topic_.subscription.shared(), {true, false, true});
     if (house.setup.setting<bool>("intra_process")) pointers_ = topic_.subscription->get_intra_process_waitable();
   }

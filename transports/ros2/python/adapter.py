@@ -46,7 +46,7 @@ class Subscriber:
         self._take: Take
         self._taken = 0
         node.create_subscription(carrier.message, name_of(link), self._receive, context.qos)
-        self._polled = Polled(context, node)
+        self._polled = Polled(context, link, node)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         self._take, self._taken = take, 0
@@ -101,7 +101,7 @@ class Answer:
 class Server:
     """A server.
 
-    After `serve`, the server is called, if the link ends of its process are called; otherwise it is polled.
+    After `serve`, the server is called, if the wait of its link is `callback`; otherwise it is polled.
     """
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
@@ -109,7 +109,7 @@ class Server:
         self._context, self._link, self._carrier = context, link, carrier
         self._handle: Handle
         self._handled, self._serves = 0, False
-        is_called = context.wait == "callback"
+        is_called = link.wait == "callback"
         self._end: Called | Polled = Called(context, self._open_called) if is_called else self._open_polled()
 
     def _open_polled(self) -> Polled:
@@ -121,7 +121,7 @@ class Server:
 
         node = self._context.node()
         node.create_service(self._carrier.service, name_of(self._link), answer_request)
-        return Polled(self._context, node)
+        return Polled(self._context, self._link, node)
 
     def _open_called(self, end: Called) -> Callable[[], Any]:
         def answer_request(request: Any, response: Any) -> Any:
@@ -160,7 +160,7 @@ class Client:
         self._carrier, node = carrier, context.node()
         self._replies: list[Any] = []
         self._client = node.create_client(carrier.service, name_of(link))
-        self._polled = Polled(context, node)
+        self._polled = Polled(context, link, node)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         request = self._carrier.service.Request(it=self._carrier.write(payload_bytes, fill))
@@ -180,7 +180,7 @@ class Client:
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._setup, self._topics, self._calls = setup, topic_carrier(setup), Carrier(setup)
+        self._setup = setup
         ctypes.CDLL(None).hopmeter_name_shared_memory_after(setup.run.encode())
         self._starting = threading.Lock()
         self._context: ProcessContext | None = None
@@ -197,19 +197,19 @@ class Transport:
             return self._context
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._opened_context(), link, self._topics)
+        return Publisher(self._opened_context(), link, topic_carrier(self._setup.settings, link))
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._opened_context(), link, self._topics)
+        return Subscriber(self._opened_context(), link, topic_carrier(self._setup.settings, link))
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return open_subscription(self._opened_context(), link, self._topics, on_frame)
+        return open_subscription(self._opened_context(), link, topic_carrier(self._setup.settings, link), on_frame)
 
     def server(self, link: Link) -> Server:
-        return Server(self._opened_context(), link, self._calls)
+        return Server(self._opened_context(), link, Carrier(link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._opened_context(), link, self._calls)
+        return Client(self._opened_context(), link, Carrier(link))
 
     def facts(self) -> dict[str, str]:
         rmw = rmw_version(rclpy.utilities.get_rmw_implementation_identifier())

@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link
 from hopmeter.node.loading import search_path
 from hopmeter.node.typed import SECOND_NS, header_of, label, nanoseconds, no_payload_field, sent_of
 from hopmeter.system import paths
@@ -45,11 +45,11 @@ with search_path(services_folder()):
 
 
 class Carrier:
-    """The message type for a trial's payload."""
+    """The message type for the payload of a link."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._width, self._height = setup.width, setup.height
-        self.is_timing = setup.payload == "timing"
+    def __init__(self, link: Link) -> None:
+        self._width, self._height = link.width, link.height
+        self.is_timing = link.payload == "timing"
         self.message = Header if self.is_timing else Image
         self.service = CarryTiming if self.is_timing else CarryImage
 
@@ -80,9 +80,9 @@ class PlainCarrier(Carrier):
 
     ROOM = ((1 << 10, Plain1K), (1 << 16, Plain64K), (1 << 20, Plain1M), (1 << 23, Plain8M))
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
-        payload_bytes = setup.frame_bytes - HEADER_BYTES
+    def __init__(self, link: Link) -> None:
+        super().__init__(link)
+        payload_bytes = link.frame_bytes - HEADER_BYTES
         fitting = [message for room, message in self.ROOM if payload_bytes <= room]
         if not fitting:
             raise AdapterError(
@@ -105,9 +105,9 @@ class PlainCarrier(Carrier):
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 
 
-def topic_carrier(setup: Setup) -> Carrier:
+def topic_carrier(settings: dict[str, Any], link: Link) -> Carrier:
     """Return the carrier of topics; services have the standard messages."""
-    return PlainCarrier(setup) if setup.settings["message"] == "plain" else Carrier(setup)
+    return PlainCarrier(link) if settings["message"] == "plain" else Carrier(link)
 
 
 def time_sent(header: bytearray) -> Any:

@@ -54,7 +54,7 @@ def qos_of(settings: dict[str, Any]) -> QoSProfile:
 
 class ProcessContext:
     def __init__(self, setup: Setup) -> None:
-        self.settings, self.wait = setup.settings, setup.wait
+        self.settings = setup.settings
         self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -172,8 +172,8 @@ class ProcessContext:
 class Polled:
     """Calls the callbacks of a node on the thread that polls it."""
 
-    def __init__(self, context: ProcessContext, node: Node) -> None:
-        self._spins, self._node = context.wait == "spin", node
+    def __init__(self, context: ProcessContext, link: Link, node: Node) -> None:
+        self._spins, self._node = link.wait == "spin", node
         self._executor = rclpy.executors.SingleThreadedExecutor(context=context.ros_context)
         self._executor.add_node(node)
 

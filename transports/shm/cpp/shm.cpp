@@ -41,7 +41,7 @@ class Producer final : public Publisher {
  public:
   Producer(const Setup& setup, const Link& link)
       : ring_(hopmeter_shm_producer_open(link.name.c_str(), setup.setting<std::uint32_t>("slots"),
-                                         setup.frame_bytes() - header_bytes,
+                                         link.frame_bytes - header_bytes,
                                          setup.setting<std::string>("when_full") == "drop_oldest")) {}
 
   std::string address() const override { return hopmeter_shm_producer_address(*ring_); }
@@ -89,7 +89,7 @@ class Consumer {
 class Polled final : public Subscriber {
  public:
   Polled(const Setup& setup, const Link& link)
-      : sleeps_(setup.wait() != Wait::spin), consumer_(link, sleeps_), most_(setup.setting<std::size_t>("slots")) {}
+      : sleeps_(link.wait != Wait::spin), consumer_(link, sleeps_), most_(setup.setting<std::size_t>("slots")) {}
 
   std::size_t poll(Timeout timeout, Take take) override {
     const auto count = drain(take);

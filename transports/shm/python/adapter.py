@@ -148,10 +148,10 @@ class Transport(BaseTransport):
 
     def publisher(self, link: Link) -> Publisher:
         drop_oldest = self.settings["when_full"] == "drop_oldest"
-        return Publisher(link, self.settings["slots"], self.setup.frame_bytes - HEADER_BYTES, drop_oldest)
+        return Publisher(link, self.settings["slots"], link.frame_bytes - HEADER_BYTES, drop_oldest)
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(link, self.setup.wait != "spin", self.settings["slots"])
+        return Subscriber(link, link.wait != "spin", self.settings["slots"])
 
     def subscribe(self, link: Link, on_frame: Take) -> Subscription:
         return Subscription(link, on_frame)

@@ -26,10 +26,10 @@ class Transport(BaseTransport):
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self.setup, *self._listen())
+        return Publisher(link, *self._listen())
 
     def server(self, link: Link) -> Server:
-        return Server(self.setup, *self._listen())
+        return Server(link, *self._listen())
 
     def _listen(self) -> tuple[socket.socket, str]:
         listener = self._socket()
@@ -48,10 +48,10 @@ class Transport(BaseTransport):
             raise AdapterError(f"port {port} of {self._host} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self.setup, self._connect(link.address))
+        return Subscriber(link, self._connect(link.address))
 
     def client(self, link: Link) -> Client:
-        return Client(self.setup, self._connect(link.address))
+        return Client(link, self._connect(link.address))
 
     def _connect(self, address: str) -> socket.socket:
         peer, port = address.rsplit(":", 1)

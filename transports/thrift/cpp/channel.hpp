@@ -31,7 +31,7 @@ class LimitedTransports final : public TTransportFactory {
   explicit LimitedTransports(const hopmeter::Setup& setup)
       : is_framed_(setup.setting<std::string>("transport") == "framed"),
         buffer_bytes_(setup.setting<std::uint32_t>("buffer")),
-        limits_(limits_for(setup.frame_bytes())) {
+        limits_(limits_for(setup.largest_frame_bytes())) {
     if (buffer_bytes_ == 0) buffer_bytes_ = Buffered::DEFAULT_BUFFER_SIZE;
   }
 

@@ -28,7 +28,7 @@ struct Layout;
 
 template <>
 struct Layout<Timing> {
-  static void shape(Timing&, const hopmeter::Setup&) {}
+  static void shape(Timing&, const hopmeter::Link&) {}
   static auto& text(auto& message) { return message.source; }
   static auto& octets(auto& message) { return message.padding; }
   static void stamp(Timing& message, std::uint64_t seq, std::int64_t sent_ns) {
@@ -40,9 +40,9 @@ struct Layout<Timing> {
 
 template <>
 struct Layout<Image> {
-  static void shape(Image& message, const hopmeter::Setup& setup) {
-    message.width = static_cast<std::int32_t>(setup.width());
-    message.height = static_cast<std::int32_t>(setup.height());
+  static void shape(Image& message, const hopmeter::Link& link) {
+    message.width = static_cast<std::int32_t>(link.width);
+    message.height = static_cast<std::int32_t>(link.height);
     message.encoding = "rgb8";
     message.step = 3 * message.width;
   }
@@ -56,7 +56,7 @@ struct Layout<Image> {
 template <class Handler>
 class Exchange final : public hopmeter::idl::ExchangeIf {
  public:
-  Exchange(Handler handler, const hopmeter::Setup& setup) : handler_(std::move(handler)), setup_(setup) {}
+  Exchange(Handler handler, const hopmeter::Link& link) : handler_(std::move(handler)), link_(link) {}
 
   void timing(Timing& reply, const Timing& request) override { answer(reply, request); }
   void image(Image& reply, const Image& request) override { answer(reply, request); }
@@ -64,19 +64,19 @@ class Exchange final : public hopmeter::idl::ExchangeIf {
  private:
   template <class Message>
   void answer(Message& reply, const Message& request) {
-    hopmeter::MessageReplier<Layout<Message>, Message> replier(setup_, request, reply);
+    hopmeter::MessageReplier<Layout<Message>, Message> replier(link_, request, reply);
     hopmeter::hand_over<Layout<Message>>(request,
                                          [&](const hopmeter::Received& received) { handler_(received, replier); });
     if (!replier.has_reply()) throw hopmeter::idl::Unanswered();
   }
 
   Handler handler_;
-  hopmeter::Setup setup_;
+  hopmeter::Link link_;
 };
 
 template <class Handler>
-std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Setup& setup) {
-  auto exchange = std::make_shared<Exchange<Handler>>(std::move(handler), setup);
+std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Link& link) {
+  auto exchange = std::make_shared<Exchange<Handler>>(std::move(handler), link);
   return std::make_shared<hopmeter::idl::ExchangeProcessor>(std::move(exchange));
 }
 
@@ -91,7 +91,7 @@ class PolledServer final : public hopmeter::Server {
       ++requests_;
       (*handle_)(received, replier);
     };
-    processor_ = make_processor(handle, stack.setup);
+    processor_ = make_processor(handle, link);
     events_.push_back({listener_->getSocketFD(), POLLIN, 0});
   }
 
@@ -178,7 +178,7 @@ class ServerThread final : public hopmeter::Subscription {
 class CalledServer final : public hopmeter::Server {
  public:
   CalledServer(const Stack& stack, const hopmeter::Link& link)
-      : stack_(stack), listener_(Listener::bind(stack, link, true)) {}
+      : stack_(stack), link_(link), listener_(Listener::bind(stack, link, true)) {}
 
   std::string address() const override { return listener_->address(); }
 
@@ -193,11 +193,11 @@ class CalledServer final : public hopmeter::Server {
       const std::lock_guard lock(*turn);
       on_request(received, replier);
     };
-    return std::make_unique<ServerThread>(
-        make_server(stack_, make_processor(std::move(handle), stack_.setup), listener_));
+    return std::make_unique<ServerThread>(make_server(stack_, make_processor(std::move(handle), link_), listener_));
   }
 
  private:
   const Stack& stack_;
+  hopmeter::Link link_;
   std::shared_ptr<Listener> listener_;
 };

@@ -1,6 +1,7 @@
 /// Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
 #include <thrift/config.h>
 
+#include "hopmeter/choice.hpp"
 #include "servers.hpp"
 
 namespace {
@@ -18,10 +19,10 @@ template <class Message>
 class Caller final : public Client {
  public:
   Caller(const Stack& stack, const Link& link)
-      : setup_(stack.setup), channel_(stack, link.address), client_(channel_.protocol()) {}
+      : link_(link), channel_(stack, link.address), client_(channel_.protocol()) {}
 
   Sent start(std::size_t payload_bytes, Fill fill) override {
-    Layout<Message>::shape(request_, setup_);
+    Layout<Message>::shape(request_, link_);
     write_message<Layout<Message>>(request_, payload_bytes, fill);
     if (!is_gone_) attempt([this] { send(client_, request_); });
     return Sent::accepted;
@@ -52,7 +53,7 @@ class Caller final : public Client {
     }
   }
 
-  Setup setup_;
+  Link link_;
   Channel channel_;
   ExchangeClient client_;
   Message request_, reply_;
@@ -66,13 +67,14 @@ class Thrift final : public Transport {
   static std::string version() { return "libthrift " PACKAGE_VERSION; }
 
   Owned<Server> server(const Link& link) override {
-    if (stack_.setup.wait() == Wait::callback) return std::make_unique<CalledServer>(stack_, link);
+    if (link.wait == Wait::callback) return std::make_unique<CalledServer>(stack_, link);
     return std::make_unique<PolledServer>(stack_, link);
   }
 
   Owned<Client> client(const Link& link) override {
-    if (stack_.setup.payload() == PayloadKind::image) return std::make_unique<Caller<Image>>(stack_, link);
-    return std::make_unique<Caller<Timing>>(stack_, link);
+    return MessageTypes<Timing, Image>::choose(link, [&]<class Message>(std::type_identity<Message>) {
+      return Owned<Client>(std::make_unique<Caller<Message>>(stack_, link));
+    });
   }
 
   Facts facts() override { return {{"path", stack_.uses_unix ? "Unix sockets" : "TCP on the loopback device"}}; }

@@ -21,8 +21,8 @@ from .messages import Messages, read
 class Client:
     """The generated client; each of its calls consists of a sending half and a receiving half."""
 
-    def __init__(self, setup: Setup, channel: Channel) -> None:
-        self._channel, self._messages = channel, Messages(setup)
+    def __init__(self, link: Link, channel: Channel) -> None:
+        self._channel, self._messages = channel, Messages(link)
         calls = Exchange.Client(channel.protocol)
         self._ask, self._hear = (getattr(calls, f"{half}_{self._messages.method}") for half in ("send", "recv"))
         self._readable = select.poll()
@@ -67,8 +67,8 @@ class Server:
     """Runs Thrift's loop for one connection over all connections of the server, on the caller's thread: the library's
     own servers cannot be stopped."""
 
-    def __init__(self, setup: Setup, stack: Stack, link: Link) -> None:
-        self._stack, self._messages = stack, Messages(setup)
+    def __init__(self, stack: Stack, link: Link) -> None:
+        self._stack, self._messages = stack, Messages(link)
         self._listener = stack.listener(link)
         bound = self._listener.handle.getsockname()
         self.address = bound if stack.unix else f"{bound[0]}:{bound[1]}"
@@ -144,10 +144,10 @@ class Transport(BaseTransport):
         self.path = "Unix sockets" if self._stack.unix else "TCP on the loopback device"
 
     def server(self, link: Link) -> Server:
-        return Server(self.setup, self._stack, link)
+        return Server(self._stack, link)
 
     def client(self, link: Link) -> Client:
-        return Client(self.setup, self._stack.connect(link))
+        return Client(link, self._stack.connect(link))
 
     def facts(self) -> dict[str, str]:
         facts = super().facts()

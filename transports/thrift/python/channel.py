@@ -28,7 +28,7 @@ class Stack:
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings
         self._directory, self._host = setup.directory, host(setup)
-        self._largest = setup.frame_bytes + MESSAGE_BYTES
+        self._largest = setup.largest_frame_bytes + MESSAGE_BYTES
         self.unix = setup.settings["endpoint"] == "unix"
 
     def transport(self, under: TSocket) -> TBufferedTransport | TFramedTransport:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from hopmeter.node.buffers import PartsBuffer
-from hopmeter.node.contract import Fill, Setup
+from hopmeter.node.contract import Fill, Link
 from hopmeter.node.typed import header_of, label, nanoseconds, sent_of, signed_seq, stamp
 
 from .hopmeter_idl.ttypes import Image, Stamp, Timing
 
 
 class Messages:
-    """Writes and reads the message type for a trial's payload."""
+    """Writes and reads the message type for the payload of a link."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._width, self._height = setup.width, setup.height
-        self.method = "image" if setup.payload == "image" else "timing"
+    def __init__(self, link: Link) -> None:
+        self._width, self._height = link.width, link.height
+        self.method = "image" if link.payload == "image" else "timing"
         self._parts = PartsBuffer()
 
     def write(self, payload_bytes: int, fill: Fill) -> Timing | Image:

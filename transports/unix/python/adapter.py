@@ -42,10 +42,10 @@ class Transport(BaseTransport):
         return f"{kernel.sysname} {kernel.release}"
 
     def publisher(self, link: Link) -> Publisher:
-        return FilePublisher(self.setup, *self._listen(link), self._set_buffer)
+        return FilePublisher(link, *self._listen(link), self._set_buffer)
 
     def server(self, link: Link) -> Server:
-        return FileServer(self.setup, *self._listen(link), self._set_buffer)
+        return FileServer(link, *self._listen(link), self._set_buffer)
 
     def _listen(self, link: Link) -> tuple[socket.socket, str]:
         path = str(Path(self.setup.directory, f"{link.name}.sock"))
@@ -57,10 +57,10 @@ class Transport(BaseTransport):
         return listener, path
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self.setup, self._connect(link.address))
+        return Subscriber(link, self._connect(link.address))
 
     def client(self, link: Link) -> Client:
-        return Client(self.setup, self._connect(link.address))
+        return Client(link, self._connect(link.address))
 
     def _connect(self, address: str) -> socket.socket:
         connection = self._socket()

@@ -28,16 +28,16 @@ class Transport(BaseTransport):
         return f"websockets {websockets.version.version}"
 
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self.setup, self._listener(link))
+        return Publisher(self.setup, link, self._listener(link))
 
     def subscriber(self, link: Link) -> Subscriber:
         return Subscriber(self._connection(link))
 
     def server(self, link: Link) -> Server:
-        return Server(self.setup, self._listener(link))
+        return Server(self.setup, link, self._listener(link))
 
     def client(self, link: Link) -> Client:
-        return Client(self.setup, self._connection(link))
+        return Client(link, self._connection(link))
 
     def _listener(self, link: Link) -> Listener:
         return Listener(Path(self.setup.directory, f"{link.name}.ws") if self._unix else None, host(self.setup))

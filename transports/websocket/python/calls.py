@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
 from hopmeter.node.buffers import FrameBuffer
-from hopmeter.node.contract import Fill, Handle, Reply, Setup
+from hopmeter.node.contract import Fill, Handle, Link, Reply, Setup
 
 from .connections import ListeningEnd, is_behind
 from .patient import Listener
@@ -34,9 +34,9 @@ class ServedConnection(ServerConnection):
 
 
 class Client(Subscriber):
-    def __init__(self, setup: Setup, connection: ClientConnection) -> None:
+    def __init__(self, link: Link, connection: ClientConnection) -> None:
         super().__init__(connection)
-        self._outgoing = FrameBuffer(setup.frame_bytes)
+        self._outgoing = FrameBuffer(link.frame_bytes)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         return not is_behind(self._connection) and self._ask(self._outgoing.fill(payload_bytes, fill))
@@ -53,9 +53,9 @@ class Client(Subscriber):
 class Server(ListeningEnd):
     """The server. The library would call a handler on a thread for each connection; this server is polled instead."""
 
-    def __init__(self, setup: Setup, listener: Listener) -> None:
+    def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()
-        super().__init__(setup, listener, create_connection=partial(ServedConnection, self._arrivals))
+        super().__init__(setup, link, listener, create_connection=partial(ServedConnection, self._arrivals))
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         try:

@@ -10,7 +10,7 @@ from websockets.sync.connection import Connection
 from websockets.sync.server import ServerConnection, serve
 
 from hopmeter.node.buffers import FrameBuffer
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import Link, Setup
 
 from .patient import Listener, PatientSocket
 
@@ -22,7 +22,7 @@ def options(setup: Setup) -> dict[str, Any]:
     deflate = setup.settings["compression"] == "deflate"
     return {
         "compression": "deflate" if deflate else None,
-        "max_size": setup.frame_bytes,
+        "max_size": setup.largest_frame_bytes,
         "max_queue": setup.settings["max_queue"],
         "ping_interval": None,  # tungstenite has no keepalive either
         "close_timeout": LONGEST_FAREWELL_S,
@@ -39,10 +39,10 @@ class ListeningEnd:
     """The server of the library, with its thread. Each connection has two more threads; one of them only waits for its
     end."""
 
-    def __init__(self, setup: Setup, listener: Listener, **more: Any) -> None:
+    def __init__(self, setup: Setup, link: Link, listener: Listener, **more: Any) -> None:
         self.address = listener.address
         self._file = listener.file
-        self._outgoing = FrameBuffer(setup.frame_bytes)  # the library copies each message
+        self._outgoing = FrameBuffer(link.frame_bytes)  # the library copies each message
         self._joining: deque[ServerConnection] = deque()
         self._server = serve(self._keep, sock=listener, **options(setup), **more)
         self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)

@@ -8,7 +8,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
-from hopmeter.node.contract import Fill, Setup, Take
+from hopmeter.node.contract import Fill, Link, Setup, Take
 
 from .connections import ListeningEnd, is_behind
 from .patient import Listener
@@ -17,9 +17,9 @@ from .patient import Listener
 class Publisher(ListeningEnd):
     """The sending end: a server to which every subscriber connects."""
 
-    def __init__(self, setup: Setup, listener: Listener) -> None:
+    def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._receivers: list[ServerConnection] = []
-        super().__init__(setup, listener)
+        super().__init__(setup, link, listener)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         return self._is_ready() and self._deliver(self._outgoing.fill(payload_bytes, fill))

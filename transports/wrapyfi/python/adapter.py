@@ -59,11 +59,11 @@ class Publisher:
 
 class Subscriber:
     def __init__(
-        self, communicator: Communicator, listener: WaitedListener, setup: Setup, objects: Objects | None
+        self, communicator: Communicator, listener: WaitedListener, link: Link, objects: Objects | None
     ) -> None:
         self._communicator, self._listener, self._objects = communicator, listener, objects
         # Replaces the payload if the frame carries an object; nobody reads this payload.
-        self._room = np.empty(setup.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
+        self._room = np.empty(link.frame_bytes - HEADER_BYTES if objects else 0, np.uint8)
 
     def poll(self, timeout_s: float, take: Take) -> int:
         if not self._listener.wait(timeout_s):
@@ -120,7 +120,7 @@ class Transport(BaseTransport):
         opened: list[WaitedListener] = []
         communicator = Communicator("listen", topic(link), opened=opened.append, **self._given)
         communicator.exchange()  # opens the link end; a message that is already there was a probe
-        return Subscriber(communicator, opened[0], self.setup, self._objects)
+        return Subscriber(communicator, opened[0], link, self._objects)
 
     def facts(self) -> dict[str, str]:
         return super().facts() | ({} if self._objects is None else {"encoding": "Wrapyfi's, within the hop"})

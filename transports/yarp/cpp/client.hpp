@@ -17,7 +17,7 @@ namespace yarps {
 class Client final : public hopmeter::Client {
  public:
   Client(House& house, const hopmeter::Link& link)
-      : house_(house), server_(link.address), spins_(house.setup.wait() == hopmeter::Wait::spin) {
+      : house_(house), server_(link.address), spins_(link.wait == hopmeter::Wait::spin) {
     house.demand_replies();
     // A call without a reply delays the closing of its port by this time.
     port_.asPort().setTimeout(house.setup.setting<float>("patience"));

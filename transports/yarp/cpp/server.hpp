@@ -35,7 +35,7 @@ class Replier final : public hopmeter::Replier {
 /// waiting.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
-  Server(House& house, const hopmeter::Link& link) : house_(house), spins_(house.setup.wait() == hopmeter::Wait::spin) {
+  Server(House& house, const hopmeter::Link& link) : house_(house), spins_(link.wait == hopmeter::Wait::spin) {
     port_.setReader(*this);
     name_ = house.open(port_, link);
   }

@@ -104,7 +104,7 @@ class Inbox {
 class Polled final : public hopmeter::Subscriber {
  public:
   Polled(House& house, const hopmeter::Link& link) : inbox_(house, link) {
-    if (house.setup.wait() == hopmeter::Wait::block) alarm_.emplace([this] { inbox_.buffer.interrupt(); });
+    if (link.wait == hopmeter::Wait::block) alarm_.emplace([this] { inbox_.buffer.interrupt(); });
   }
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {

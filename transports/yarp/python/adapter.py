@@ -20,20 +20,26 @@ A sender would wait forever for room, so a further frame is dropped.
 
 class Transport:
     def __init__(self, setup: Setup) -> None:
-        self._network, self._setup = Network(setup), setup
+        self._network = Network(setup)
         self._blocking: list[handover.Subscriber] = []
+        self._blocks = False
 
     @staticmethod
     def version() -> str:
         return f"YARP {yarp.YARP_VERSION}"
 
+    def _network_for(self, link: Link) -> Network:
+        """Return the network; note how the ends of the link wait, for the fact `path`."""
+        self._blocks |= link.wait == "block"
+        return self._network
+
     def publisher(self, link: Link) -> Writing | Buffered:
         is_buffered = self._network.settings["write"] == "buffered"
-        return (Buffered if is_buffered else Writing)(self._network, link)
+        return (Buffered if is_buffered else Writing)(self._network_for(link), link)
 
     def subscriber(self, link: Link) -> Polled | handover.Subscriber:
-        if self._setup.wait == "block":
-            called = partial(Called, self._network, link, keeps=True)
+        if link.wait == "block":
+            called = partial(Called, self._network_for(link), link, keeps=True)
             self._blocking.append(handover.Subscriber(called, ROOM, drops=True))
             return self._blocking[-1]
         return Polled(self._network, link)
@@ -42,11 +48,11 @@ class Transport:
         return Called(self._network, link, on_frame)
 
     def server(self, link: Link) -> Server | handover.Server:
-        server = Server(self._network, link)
-        return handover.Server(server) if self._setup.wait == "block" else server
+        server = Server(self._network_for(link), link)
+        return handover.Server(server) if link.wait == "block" else server
 
     def client(self, link: Link) -> Client:
-        return Client(self._network, link)
+        return Client(self._network_for(link), link)
 
     def facts(self) -> dict[str, str]:
         dropped = sum(each.dropped for each in self._blocking)
@@ -54,7 +60,7 @@ class Transport:
         loss = {"loss": said} if dropped else {}
         told = self._network.facts()
         if "path" in told:
-            told["path"] = handover.path_fact(told["path"], self._setup)
+            told["path"] = handover.path_fact(told["path"], self._blocks)
         return {**told, **loss}
 
     def close(self) -> None:

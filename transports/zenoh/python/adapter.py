@@ -110,10 +110,10 @@ class Server:
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()
-        self._frames, self._arrivals = Frames(transport.setup), transport.arrivals
+        self._frames, self._arrivals = Frames(transport.setup, link), transport.arrivals
         self._key = key(link)
         self._polled: tuple[Any, Waker] | None = None
-        if transport.setup.wait != "callback":
+        if link.wait != "callback":
             queryable = self._session.declare_queryable(self._key, transport.channel())
             self._polled = queryable, Waker(lambda: self._session.get(self._key, allowed_destination=HERE))
 
@@ -159,7 +159,7 @@ class Transport(BaseTransport):
 
     def publisher(self, link: Link) -> Publisher:
         session, address = self.sessions.listening_session()
-        return Publisher(Frames(self.setup), session.declare_publisher(key(link), **self._quality), address)
+        return Publisher(Frames(self.setup, link), session.declare_publisher(key(link), **self._quality), address)
 
     def subscriber(self, link: Link) -> Subscriber:
         session = self.sessions.session_to(link.address)
@@ -177,12 +177,12 @@ class Transport(BaseTransport):
         session = self.sessions.session_to(link.address)
         none = zenoh.QueryConsolidation(zenoh.ConsolidationMode.NONE)
         querier = session.declare_querier(key(link), consolidation=none, **self._quality)
-        return Client(self.arrivals, Frames(self.setup), querier)
+        return Client(self.arrivals, Frames(self.setup, link), querier)
 
     def facts(self) -> dict[str, str]:
         way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
         word = self.settings["shared_memory"]
-        expected = word == "loan" or (word == "auto" and self.setup.frame_bytes >= COPIED_FROM_BYTES)
+        expected = word == "loan" or (word == "auto" and self.setup.largest_frame_bytes >= COPIED_FROM_BYTES)
         drops = self.sessions.reach_others and self.settings["congestion"] == "drop"
         return {**self.arrivals.facts(way, expected), **({"loss": DROPPED} if drops else {})}
 

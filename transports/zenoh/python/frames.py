@@ -7,7 +7,7 @@ from typing import Any
 
 import zenoh
 
-from hopmeter.node.contract import HEADER_BYTES, Fill, Setup
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup
 
 LENT_FRAMES = 16
 LEAST_BYTES = 1 << 20
@@ -19,9 +19,9 @@ class Frames:
     Zenoh's Python API loans no memory for writing, so it copies frames from here.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, link: Link) -> None:
         self._frame = bytearray()
-        pool_bytes = max(LENT_FRAMES * setup.frame_bytes, LEAST_BYTES)
+        pool_bytes = max(LENT_FRAMES * link.frame_bytes, LEAST_BYTES)
         loans = setup.settings["shared_memory"] == "loan"
         self._provider = zenoh.shm.ShmProvider.default_backend(pool_bytes) if loans else None
 

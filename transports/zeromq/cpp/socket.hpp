@@ -11,7 +11,7 @@
 /// frames.
 struct Process {
   explicit Process(const hopmeter::Setup& setup)
-      : setup(setup), pool(setup.frame_bytes()), context(setup.setting<int>("io_threads")) {}
+      : setup(setup), pool(setup.largest_frame_bytes()), context(setup.setting<int>("io_threads")) {}
 
   bool uses_tcp() const { return setup.setting<std::string>("endpoint") == "tcp"; }
 
@@ -45,8 +45,8 @@ inline hopmeter::Received to_received(const zmq::message_t& message) {
 /// client (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
-  Socket(Process& process, zmq::socket_type type)
-      : process_(process), socket_(process.context, type), spins_(process.setup.wait() == hopmeter::Wait::spin) {
+  Socket(Process& process, zmq::socket_type type, hopmeter::Wait wait)
+      : process_(process), socket_(process.context, type), spins_(wait == hopmeter::Wait::spin) {
     const auto hwm = process.setup.setting<int>("hwm");
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvhwm, hwm);

@@ -7,7 +7,7 @@ namespace {
 
 class Router final : public Server, public Replier {
  public:
-  Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router) {
+  Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router, link.wait) {
     // Without this option, a reply that finds the queue full would be dropped instead of refused.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
     socket_.bind(link);
@@ -54,20 +54,20 @@ class Zeromq final : public Transport {
   }
 
   Owned<Publisher> publisher(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::pub);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::pub, link.wait);
     (**socket).set(zmq::sockopt::xpub_nodrop, process_.setup.setting<bool>("nodrop"));
     socket->bind(link);
     return socket;
   }
   Owned<Subscriber> subscriber(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::sub);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::sub, link.wait);
     (**socket).set(zmq::sockopt::subscribe, "");
     socket->connect(link);
     return socket;
   }
   Owned<Server> server(const Link& link) override { return std::make_unique<Router>(process_, link); }
   Owned<Client> client(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::dealer);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::dealer, link.wait);
     socket->connect(link);
     return socket;
   }

@@ -21,12 +21,12 @@ Frame = zmq.Frame | bytes
 class End:
     """A polled socket for messages: large ones without a copy, small ones as bytes, which pyzmq handles faster."""
 
-    def __init__(self, socket: zmq.Socket[Any], setup: Setup, file: Path | None = None) -> None:
+    def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None) -> None:
         self._socket, self._file = socket, file
         self._recv, self._send = socket.recv, socket.send
-        self._flags = NOBLOCK if setup.wait == "spin" else 0
-        self._copies = setup.frame_bytes < SHARED_FROM_BYTES
-        self._pool = BufferPool(setup.frame_bytes, SHARED_FROM_BYTES)
+        self._flags = NOBLOCK if link.wait == "spin" else 0
+        self._copies = link.frame_bytes < SHARED_FROM_BYTES
+        self._pool = BufferPool(link.frame_bytes, SHARED_FROM_BYTES)
         self._timeout_s = -1.0
 
     @property
@@ -131,12 +131,12 @@ class Transport(BaseTransport):
         socket = self._socket(*socket_type)
         file = None if self._is_tcp else Path(self.setup.directory, f"{link.name}.zmq")
         socket.bind(f"ipc://{file}" if file else f"tcp://{host(self.setup)}:*")
-        return end(socket, self.setup, file)
+        return end(socket, link, file)
 
     def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         socket = self._socket(*socket_type)
         socket.connect(link.address)
-        return end(socket, self.setup)
+        return end(socket, link)
 
     def _socket(self, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
