@@ -128,17 +128,18 @@ class NodePool:
         blocking: bool = True,
         **given: Any,
     ) -> ScriptedNode:
-        """A node of the transport with an open adapter. `payload` describes the content of frames; `given` are
-        settings. A `blocking` node waits even if it drops frames by default."""
+        """A node of the transport with an open adapter. Its links have this `wait` and this `payload`, and frames of at
+        most `frame_bytes`, unless a link says otherwise; `given` are settings. A `blocking` node waits even if it drops
+        frames by default."""
         self._leftovers.update(manifest.leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         self._ensure_daemon(manifest, settings)
-        opening = {"wait": wait, "settings": settings, "payload": units.payload(payload), "frame_bytes": frame_bytes}
+        opening = {"settings": settings, "largest_frame_bytes": frame_bytes}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
         node = idle.pop(0) if idle else self._start(manifest, language)
         self.nodes.append(node)
-        node.link_values = {key: opening[key] for key in ("wait", "payload", "frame_bytes")}
+        node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
             address = self._daemon.address if self._daemon else ""
             node.execute(run=self.run, directory=str(self.folder), **opening, daemon=address)

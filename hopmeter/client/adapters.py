@@ -23,14 +23,9 @@ class Setup:
 
     run: str
     directory: str
-    wait: str
     daemon: str
     settings: dict[str, Any]
-    frame_bytes: int
     largest_frame_bytes: int
-    payload: str = "bytes"
-    width: int = 0
-    height: int = 0
     host: str = LOOPBACK
     """The address that link ends bind; adapters get it from hopmeter.node.contract.host."""
 

@@ -35,28 +35,18 @@ class AdapterError(Exception):
 
 
 class Setup(Protocol):
-    """The object with which an adapter is opened; `hopmeter._instrument.Setup` is the implementation."""
+    """The object with which an adapter is opened; `hopmeter._instrument.Setup` is the implementation. What differs from
+    one link to another is in `Link`."""
 
     run: str
     """The trial's name on this machine (16 hexadecimal digits). Everything that an adapter creates outside `directory`
     has this name in its own name."""
     directory: str
     """A private folder of this trial with a short path, for socket files; the launcher removes it."""
-    wait: str
-    """How the receivers of this process wait: `spin`, `block` or `callback`; if only some receivers are polled, how
-    those wait."""
     daemon: str
     """The address of the transport's broker or daemon, in the manifest's format; empty if it has no broker."""
-    payload: str
-    """The kind of the payloads: `timing`, `bytes` or `image`. With typed carriage, the adapter chooses its message type
-    by this kind."""
-    width: int
-    height: int
-    """The size of an image in pixels; 0 for other payloads."""
     settings: dict[str, Any]
     """Every setting of the manifest, with its default if the user gave no value."""
-    frame_bytes: int
-    """The size of the largest frame, including the header, that will be sent over any link."""
     largest_frame_bytes: int
     """The size of the largest frame, including the header, that will be sent over any link of this process."""
 

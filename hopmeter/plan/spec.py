@@ -13,7 +13,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Flow
 from hopmeter.plan.flows import flows
-from hopmeter.plan.topology import Endpoint, topology
+from hopmeter.plan.topology import Endpoint, Topology, topology
 
 SPARE_SAMPLES = 4096
 """Additional room for samples, so that short trials can store more than one duplicate per message."""
@@ -43,9 +43,7 @@ class Place:
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
     """Return the language and the spec of each node."""
     shape = topology(cell)
-    links = {
-        each: {"name": f"{place.run}_{each.replace('.', '_')}", "receivers": many} for each, many in shape.links.items()
-    }
+    links = {each: _link(cell, place, shape, each) for each in shape.links}
     known = {each.number: each for each in flows(cell)}
     specs = []
     for number, hosted in enumerate(shape.nodes):
@@ -66,6 +64,14 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
         }
         specs.append((language, spec))
     return specs
+
+
+def _link(cell: Cell, place: Place, shape: Topology, link: str) -> dict[str, Any]:
+    return {
+        "name": f"{place.run}_{link.replace('.', '_')}",
+        "receivers": shape.links[link],
+        "wait": _polled_wait([_own_wait(cell, one) for one in shape.receivers(link)]),
+    }
 
 
 def _common(cell: Cell, place: Place) -> dict[str, Any]:
@@ -194,7 +200,10 @@ def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
     """Return how a node's receivers wait; if some are called and some polled, how the polled ones wait."""
     if cell.workload is not None:
         return cell.workload.participants[hosted[0].participant].wait
-    waits = [_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits
+    return _polled_wait([_own_wait(cell, one) for one in hosted if one.role == "sink"] or cell.axes.waits)
+
+
+def _polled_wait(waits: Sequence[str]) -> str:
     return next((wait for wait in waits if wait != "callback"), "callback")
 
 
@@ -206,8 +215,11 @@ def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
     return {"wait": _own_wait(cell, one)} if differ else {}
 
 
-def _own_wait(cell: Cell, sink: Endpoint) -> str:
-    return cell.axes.waits[(sink.place - 1) % len(cell.axes.waits)]
+def _own_wait(cell: Cell, one: Endpoint) -> str:
+    """Return how an endpoint waits; only sinks of one cell wait in different ways."""
+    if cell.workload is not None:
+        return cell.workload.participants[one.participant].wait
+    return cell.axes.waits[(one.place - 1) % len(cell.axes.waits)]
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:

@@ -51,6 +51,12 @@ class Topology:
             found.setdefault(endpoint.flow, []).append(endpoint)
         return {number: tuple(ours) for number, ours in found.items()}
 
+    def receivers(self, link: str) -> list[Endpoint]:
+        """Return the endpoints that receive over a link; a client receives the replies of its calls."""
+        is_reply = link.endswith(".reply")
+        known = link.removesuffix(".reply").removesuffix(".request")
+        return [each for each in self.endpoints if known in (each.outputs if is_reply else each.inputs)]
+
     def provers(self, flow: int) -> frozenset[int]:
         """Return the endpoints whose reports prove a flow: its sinks, or its source if replies or the ring return to
         it."""

@@ -35,7 +35,8 @@ pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 /// link that it serves.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
-/// The settings of a transport and the environment in which it runs.
+/// The settings of a transport and the environment in which it runs. What differs from one link to another is in
+/// [`Link`].
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The name of this run on this machine; anything that an adapter creates outside `directory` has this name in its
@@ -43,17 +44,10 @@ pub struct Setup {
     pub run: String,
     /// A private folder of this trial with a short path, for socket files; the launcher removes it.
     pub directory: PathBuf,
-    /// How the receivers of this process wait. The wait of the polled receivers, if some receivers are called and
-    /// others are polled.
-    pub wait: Wait,
     /// The address of the transport's broker, as the manifest writes it; empty if the transport has no broker.
     pub daemon: String,
-    /// What the payloads represent. An adapter with typed carriage chooses its message type by this value.
-    pub payload: PayloadKind,
     /// Every setting of the manifest; settings that the scenario does not give have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// The largest frame, header included, that will be sent over any link.
-    pub frame_bytes: usize,
     /// The largest frame, header included, that will be sent over any link of this process.
     pub largest_frame_bytes: usize,
 }
@@ -156,7 +150,7 @@ pub trait Publisher: Send {
         self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
-    /// Sends a received frame on, unaltered. By default, copies the frame into a new loan (`forward = "copy"` in the
+    /// Sends a received frame on, unaltered; it came from a link with the same payload. By default, copies the frame into a new loan (`forward = "copy"` in the
     /// manifest). An adapter whose transport can pass on a reference overrides this method and declares `forward =
     /// "move"` in its manifest.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {

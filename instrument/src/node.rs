@@ -254,11 +254,8 @@ impl Node<'_> {
         Setup {
             run: self.spec.run.clone(),
             directory: self.spec.directory.clone(),
-            wait: self.spec.wait,
             daemon: self.spec.daemon.clone(),
-            payload: self.spec.flows.first().map(|flow| flow.payload).unwrap_or_default(),
             settings: self.spec.settings.clone(),
-            frame_bytes: HEADER_BYTES + self.spec.largest_payload_bytes(),
             largest_frame_bytes: HEADER_BYTES + self.spec.largest_payload_bytes(),
         }
     }

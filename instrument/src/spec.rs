@@ -11,7 +11,7 @@ use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
 /// The version of the spec file and of the control channel. Planner and node must have the same version.
-pub const SPEC_FORMAT: u32 = 4;
+pub const SPEC_FORMAT: u32 = 5;
 
 /// How a receiver waits.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -238,6 +238,8 @@ pub struct Endpoint {
 pub struct LinkSpec {
     pub name: String,
     pub receivers: u32,
+    /// How its receivers wait. How the polled receivers wait, if some receivers are called and others are polled.
+    pub wait: Wait,
 }
 
 /// One stream of messages or calls: what its messages are, and when they are sent.

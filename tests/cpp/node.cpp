@@ -51,7 +51,7 @@ std::string spec(const std::string& folder, const std::string& fault) {
     "retry_ns": 1000000,
     "endpoints": [{"id": 0, "role": "source", "flow": 0, "core": null, "in": [], "out": ["l0"],
                       "work": {"kind": "none"}, "samples": ")" +
-         folder + R"(/samples", "capacity": 8}], "links": {"l0": {"name": "x_l0", "receivers": 1}}})";
+         folder + R"(/samples", "capacity": 8}], "links": {"l0": {"name": "x_l0", "receivers": 1, "wait": "block"}}})";
 }
 
 /// A folder of its own, gone with the test.

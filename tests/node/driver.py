@@ -141,12 +141,13 @@ def chain(folder: Path, adapter: Path, relays: int, work: dict[str, Any], **chan
     }  # fmt: skip
     of_flow = {*flow, "codec", "device", "share", "object", "payload_file", "payload_frames"}
     flow |= {name: changes.pop(name) for name in of_flow & set(changes)}
+    wait = changes.get("wait", "block")
     spec: dict[str, Any] = {
         "format": SPEC_FORMAT, "run": "00000000deadbeef", "cell": "c", "trial": 0, "node": 0, "transport": "example",
-        "settings": {}, "directory": str(folder), "adapter": str(adapter), "wait": "block",
+        "settings": {}, "directory": str(folder), "adapter": str(adapter), "wait": wait,
         "limit_ns": 5 * 10**9, "drain_ns": 5 * 10**8, "retry_ns": 10**9, "fifo": 0, "mlock": False, "flows": [flow],
         "endpoints": [place(folder, at, relays + 1, work) for at in range(relays + 2)],
-        "links": {f"l{at}": {"name": f"hm_test_l{at}", "receivers": 1} for at in range(relays + 1)},
+        "links": {f"l{at}": {"name": f"hm_test_l{at}", "receivers": 1, "wait": wait} for at in range(relays + 1)},
     }  # fmt: skip
     return {**spec, **changes}
 

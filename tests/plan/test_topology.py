@@ -108,7 +108,7 @@ EACH = {"languages": {"rust": {"waits": ["spin", "block", "callback"], "library"
 def test_sinks_that_wait_differently_are_each_told_how() -> None:
     one = cell(wait="callback+block", sinks=2, pairs=2, placement="thread", manifest=EACH)
     ((_, spec),) = node_specs(one, PLACE)
-    assert spec["wait"] == "block", "what an adapter has to know is how its polled ends wait"
+    assert {link["wait"] for link in spec["links"].values()} == {"block"}, "a publisher knows how polled ends wait"
     waits = [endpoint.get("wait") for endpoint in spec["endpoints"]]
     assert waits == [None, "callback", "block"] * 2
 
@@ -116,6 +116,7 @@ def test_sinks_that_wait_differently_are_each_told_how() -> None:
 def test_a_process_is_told_how_its_own_sink_waits() -> None:
     specs = node_specs(cell(wait="callback+spin", sinks=2, manifest=EACH), PLACE)
     assert [spec["wait"] for _, spec in specs] == ["spin", "callback", "spin"]
+    assert [spec["links"]["l0"]["wait"] for _, spec in specs] == ["spin"] * 3
     assert not any("wait" in spec["endpoints"][0] for _, spec in specs), "a node of before understands it"
 
 

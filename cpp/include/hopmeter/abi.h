@@ -29,19 +29,19 @@
 /// Failure; the function has called `Error.put` before it returned. A poll that failed also returns this value.
 #define HOPMETER_FAILED -1
 
-/// How a receiver waits for messages.
-typedef enum HopmeterWait {
-  HOPMETER_WAIT_SPIN = 0,
-  HOPMETER_WAIT_BLOCK = 1,
-  HOPMETER_WAIT_CALLBACK = 2,
-} HopmeterWait;
-
 /// What a payload represents.
 typedef enum HopmeterPayloadKind {
   HOPMETER_PAYLOAD_KIND_TIMING = 0,
   HOPMETER_PAYLOAD_KIND_BYTES = 1,
   HOPMETER_PAYLOAD_KIND_IMAGE = 2,
 } HopmeterPayloadKind;
+
+/// How a receiver waits for messages.
+typedef enum HopmeterWait {
+  HOPMETER_WAIT_SPIN = 0,
+  HOPMETER_WAIT_BLOCK = 1,
+  HOPMETER_WAIT_CALLBACK = 2,
+} HopmeterWait;
 
 /// The settings of the manifest; read them with `hopmeter_setting_*`.
 typedef struct HopmeterSettings HopmeterSettings;
@@ -103,15 +103,8 @@ typedef struct HopmeterSetup {
   struct HopmeterText run;
   /// A private folder of this trial with a short path, for socket files.
   struct HopmeterText directory;
-  enum HopmeterWait wait;
   /// The address of the transport's broker; empty if the transport has no broker.
   struct HopmeterText daemon;
-  enum HopmeterPayloadKind payload;
-  /// The size of an image in pixels; 0 if the payload is none.
-  uint32_t width;
-  uint32_t height;
-  /// The size of the largest frame, header included, on any link.
-  size_t frame_bytes;
   /// The size of the largest frame, header included, on any link of this process.
   size_t largest_frame_bytes;
   const struct HopmeterSettings *settings;

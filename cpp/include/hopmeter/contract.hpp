@@ -29,8 +29,8 @@ enum class PayloadKind {
   image = HOPMETER_PAYLOAD_KIND_IMAGE
 };
 
-/// The setup that an adapter receives when it is opened. A copy is cheap and stays valid as long as the transport
-/// exists.
+/// The setup that an adapter receives when it is opened. What differs from one link to another is in `Link`. A copy is
+/// cheap and stays valid as long as the transport exists.
 class Setup {
  public:
   explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
@@ -40,17 +40,8 @@ class Setup {
   std::string run() const { return detail::string(raw_->run); }
   /// A private folder of this trial for socket files, with a short path; the launcher removes it.
   std::string directory() const { return detail::string(raw_->directory); }
-  /// How the receivers of this process wait; if some are polled and some are called, how the polled ones wait.
-  Wait wait() const noexcept { return static_cast<Wait>(raw_->wait); }
   /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
   std::string daemon() const { return detail::string(raw_->daemon); }
-  /// The kind of the payloads; an adapter with typed carriage chooses its message type by it.
-  PayloadKind payload() const noexcept { return static_cast<PayloadKind>(raw_->payload); }
-  /// The size of an image in pixels; 0 if the payload is no image.
-  std::uint32_t width() const noexcept { return raw_->width; }
-  std::uint32_t height() const noexcept { return raw_->height; }
-  /// The size of the largest frame on any link, header included.
-  std::size_t frame_bytes() const noexcept { return raw_->frame_bytes; }
   /// The size of the largest frame, header included, on any link of this process.
   std::size_t largest_frame_bytes() const noexcept { return raw_->largest_frame_bytes; }
 
@@ -126,9 +117,9 @@ class Publisher {
   /// default, copies the payload (`parts = false` in the manifest).
   virtual Sent send_parts(std::span<const std::byte, header_bytes> header, Shared payload);
 
-  /// Forwards a received frame, unaltered. By default, copies the frame into a new frame (`forward = "copy"` in the
-  /// manifest). An adapter whose transport can pass on a reference overrides this method and declares
-  /// `forward = "move"`.
+  /// Forwards a received frame, unaltered; it came from a link with the same payload. By default, copies the frame into
+  /// a new frame (`forward = "copy"` in the manifest). An adapter whose transport can pass on a reference overrides
+  /// this method and declares `forward = "move"`.
   virtual Sent forward(const Received& received);
 };
 

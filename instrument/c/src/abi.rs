@@ -81,15 +81,8 @@ pub struct Setup {
     pub run: Text,
     /// A private folder of this trial with a short path, for socket files.
     pub directory: Text,
-    pub wait: Wait,
     /// The address of the transport's broker; empty if the transport has no broker.
     pub daemon: Text,
-    pub payload: PayloadKind,
-    /// The size of an image in pixels; 0 if the payload is none.
-    pub width: u32,
-    pub height: u32,
-    /// The size of the largest frame, header included, on any link.
-    pub frame_bytes: usize,
     /// The size of the largest frame, header included, on any link of this process.
     pub largest_frame_bytes: usize,
     pub settings: *const Settings,

@@ -194,9 +194,8 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
     let mut depth = 0_i64;
     let name: *const c_char = c"depth".as_ptr();
     let read = unsafe { crate::settings::hopmeter_setting_integer(setup.settings, name, &mut depth, error) };
-    assert_eq!((setup.daemon.to_owned_text().as_str(), setup.payload), ("here", abi::PayloadKind::Image));
-    assert_eq!((setup.width, setup.height), (2, 3));
-    assert_eq!((setup.frame_bytes, setup.wait, setup.run.to_owned_text().as_str()), (66, abi::Wait::Spin, "00"));
+    assert_eq!((setup.daemon.to_owned_text().as_str(), setup.run.to_owned_text().as_str()), ("here", "00"));
+    assert_eq!(setup.largest_frame_bytes, 66);
     unsafe { *out = calls::Transport { object: (&raw mut *out).cast(), calls: &TRANSPORT } };
     if read == abi::ACCEPTED {
         assert_eq!(depth, 8)
@@ -218,31 +217,35 @@ fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CT
     let settings = settings.as_object().expect("an object").clone();
     CTransport::open(
         adapter.open,
-        &Setup {
-            run: "00".into(),
-            directory: "/".into(),
-            wait: Wait::Spin,
-            daemon: "here".into(),
-            payload: PayloadKind::Image { width: 2, height: 3 },
-            settings,
-            frame_bytes: 66,
-            largest_frame_bytes: 66,
-        },
+        &Setup { run: "00".into(), directory: "/".into(), daemon: "here".into(), settings, largest_frame_bytes: 66 },
     )
 }
 
-#[test]
-fn a_transport_says_what_it_offers_and_reads_its_settings() {
-    let transport = open_transport(serde_json::json!({"depth": 8})).expect("opened");
-    assert_eq!(transport.version().as_deref(), Some("4.2"));
-    let link = Link {
+fn link() -> Link {
+    Link {
         name: "x".into(),
         address: String::new(),
         receivers: 1,
         payload: PayloadKind::Image { width: 2, height: 3 },
         frame_bytes: 66,
         wait: Wait::Spin,
-    };
+    }
+}
+
+#[test]
+fn a_link_crosses_with_its_own_payload_size_and_wait() {
+    let link = link();
+    let lent = crate::transport::lend(&link);
+    assert_eq!((lent.name.to_owned_text().as_str(), lent.receivers), ("x", 1));
+    assert_eq!((lent.payload, lent.width, lent.height), (abi::PayloadKind::Image, 2, 3));
+    assert_eq!((lent.frame_bytes, lent.wait), (66, abi::Wait::Spin));
+}
+
+#[test]
+fn a_transport_says_what_it_offers_and_reads_its_settings() {
+    let transport = open_transport(serde_json::json!({"depth": 8})).expect("opened");
+    assert_eq!(transport.version().as_deref(), Some("4.2"));
+    let link = link();
     let error = transport.publisher(&link).err().expect("it has none");
     assert_eq!(error.what_text(), "the adapter offers no publisher (asked for link x)");
 }

@@ -40,16 +40,10 @@ impl OwnedSetup {
         let kept = &settings.0;
         let directory =
             kept.directory.to_str().ok_or_else(|| Error::new("the trial's folder has a name that is no UTF-8"))?;
-        let (payload, width, height) = payload(kept.payload);
         let setup = abi::Setup {
             run: Text::lend(&kept.run),
             directory: Text::lend(directory),
-            wait: wait(kept.wait),
             daemon: Text::lend(&kept.daemon),
-            payload,
-            width,
-            height,
-            frame_bytes: kept.frame_bytes,
             largest_frame_bytes: kept.largest_frame_bytes,
             settings: &raw const *settings,
         };
@@ -140,7 +134,8 @@ impl Transport for CTransport {
     }
 }
 
-fn lend(link: &Link) -> abi::Link {
+/// Passes a link for one call.
+pub fn lend(link: &Link) -> abi::Link {
     let (payload, width, height) = payload(link.payload);
     abi::Link {
         name: Text::lend(&link.name),

@@ -23,13 +23,8 @@ use crate::take::Detach;
 struct PySetup {
     run: String,
     directory: String,
-    wait: &'static str,
     daemon: String,
-    payload: &'static str,
-    width: u32,
-    height: u32,
     settings: Py<PyAny>,
-    frame_bytes: usize,
     largest_frame_bytes: usize,
 }
 
@@ -65,17 +60,11 @@ impl From<&Link> for PyLink {
 impl PySetup {
     fn new(py: Python<'_>, setup: &Setup) -> PyResult<Self> {
         let settings = serde_json::Value::Object(setup.settings.clone()).to_string();
-        let (payload, width, height) = payload(setup.payload);
         Ok(Self {
             run: setup.run.clone(),
             directory: setup.directory.to_string_lossy().into_owned(),
-            wait: word(setup.wait),
             daemon: setup.daemon.clone(),
-            payload,
-            width,
-            height,
             settings: py.import("json")?.call_method1("loads", (settings,))?.unbind(),
-            frame_bytes: setup.frame_bytes,
             largest_frame_bytes: setup.largest_frame_bytes,
         })
     }

@@ -15,7 +15,7 @@ use crate::permits::Permits;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
-use crate::spec::{Endpoint, Flow, Spec, Wait};
+use crate::spec::{Endpoint, Flow, LinkSpec, Spec, Wait};
 
 use super::triggers::Triggers;
 
@@ -76,7 +76,7 @@ impl RoleContext<'_> {
     /// # Errors
     /// When the spec does not list the link.
     pub fn link_to_bind(&self, id: &str) -> Result<Link> {
-        self.link(id, String::new(), self.spec.wait)
+        self.link(id, String::new(), self.link_spec(id)?.wait)
     }
 
     /// The link for a connecting end, which waits as this endpoint does. Waits until the link is bound.
@@ -88,9 +88,13 @@ impl RoleContext<'_> {
     }
 
     fn link(&self, id: &str, address: String, wait: Wait) -> Result<Link> {
-        let link = self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))?;
+        let link = self.link_spec(id)?;
         let (payload, frame_bytes) = (self.flow.payload, HEADER_BYTES + self.flow.payload_bytes);
         Ok(Link { name: link.name.clone(), address, receivers: link.receivers, payload, frame_bytes, wait })
+    }
+
+    fn link_spec(&self, id: &str) -> Result<&LinkSpec> {
+        self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
     /// Reports the addresses of this endpoint's binding ends, even if it has none.

@@ -55,12 +55,9 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     let setup = Setup {
         run: opening.run,
         directory: opening.directory,
-        wait: opening.wait,
         daemon: opening.daemon,
-        payload: opening.payload,
         settings: opening.settings,
-        frame_bytes: opening.frame_bytes,
-        largest_frame_bytes: opening.frame_bytes,
+        largest_frame_bytes: opening.largest_frame_bytes,
     };
     Ok(ScriptedNode { run, transport: (host.open)(&setup)?, ends: HashMap::new() })
 }

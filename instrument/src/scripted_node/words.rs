@@ -14,13 +14,10 @@ use crate::spec::{PayloadKind, Wait};
 pub struct Opening {
     pub run: String,
     pub directory: PathBuf,
-    pub wait: Wait,
     #[serde(default)]
     pub daemon: String,
-    #[serde(default)]
-    pub payload: PayloadKind,
     pub settings: serde_json::Map<String, serde_json::Value>,
-    pub frame_bytes: usize,
+    pub largest_frame_bytes: usize,
 }
 
 impl Opening {
