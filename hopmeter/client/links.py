@@ -109,23 +109,29 @@ class TransportCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[tuple[str, str], list[Any]] = {}
+        self._open: dict[str, list[Any]] = {}
+        """By the run of the link: the transport, and how many ends use it."""
+
+    @property
+    def open_count(self) -> int:
+        """Return how many transports are open."""
+        with self._lock:
+            return len(self._open)
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
         """Return the transport of a link; it is closed together with the last link end that uses it."""
-        key = (record.run, asked.wait)
         with self._lock:
-            if key not in self._open:
-                self._open[key] = [adapter(asked.manifest, asked.offer)(asked.setup(record)), 0]
-            self._open[key][1] += 1
-            closing.callback(self._return, key)
-            return self._open[key][0]
+            if record.run not in self._open:
+                self._open[record.run] = [adapter(asked.manifest, asked.offer)(asked.setup(record)), 0]
+            self._open[record.run][1] += 1
+            closing.callback(self._return, record.run)
+            return self._open[record.run][0]
 
-    def _return(self, key: tuple[str, str]) -> None:
+    def _return(self, run: str) -> None:
         with self._lock:
-            self._open[key][1] -= 1
-            if not self._open[key][1]:
-                self._open.pop(key)[0].close()
+            self._open[run][1] -= 1
+            if not self._open[run][1]:
+                self._open.pop(run)[0].close()
 
 
 TRANSPORTS = TransportCache()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import hopmeter
-from hopmeter.client import CallFailedError, ConnectError, TimedOutError
+from hopmeter.client import CallFailedError, ConnectError, TimedOutError, links
 from hopmeter.system import paths
 from tests.waiting import wait_for
 
@@ -171,6 +171,23 @@ def test_a_transport_that_calls_brings_objects_and_calls_too(tmp_path: Path) -> 
         assert all(same(each["object"], OBJECTS[each["name"]]) for each in received)
         house.server("add", lambda asked: asked)
         assert house.client("add").call("called", PATIENCE_S) == "called"
+
+
+def test_ends_that_wait_differently_share_the_transport_of_their_link(tmp_path: Path) -> None:
+    if not HAS_RING:
+        pytest.skip("`hopmeter build shm` makes its library")
+    with (
+        hopmeter.connect("shm", folder=tmp_path, wait="spin") as spinning,
+        hopmeter.connect("shm", folder=tmp_path, wait="callback") as called,
+    ):
+        publisher = spinning.publisher("camera")
+        came: queue.Queue[Any] = queue.Queue()
+        called.subscriber("camera", came.put)
+        polled = spinning.subscriber("camera")
+        assert links.TRANSPORTS.open_count == 1
+        publisher.send("seen", PATIENCE_S)
+        assert (came.get(timeout=PATIENCE_S), polled.receive(PATIENCE_S)) == ("seen", "seen")
+    assert links.TRANSPORTS.open_count == 0
 
 
 def test_a_function_that_raises_is_logged_and_gets_the_next_object(
