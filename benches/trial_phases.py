@@ -14,15 +14,17 @@ from unittest.mock import patch
 
 from ending import orderly
 
-from hopmeter.api.planning import make_plan
+from hopmeter.api.planning import prepare
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
-from hopmeter.runtime import trial
+from hopmeter.runtime import running_trial
 from hopmeter.runtime.control import Control
+from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, execute_trial
+from hopmeter.runtime.trial import execute_trial
 from hopmeter.system.scratch_dir import ScratchDir
+from hopmeter.system.terminal import Console
 
 PHASES = ("bound", "ready", "proved", "done", "exited", "end")
 """Nodes started and opened; connected; links proved; messages and drain; nodes ended; files removed."""
@@ -43,7 +45,7 @@ def marks() -> Iterator[dict[str, float]]:
     with (
         patch.object(Control, "expect", noting(Control.expect, "")),
         patch.object(Control, "wait_for_exits", noting(Control.wait_for_exits, "exited")),
-        patch.object(trial, "_prove", noting(trial._prove, "proved")),
+        patch.object(running_trial, "prove", noting(running_trial.prove, "proved")),
     ):
         yield found
 
@@ -73,11 +75,12 @@ def main(words: Sequence[str] | None = None) -> int:
     ask.add_argument("scenario", nargs="?", default="quick")
     ask.add_argument("--language", default="one")
     asked, all_good, total = ask.parse_args(words), True, Counter[str]()
-    plan, world = make_plan(asked.scenario, {"language": [asked.language], "no_idle_states": False}, [])
+    given = {"language": [asked.language], "no_idle_states": False}
+    prepared = prepare(asked.scenario, given, [], full=False, against=None, console=Console(stderr=True))
     print(f"{'ms':42}" + "".join(f"{phase:>8}" for phase in (*PHASES, " total")))
     with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, ScratchDir() as ground:
-        for cell in plan.runnable:
-            took, good = measure(cell, world, Path(folder), alarm, ground)
+        for cell in prepared.plan.runnable:
+            took, good = measure(cell, prepared.world, Path(folder), alarm, ground)
             print(_line(f"{cell.axes.transport} ({cell.axes.language}), {cell.axes.payload}", took), flush=True)
             total, all_good = total + took, all_good and good
     print(_line("all", total))

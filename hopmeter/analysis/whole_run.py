@@ -17,6 +17,7 @@ from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
 from hopmeter.analysis.trial import Measured
+from hopmeter.analysis.turn_medians import turn_medians_us
 from hopmeter.analysis.workload_rows import complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
@@ -42,7 +43,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
         if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
-            values = _figures(cell, each)
+            values = _figures(cell, each, folder)
             folder.judge(replace(each.result, cell=cell.id), values)
             trials.append(asdict(each.result) | values | {"cell": cell.id})
     _complete_workloads(cells, rows)
@@ -65,7 +66,7 @@ def _complete_workloads(cells: Sequence[Cell], rows: Sequence[dict[str, Any]]) -
             complete_workload(each, [part for part in parts[cell.id] if part is not each])
 
 
-def _figures(cell: Cell, trial: Judged) -> dict[str, Any]:
+def _figures(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
     if trial.measured is None:
         return {}
     pieces = [piece for piece in trial.measured.latencies.get(headline(cell), []) if len(piece)]
@@ -73,6 +74,7 @@ def _figures(cell: Cell, trial: Judged) -> dict[str, Any]:
     values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
     values["achieved_hz"] = trial.measured.achieved_hz
     values["median_us"] = float(np.median(np.concatenate(pieces))) / 1000 if pieces else None
+    values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
     for name in ("response", "service", "roundtrip"):
         values |= _percentiles(name, trial.measured)
     return values

@@ -1,4 +1,4 @@
-"""Compare the two sides of one run: both were measured next to each other in each round."""
+"""Compare the two sides of one run: both were measured next to each other in each round, or at once as a duet."""
 
 from __future__ import annotations
 
@@ -33,8 +33,19 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
         pairs = [(by_id[row.cell.comparison.counterpart], row) for row in rows if row.cell.comparison.side == NEW]
         looks = run.part("looks").get(rows[0].cell.group) or []
         alpha = level_of_result(looks, max(ranking.rounds.values(), default=0))
-        changes += judge([replace(_change(old, new, ranking, metric), alpha=alpha) for old, new in pairs])
+        fits = [(old, new, _fit_duets(old, new, trials, metric) or ranking) for old, new in pairs]
+        changes += judge([replace(_change(*each, metric), alpha=alpha) for each in fits])
     return changes
+
+
+def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
+    """Compare two sides turn by turn, each launch of a duet being a round; None if they were not measured as duets.
+
+    A turn has too few messages for a higher percentile than the median.
+    """
+    is_possible = metric == "p50" and old["status"] == new["status"] == "ok"
+    observations = trial_values.duet_observations(old, new, trials) if is_possible else []
+    return fit(observations) if observations else None
 
 
 def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.statistics import Observation
+from hopmeter.statistics import Observation, pair_turns
 from hopmeter.store.disk import DamagedRunError
 
 Values = dict[tuple[str, int], dict[str, Any]]
@@ -42,6 +42,29 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
         Observation(row.id, number, float(value), trial.get("steal_share"))
         for number, value, trial in found
         if value is not None
+    ]
+
+
+def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
+    """Return the values of both sides of each duet, in which neighbouring turns are compared; none if there was no
+    duet."""
+    found = []
+    befores, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
+    for number in befores.keys() & afters.keys():
+        both = befores[number], afters[number]
+        values = pair_turns(*(trial["turn_medians_us"] for trial in both)) or ()
+        found += [
+            Observation(row.id, number, value, trial["steal_share"])
+            for row, value, trial in zip((old, new), values, both, strict=False)
+        ]
+    return found
+
+
+def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
+    return [
+        trial
+        for (cell, _), trial in trials.items()
+        if cell == row.id and trial["good"] and trial.get("turn_medians_us")
     ]
 
 

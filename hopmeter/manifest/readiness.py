@@ -51,6 +51,11 @@ class Readiness:
     environment: dict[str, str] = field(default_factory=dict)
     """Environment variables that the node needs in addition to those of all nodes."""
 
+    @property
+    def takes_turns(self) -> bool:
+        """Return whether the node can take turns with another node; nodes of earlier versions cannot."""
+        return bool(self.about.get("turns"))
+
     def as_json(self) -> dict[str, Any]:
         """Return one line of `hopmeter transports --json`."""
         return {

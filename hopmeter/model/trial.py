@@ -34,6 +34,8 @@ class TrialResult:
     steal_share: float | None = None
     """Like `steal_us`, but only from `go` until all nodes were done and only on their cores, as a share of the time of
     these cores."""
+    turn_s: float | None = None
+    """The length of the turns of a duet: the nodes of the other side ran at the same time. None in other trials."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a line of `trials.jsonl`."""

@@ -20,6 +20,15 @@ SPARE_SAMPLES = 4096
 
 
 @dataclass(frozen=True)
+class Turns:
+    """The turns of several sides whose nodes run at once; messages are due only in the turns of their own side."""
+
+    length_s: float
+    sides: int
+    side: int
+
+
+@dataclass(frozen=True)
 class Place:
     """The environment of one trial of a cell: its folder, run id and seed."""
 
@@ -38,6 +47,8 @@ class Place:
     """The frames that are the payloads, if the payloads come from an image or a video file."""
     why: bool = False
     """Whether the nodes read the counters of their threads at each message."""
+    turns: Turns | None = None
+    """This side's turns, if the nodes of another side run at the same time."""
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -84,7 +95,7 @@ def _common(cell: Cell, place: Place) -> dict[str, Any]:
         "settings": cell.carriage.settings,
         "directory": str(place.directory),
         "daemon": place.daemon,
-        "limit_ns": _ns(cell.schedule.limit_s),
+        "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
         "drain_ns": _ns(cell.schedule.drain_s),
         "retry_ns": _ns(cell.schedule.retry_s),
         "call_ns": _ns(cell.axes.call_s),
@@ -169,7 +180,15 @@ def _pace(cell: Cell, place: Place, flow: Flow) -> dict[str, Any]:
         "burst": flow.burst,
         "spin_ns": None if cell.nodes.spin_us is None else round(cell.nodes.spin_us * 1000),
         "seed": place.seed,
+        **_turns(place.turns),
     }
+
+
+def _turns(turns: Turns | None) -> dict[str, Any]:
+    """Return the turns; nothing without them, so that nodes of an earlier version still work."""
+    if turns is None:
+        return {}
+    return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
 
 
 def _endpoint(cell: Cell, place: Place, one: Endpoint, flow: Flow) -> dict[str, Any]:

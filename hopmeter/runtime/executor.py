@@ -14,14 +14,16 @@ from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OLD
 from hopmeter.runtime.failures import InterruptedRunError
-from hopmeter.runtime.order import Turn, turns
+from hopmeter.runtime.order import Turn, turns, with_counterparts
 from hopmeter.runtime.progress import BudgetProgress, Notes, RunProgress
+from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, execute_trial
+from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
 from hopmeter.runtime.why import why_turns
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
@@ -112,11 +114,11 @@ class Executor:
 
     def _work_through(self, todo: Sequence[Turn], ground: ScratchDir, alarm: Alarm) -> None:
         with RunProgress(self.console, todo) as progress:
-            for turn in todo:
+            for together in with_counterparts(todo):
                 alarm.check()
-                progress.begin(turn)
-                self._take(turn, ground, alarm, progress)
-                progress.end(turn)
+                progress.begin(together[0])
+                self._take(together, ground, alarm, progress)
+                progress.end(together)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
         """Measure each cell once more to find why its messages are slow, if the scenario requests that."""
@@ -127,32 +129,51 @@ class Executor:
                 progress.begin(turn)
                 with execute_trial(replace(self._work(turn), cpu=None, why=True), ground, alarm) as outcome:
                     WhyFolder(self.folder.path).add(outcome.result, outcome.raw_files)
-                progress.end(turn)
+                progress.end([turn])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
         """Execute rounds until their source has no more; store each look as soon as it is taken."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
-                for turn in todo:
+                for together in with_counterparts(todo):
                     alarm.check()
-                    progress.begin(turn)
-                    self._take(turn, ground, alarm, progress)
+                    progress.begin(together[0])
+                    self._take(together, ground, alarm, progress)
             self.folder.note(looks=rounds.looks)
 
-    def _take(self, turn: Turn, ground: ScratchDir, alarm: Alarm, progress: Notes) -> None:
+    def _take(self, together: Sequence[Turn], ground: ScratchDir, alarm: Alarm, progress: Notes) -> None:
+        works = [work for turn in together if (work := self._work_if_possible(turn, progress))]
+        if length_s := self._turn_s(works):
+            with execute_duet(works, length_s, ground, alarm) as outcomes:
+                self._add_all(outcomes, progress)
+            return
+        for work in works:
+            alarm.check()
+            with execute_trial(work, ground, alarm) as outcome:
+                self._add_all([outcome], progress)
+
+    def _turn_s(self, works: Sequence[Work]) -> float | None:
+        """Return the length of the turns if these trials are a duet."""
+        can = all(state.takes_turns for work in works for state in work.ready.values())
+        if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
+            return None
+        lengths_s = {turn_s(work.cell, work.manifest) for work in works}
+        return lengths_s.pop() if len(lengths_s) == 1 else None
+
+    def _work_if_possible(self, turn: Turn, progress: Notes) -> Work | None:
+        """Return what a trial needs; if it cannot be executed, note that it failed."""
         if self._is_hopeless(turn):
             first, _ = split_code(self._reasons[turn.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
             self._add(_failure(turn, reason), [], progress)
-            return
+            return None
         work = self._work(turn)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
             self._add(_failure(turn, tag(absent.code, absent.missing), absent.get), [], progress)
-            return
-        with execute_trial(work, ground, alarm) as outcome:
-            self._add(outcome.result, outcome.raw_files if outcome.result.good else [], progress)
+            return None
+        return work
 
     def _is_hopeless(self, turn: Turn) -> bool:
         return self._bad[turn.cell.id] >= HOPELESS and not self._good[turn.cell.id]
@@ -182,6 +203,10 @@ class Executor:
         if language != "python" or cell.axes.codec == NO_CODEC or world is not self.world:
             return world.ready[cell.axes.transport, language]
         return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
+
+    def _add_all(self, outcomes: Sequence[Outcome], progress: Notes) -> None:
+        for each in outcomes:
+            self._add(each.result, each.raw_files if each.result.good else [], progress)
 
     def _add(self, result: TrialResult, raw_files: list[Path], progress: Notes) -> None:
         kept = self.folder.add_trial(result, raw_files)

@@ -34,6 +34,24 @@ def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) ->
     return list(_number_rounds(left, begun_rounds(cells, done)))
 
 
+def with_counterparts(todo: Iterable[Turn]) -> Iterator[list[Turn]]:
+    """Yield the trials in order: the two sides of a cell together if they follow each other in a round."""
+    waiting: list[Turn] = []
+    for turn in todo:
+        if waiting and not _are_sides(waiting[0], turn):
+            yield [waiting.pop()]
+        waiting.append(turn)
+        if len(waiting) == 2:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _are_sides(one: Turn, other: Turn) -> bool:
+    return one.cell.comparison.counterpart == other.cell.id and one.round == other.round
+
+
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     """Return the cells by table, in the order of the first cell of each table."""
     found: dict[str, list[Cell]] = {}

@@ -115,12 +115,13 @@ class RunProgress(Notes):
         self._bar.update(self._task, description=_words(turn), left=left, refresh=True)
         self._began = time.monotonic()
 
-    def end(self, turn: Turn) -> None:
-        """Note that a trial ended, successfully or not."""
-        took = time.monotonic() - self._began - scheduled_s(turn.cell)
-        self._done += 1
-        self._overhead_s += (max(0.0, took) - self._overhead_s) / self._done
-        self._left.remove(turn)
+    def end(self, together: Sequence[Turn]) -> None:
+        """Note that one trial or both sides of a cell ended, successfully or not."""
+        took_s = time.monotonic() - self._began - sum(scheduled_s(turn.cell) for turn in together)
+        for turn in together:
+            self._done += 1
+            self._overhead_s += (max(0.0, took_s / len(together)) - self._overhead_s) / self._done
+            self._left.remove(turn)
         self._bar.update(self._task, completed=self._done)
 
     def _left_s(self) -> float:

@@ -1,6 +1,7 @@
 """Statistics of rounds: ranks, ratios with intervals, verdicts and when to stop. Knows no run, cell or file."""
 
 from hopmeter.statistics.detection import detectable, rounds_needed
+from hopmeter.statistics.duets import pair_turns
 from hopmeter.statistics.looks import is_precise, level_of_result, look_rounds, retain_decisions, spend
 from hopmeter.statistics.observations import Observation
 from hopmeter.statistics.ranking import Noise, Pair, Ranking, fit
@@ -17,6 +18,7 @@ __all__ = [
     "is_precise",
     "level_of_result",
     "look_rounds",
+    "pair_turns",
     "retain_decisions",
     "rounds_needed",
     "spend",

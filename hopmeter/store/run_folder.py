@@ -26,7 +26,7 @@ from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
-LATER = ("round", "steal_share")
+LATER = ("round", "steal_share", "turn_s")
 """Columns of trials that runs of earlier versions do not have."""
 BY_HAND = "by-hand.json"
 """The file that an interactive measurement has instead of `run.json`: the request, the machines and the result."""

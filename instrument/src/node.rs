@@ -90,6 +90,8 @@ struct Description<'a> {
     instrument: &'a str,
     /// The version of the spec files that this node understands.
     spec: u32,
+    /// Whether this node understands `pace.turn`.
+    turns: bool,
     compiler: &'a str,
     flags: &'a str,
 }
@@ -101,6 +103,7 @@ fn describe(host: &Host<'_>) -> Result<()> {
         version: (host.version)(),
         instrument: env!("CARGO_PKG_VERSION"),
         spec: SPEC_FORMAT,
+        turns: true,
         compiler: &host.compiler,
         flags: &host.flags,
     };

@@ -2,7 +2,7 @@
 //! messages. `roles/message_loop.rs` waits for these times and sends.
 
 use crate::alarm::Alarm;
-use crate::spec::{Pace, PaceKind};
+use crate::spec::{Pace, PaceKind, Turn};
 
 /// The due times of one pair, in ascending order.
 pub struct Pacer {
@@ -36,7 +36,7 @@ impl Pacer {
             }
             PaceKind::Closed | PaceKind::Max => return None,
         };
-        Some(self.start_ns + offset_ns)
+        Some(self.start_ns + self.pace.turn.map_or(offset_ns, |turn| turn.schedule_ns(offset_ns)))
     }
 
     fn offset_ns(&self, index: u64) -> i64 {
@@ -51,6 +51,14 @@ impl Pacer {
     /// See [`Alarm::spun_ns`].
     pub fn spun_ns(&self) -> i64 {
         self.alarm.spun_ns()
+    }
+}
+
+impl Turn {
+    /// Returns the time after the start at which this side's own turns have lasted for `own_ns`.
+    fn schedule_ns(self, own_ns: i64) -> i64 {
+        let (earlier, within_ns) = (own_ns / self.length_ns, own_ns % self.length_ns);
+        (earlier * i64::from(self.sides) + i64::from(self.side)) * self.length_ns + within_ns
     }
 }
 
@@ -76,7 +84,7 @@ mod tests {
     use super::*;
 
     fn pace(kind: PaceKind, rate_hz: f64, burst: u32) -> Pace {
-        Pace { kind, rate_hz, burst, spin_ns: None, seed: 7 }
+        Pace { kind, rate_hz, burst, spin_ns: None, seed: 7, turn: None }
     }
 
     #[test]
@@ -91,6 +99,30 @@ mod tests {
         let mut pacer = Pacer::new(pace(PaceKind::Burst, 1000.0, 3), 0);
         let times: Vec<i64> = (0..7).filter_map(|_| pacer.next_ns()).collect();
         assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);
+    }
+
+    fn due_times(side: u32, kind: PaceKind, many: usize) -> Vec<i64> {
+        let turn = Some(Turn { length_ns: 20_000_000, sides: 2, side });
+        let mut pacer = Pacer::new(Pace { turn, ..pace(kind, 200.0, 1) }, 1000);
+        (0..many).filter_map(|_| pacer.next_ns()).map(|due_ns| due_ns - 1000).collect()
+    }
+
+    #[test]
+    fn within_its_own_turns_a_side_has_its_rate() {
+        let due_ms = |side| due_times(side, PaceKind::Open, 6).iter().map(|ns| ns / 1_000_000).collect::<Vec<_>>();
+        assert_eq!(due_ms(0), [0, 5, 10, 15, 40, 45]);
+        assert_eq!(due_ms(1), [20, 25, 30, 35, 60, 65]);
+    }
+
+    #[test]
+    fn nothing_is_due_in_the_turn_of_the_other_side() {
+        for kind in [PaceKind::Open, PaceKind::Poisson, PaceKind::Burst] {
+            for side in 0..2 {
+                let due = due_times(side, kind, 5000);
+                assert!(due.is_sorted());
+                assert!(due.iter().all(|ns| ns / 20_000_000 % 2 == i64::from(side)), "{kind:?}");
+            }
+        }
     }
 
     #[test]

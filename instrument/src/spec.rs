@@ -55,6 +55,21 @@ pub struct Pace {
     pub spin_ns: Option<i64>,
     /// For `poisson`.
     pub seed: u64,
+    /// If missing: messages are due at all times.
+    #[serde(default)]
+    pub turn: Option<Turn>,
+}
+
+/// The turns of several sides whose nodes run at once: the sides take turns of one length, beginning with side 0 at
+/// the start of the schedule. Nothing is due in the turn of another side.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// Above 0.
+    pub length_ns: i64,
+    pub sides: u32,
+    /// Less than `sides`.
+    pub side: u32,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

@@ -13,8 +13,10 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.sides import OldSide, add_old_sides
+from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.trial import Work, execute_trial
+from hopmeter.runtime.trial import execute_duet, execute_trial
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.toml_files import validate
@@ -38,7 +40,7 @@ def fake_world(daemon: Daemon | None = None) -> World:
             "settings": {"breaks": {"default": "never", "help": "What goes wrong."}},
         }
     )
-    ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)))
+    ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)), about={"turns": True})
     return World({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
 
 
@@ -57,12 +59,32 @@ def fake_plan(**given: Any) -> Plan:
     return make("fake", validate(Scenario, table, "test"), fake_world())
 
 
+def with_equal_sides(plan: Plan) -> Plan:
+    """Give each cell an old side that is the same."""
+    return add_old_sides(plan, OldSide("itself", fake_world(), lambda cell: cell))
+
+
 @dataclass
 class Bench:
     """Executes single trials of the fake node."""
 
     folder: Path
     daemon: Daemon | None = None
+
+    def duet(self, *breaks: str, **given: Any) -> list[TrialResult]:
+        """Run sides that break in these ways at once."""
+        cells = [fake_plan(settings={"fake": {"breaks": each}}, **given).cells[0] for each in breaks]
+        world = fake_world()
+        with Alarm() as alarm, ScratchDir() as ground:
+            self.ground = ground.directory
+            ready = {"rust": world.ready["fake", "rust"]}
+            works = [
+                Work(cell, number, number, 1, world.manifests["fake"], ready, self.folder)
+                for number, cell in enumerate(cells)
+            ]
+            with execute_duet(works, 0.02, ground, alarm) as outcomes:
+                self.raw = [path.stat().st_size for each in outcomes for path in each.raw_files]
+                return [each.result for each in outcomes]
 
     def trial(self, breaks: str = "never", **given: Any) -> TrialResult:
         made = fake_plan(settings={"fake": {"breaks": breaks}}, **given)

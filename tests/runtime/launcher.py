@@ -11,11 +11,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hopmeter.runtime.executor import Executor
 from hopmeter.store.run_folder import RunFolder
-from tests.runtime.conftest import fake_plan, fake_world
+from tests.runtime.conftest import fake_plan, fake_world, with_equal_sides
+
+DUET = " in a duet"
 
 
 def main(breaks: str, trials: int, out: Path) -> int:
-    made = fake_plan(settings={"fake": {"breaks": breaks}}, trials=trials, timeout="30s")
+    made = fake_plan(settings={"fake": {"breaks": breaks.removesuffix(DUET)}}, trials=trials, timeout="30s")
+    made = with_equal_sides(made) if breaks.endswith(DUET) else made
     folder = RunFolder.create(out.parent, out.name, {"cells": [cell.as_json() for cell in made.cells]})
     print("running", flush=True)
     complete = Executor(made, fake_world(), folder, Console(stderr=True)).run(folder.trials)

@@ -48,16 +48,22 @@ def noted_nodes(home: Path) -> list[int]:
     return [node[0] for note in notes(home) for node in note["nodes"]]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_is_finished_stays_when_a_run_is_interrupted(launched: Launched, tmp_path: Path, number: int) -> None:
-    launcher = launched("slow", 50)
+@pytest.mark.parametrize(
+    ("number", "breaks", "many"),
+    [(signal.SIGINT, "slow", 2), (signal.SIGTERM, "slow", 2), (signal.SIGINT, "slow in a duet", 4)],
+)
+def test_what_is_finished_stays_when_a_run_is_interrupted(
+    launched: Launched, tmp_path: Path, number: int, breaks: str, many: int
+) -> None:
+    launcher = launched(breaks, 50)
     lines = tmp_path / ".run.partial/trials.jsonl"
     wait_for(lambda: lines.exists() and len(lines.read_text().splitlines()) >= 2)
-    nodes = wait_for(lambda: noted_nodes(tmp_path / "home"))
+    nodes = wait_for(lambda: len(noted := noted_nodes(tmp_path / "home")) == many and noted)
     launcher.send_signal(number)
     assert launcher.wait(30) == 130
     kept = RunFolder.open(tmp_path / "run").trials
     assert 2 <= len(kept) < 50
+    assert all((trial.turn_s is not None) == (many == 4) for trial in kept)
     assert all(trial.good for trial in kept)
     assert not any(psutil.pid_exists(pid) for pid in nodes)  # type: ignore[attr-defined]
     assert not notes(tmp_path / "home")

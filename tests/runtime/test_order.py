@@ -6,7 +6,7 @@ from itertools import groupby
 
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.runtime.order import Turn, tables, turns
+from hopmeter.runtime.order import Turn, tables, turns, with_counterparts
 
 from ..cells import cell
 
@@ -84,3 +84,11 @@ def test_an_encoded_object_may_differ_by_a_few_bytes() -> None:
 
 def test_the_id_of_a_table_is_the_same_after_reading_the_cell_again() -> None:
     assert Cell.from_json(cell().as_json()).group == cell().group
+
+
+def test_only_the_two_sides_of_a_cell_in_one_round_stay_together() -> None:
+    old, new = cell(id="old", counterpart="new", side="old"), cell(id="new", counterpart="old", side="new")
+    lone = cell(id="lone")
+    order = [Turn(lone, 0, 0, 1), Turn(new, 0, 1, 1), Turn(old, 0, 2, 1), Turn(old, 1, 3, 1, 1), Turn(new, 2, 4, 1, 2)]
+    together = [[turn.cell.id for turn in each] for each in with_counterparts(order)]
+    assert together == [["lone"], ["new", "old"], ["old"], ["new"]]

@@ -138,6 +138,25 @@ def test_a_node_that_was_stopped_for_a_while_is_noted_with_how_long(bench: Bench
     assert not [thread for thread in threading.enumerate() if thread.name.endswith("(_watch)")]
 
 
+def test_the_sides_of_a_duet_run_at_once_from_the_same_start(bench: Bench) -> None:
+    old, new = bench.duet("slow", "slow")
+    assert old.good and new.good, (old.reason, new.reason)
+    assert old.start_ns == new.start_ns
+    assert (old.turn_s, new.turn_s) == (0.02, 0.02)
+    assert bench.raw == [4096 + 20 * 64] * 4
+    assert len({node["pid"] for each in (old, new) for node in each.nodes}) == 4
+
+
+@pytest.mark.parametrize("breaks", ["exits", "crashes", "lingers"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_if_one_side_of_a_duet_fails_the_other_goes_on(bench: Bench, breaks: str, side: int) -> None:
+    both = ["never", "never"]
+    both[side] = breaks
+    results = bench.duet(*both, timeout="3s")
+    assert [each.good for each in results] == [side != 0, side != 1]
+    assert results[side].reason and not results[1 - side].reason
+
+
 def daemon(mode: str) -> Daemon:
     command = [sys.executable, str(FAKE_DAEMON), "{port}", mode]
     return Daemon(title="faked", command=command, version=["faked", "--version"], ready="port")

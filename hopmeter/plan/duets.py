@@ -1,0 +1,30 @@
+"""Which cells are measured as duets: the nodes of both sides run at once, and their messages take turns."""
+
+from __future__ import annotations
+
+from hopmeter.manifest import Manifest
+from hopmeter.model.cell import Cell
+
+TURN_S = 0.02
+"""The length of a turn. Most disturbances of a shared machine last longer than two turns."""
+SIDES = 2
+LONGEST_SPIN_US = 1000
+"""A source that spins for longer before each due time would do so in the turn of the other side."""
+LEAST_MESSAGES = 10
+"""The least number of messages in a turn."""
+
+
+def turn_s(cell: Cell, manifest: Manifest) -> float | None:
+    """Return the length of the turns in which a side of this cell is measured; None if it is measured alone.
+
+    In the turn of the other side a node must be idle: nothing spins, no broker serves, and no work goes on.
+    """
+    if not cell.comparison.side or manifest.daemon is not None or not _is_idle_between_messages(cell):
+        return None
+    return TURN_S if (cell.axes.rate_hz or 0.0) * TURN_S >= LEAST_MESSAGES else None
+
+
+def _is_idle_between_messages(cell: Cell) -> bool:
+    spins = "spin" in cell.axes.waits or (cell.nodes.spin_us or 0) > LONGEST_SPIN_US
+    is_steady = cell.workload is None and cell.axes.pace == "open"
+    return is_steady and not spins and cell.axes.work == "none"

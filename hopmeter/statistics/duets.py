@@ -1,0 +1,23 @@
+"""A duet: two cells that were measured at once and took turns, so that neighbouring turns met the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Medians = Sequence[float | None]
+
+
+def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
+    """Return one value for each cell from the medians of its turns, in their unit; None if no turn has both above zero.
+
+    The ratio of the two values is the median of the ratios of neighbouring turns. A disturbance of some turns changes
+    it less than it changes the medians of the trials.
+    """
+    both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
+    if not both:
+        return None
+    logs = np.log(np.array(both))
+    middle, half = np.median(logs.mean(axis=1)), np.median(logs[:, 1] - logs[:, 0]) / 2
+    return float(np.exp(middle - half)), float(np.exp(middle + half))

@@ -1,0 +1,51 @@
+"""Which cells are measured as duets: only those whose nodes are idle in the turn of the other side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hopmeter.manifest import Manifest
+from hopmeter.manifest.daemon import Daemon
+from hopmeter.model.cell import Cell
+from hopmeter.plan.duets import TURN_S, turn_s
+from tests.cells import cell
+
+from .world import transport
+
+BROKER = Daemon(title="Broker", command=["broker"], version=["broker", "--version"], ready="port")
+
+
+def of(daemon: Daemon | None = None, **values: Any) -> float | None:
+    usual = {"side": "new", "pace": "open", "rate_hz": 1000.0, "wait": "block"}
+    made: Cell = cell(**{**usual, **values})
+    manifest: Manifest = transport("bus", **({"daemon": daemon} if daemon else {}))
+    return turn_s(made, manifest)
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"wait": "callback"}, {"pattern": "rpc"}, {"rate_hz": 500.0}, {"spin_us": 50.0}]
+)
+def test_a_cell_that_is_idle_between_its_messages_takes_turns(values: dict[str, Any]) -> None:
+    assert of(**values) == TURN_S
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"side": ""},
+        {"pace": "poisson"},
+        {"pace": "closed", "rate_hz": None},
+        {"pace": "max", "rate_hz": None},
+        {"pace": "burst", "burst": 10},
+        {"wait": "spin"},
+        {"wait": "block+spin"},
+        {"spin_us": 5000.0},
+        {"work": "spin:1ms"},
+        {"rate_hz": 499.0},
+        {"daemon": BROKER},
+    ],
+)
+def test_every_other_cell_is_measured_alone(values: dict[str, Any]) -> None:
+    assert of(**values) is None
