@@ -56,6 +56,11 @@ class Group:
         chosen = set(map(id, self.choices))
         return [row for row in self.rows if id(row) not in chosen]
 
+    @property
+    def has_sides(self) -> bool:
+        """Whether rows are sides of a comparison, which are not ranked."""
+        return any(row.cell.comparison.side for row in self.rows)
+
     @cached_property
     def labels(self) -> dict[int, str]:
         """The shortest unique name of each row within the group, by `id` of the row object."""

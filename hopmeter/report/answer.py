@@ -30,7 +30,7 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     if not two:
         return _order(runs, groups)
     others = [run for run in runs if not is_comparable(run)]
-    ranked = [group for group in groups if not any(row.cell.comparison.side for row in group.rows)]
+    ranked = [group for group in groups if not group.has_sides]
     return [*comparisons.sentences(two), *caution(two), *(_order(others, ranked) if others else [])]
 
 

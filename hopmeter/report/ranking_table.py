@@ -58,14 +58,14 @@ def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) ->
     title = conditions.title(group)
     return Section(
         title,
-        sentences=answer_lines(group, in_answer),
+        sentences=[] if group.has_sides else answer_lines(group, in_answer),
         chips=conditions.chips(group),
         tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=[*process_table.sections(group), *why_slow.sections(group)],
         figures=figures,
         id=group.id,
         style="group",
-        fold="closed" if any(row.cell.comparison.side for row in group.rows) else "open",
+        fold="closed" if group.has_sides else "open",
     )
 
 

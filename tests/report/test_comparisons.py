@@ -97,6 +97,9 @@ def test_the_report_of_a_run_with_two_sides_has_a_section_on_them(run: Path, tmp
     page = write([run], tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("New against old: set:hwm=1") == 2, "in the answer and as a section"
     assert "slower by more than 5 %" in page
+    assert page.count("Of 3 cells, 1 is slower") == 1, "in the answer"
+    for words_of_an_order in ("is fastest", "had the lowest median", "Not decided"):
+        assert words_of_an_order not in page
 
 
 def test_a_report_is_written_although_the_table_of_trials_is_missing(run: Path, tmp_path: Path) -> None:

@@ -40,7 +40,6 @@ def _section(run: Run) -> Section:
     tables = [_table(title, [each for each in changes if each.cell.group == key]) for key, title in titles.items()]
     return Section(
         _title(run),
-        sentences=[words.sentence(changes)],
         tables=tables,
         id=f"against-{run.name}",
     )
