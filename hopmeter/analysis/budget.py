@@ -236,6 +236,7 @@ class BudgetedRounds:
         table.looks.append(
             {
                 "rounds": table.rounds,
+                "last_round": table.next_number - 1,
                 "alpha": alpha,
                 "cells": sorted(table.active),
                 "open": sorted(sorted(each) for each in table.open),

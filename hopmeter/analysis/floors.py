@@ -9,6 +9,8 @@ from hopmeter.analysis.rounds import TableRanking
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 
+RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
+
 
 def headline(cell: Cell) -> str:
     """Return the latency that ranks a cell: the user's wait, from the due time if there is a schedule."""
@@ -18,14 +20,17 @@ def headline(cell: Cell) -> str:
 
 
 def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:
-    """Fill in the ranks, the ratios and `median_us` of all rows of a run."""
+    """Fill in the ranks, the ratios and `median_us` of all rows of a run.
+
+    A median has at least three rounds or 20 messages.
+    """
     by_id = {row["cell"]: row for row in rows}
     for cell in cells:
         row, ranking = by_id[cell.id], rankings.get(cell.group)
         pooled = {f"median{end}_us": row.get(f"{headline(cell)}_p50{end}_us") for end in ("", "_low", "_high")}
         by_rounds = ranking.columns(cell.id) if ranking is not None and not cell.dropped else {}
         too_few = pooled["median_us"] is None and by_rounds.get("median_low_us") is None
-        row |= pooled | by_rounds | (pooled if too_few else {})
+        row |= pooled | by_rounds | (pooled | dict.fromkeys(RATIO) if too_few else {})
 
 
 def set_floor(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from hopmeter.analysis import hosts
+from hopmeter.analysis.choices import choices
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
 from hopmeter.model.cell import DEFAULTS, table_key
@@ -41,18 +42,30 @@ class Group:
         return [row for row in self.rows if row.ok]
 
     @property
-    def ranked_rows(self) -> list[Row]:
-        """The candidates, fastest first."""
+    def candidates(self) -> list[Row]:
+        """The measured rows without floors and unranked rows, fastest first; references are among them."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property
+    def ranked_rows(self) -> list[Row]:
+        """The measured choices, fastest first."""
+        chosen = set(map(id, self.choices))
+        return [row for row in self.candidates if id(row) in chosen]
+
+    @property
     def choices(self) -> list[Row]:
-        """The rows among which a user can choose, failed ones included; all rows if there are only references."""
-        return [row for row in self.rows if row.recommendable] or list(self.rows)
+        """The rows that are ranked, failed ones included; all rows if none is ranked."""
+        chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}
+        return [row for row in self.rows if id(row.cell) in chosen] or list(self.rows)
+
+    @property
+    def has_only_references(self) -> bool:
+        """Whether none of its rows is a library to install."""
+        return not any(row.recommendable for row in self.rows)
 
     @property
     def references(self) -> list[Row]:
-        """The rows for comparison only: floors and transports that are no library to install."""
+        """The rows beside the choices: floors and transports that are no library to install."""
         chosen = set(map(id, self.choices))
         return [row for row in self.rows if id(row) not in chosen]
 

@@ -55,7 +55,7 @@ def compare_machines(groups: Sequence[Group]) -> list[Comparison]:
     """Compare all conditions that at least two machines have rows for."""
     alike: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
-        if group.machine and group.ranked_rows:
+        if group.machine and group.candidates:
             alike.setdefault(tuple(group.conditions[key] for key in CONDITIONS), []).append(group)
     return [_comparison(family) for family in alike.values() if len(family) > 1]
 
@@ -70,7 +70,7 @@ def _comparison(family: list[Group]) -> Comparison:
 def _rows(group: Group) -> Rows:
     """Return the rows, fastest first; if several runs of one machine have a row, the first run's."""
     found: Rows = {}
-    for row in group.ranked_rows:
+    for row in group.candidates:
         parts = [str(row["transport"]), f"({row['language']})", str(row["profile"] or "")]
         found.setdefault(" ".join(filter(None, parts)), row)
     return found

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hopmeter.analysis.choices import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Ranking, fit, is_precise, rounds_needed
+from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise, rounds_needed
+from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import BEST
 
 Question = frozenset[str]
@@ -31,12 +33,21 @@ class Answer:
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
     """Look at a table at a level `alpha`; `until` is `order`, `best` or a precision such as `±5%`.
 
-    Cells that are not ranked are in no question, unless no other cells are there.
+    Cells that are not ranked are in no question, unless no other cells are there. References take part in the rounds
+    until their ratio to the best is decided, but only the choices decide how long the run is.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
-    result = fit([each for each in observations if each.cell in ranked], alpha, BEST if until == BEST else None)
+    result = fit_table(cells, observations, alpha, BEST if until == BEST else None)
     needed = frozenset(ranked - set(result.cells)) | ({result.best} if result.best else set())
-    return _medians(result, needed, until) if until.startswith("±") else _pairs(cells, result, needed)
+    if until.startswith("±"):
+        return _medians(result, ranked & set(result.cells), needed, until)
+    return _pairs(cells, result, needed | (_open_references(result) & ranked))
+
+
+def _open_references(result: Ranking) -> set[str]:
+    """Return the references whose ratio to the best is not decided."""
+    compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
+    return {cell for pair in compared for cell in pair.cells} - set(result.choices)
 
 
 def look_at_requirements(
@@ -51,24 +62,36 @@ def look_at_requirements(
     return Answer(frozenset(Question({cell.id}) for cell in ranked), judged, frozenset())
 
 
-def _medians(result: Ranking, needed: frozenset[str], until: str) -> Answer:
+def _medians(result: Ranking, asked: Iterable[str], needed: frozenset[str], until: str) -> Answer:
     within = float(until[1:-1]) / 100
-    precise = frozenset(Question({cell}) for cell in result.cells if is_precise(result, cell, within))
-    return Answer(frozenset(Question({cell}) for cell in result.cells), precise, needed)
+    questions = {cell: Question({cell}) for cell in asked}
+    precise = frozenset(question for cell, question in questions.items() if is_precise(result, cell, within))
+    return Answer(frozenset(questions.values()), precise, needed)
 
 
 def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> Answer:
-    """Compare all pairs; in a run with two sides only the sides of each cell."""
-    sides = {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}
-    asked = [pair for pair in result.pairs if not sides or sides.get(pair.a) == pair.b]
+    asked = _asked_pairs(cells, result)
     rounds = {
-        Question({pair.a, pair.b}): rounds_needed(result, pair.ratio or pair.difference or 0.0, pair.a, pair.b)
+        pair.cells: rounds_needed(result, pair.ratio or pair.difference or 0.0, pair.a, pair.b)
         for pair in asked
         if not pair.decided
     }
     return Answer(
-        frozenset(Question({pair.a, pair.b}) for pair in asked),
-        frozenset(Question({pair.a, pair.b}) for pair in asked if pair.decided),
+        frozenset(pair.cells for pair in asked),
+        frozenset(pair.cells for pair in asked if pair.decided),
         needed,
         {question: many for question, many in rounds.items() if many},
     )
+
+
+def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[Pair]:
+    """Return the pairs of choices; in a run with two sides the sides of each cell.
+
+    If there is only one choice, it is compared with the references that the user named.
+    """
+    if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
+        return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]
+    if len(result.choices) > 1:
+        return [pair for pair in result.pairs if pair.family == CHOICES]
+    ranked = {cell.id for cell in cells if cell.comparison.ranked}
+    return [pair for pair in result.pairs if result.best in pair.cells and pair.cells <= ranked]

@@ -30,7 +30,7 @@ class Rank:
 
 
 def ranks(group: Group) -> list[Rank]:
-    """Return every candidate with a latency, fastest first."""
+    """Return every choice with a latency, fastest first; references have no rank."""
     return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
 
 

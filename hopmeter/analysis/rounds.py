@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from hopmeter.analysis.choices import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Ranking, fit, level_of_result
-from hopmeter.statistics.ranking import rank_ranges
+from hopmeter.statistics import Observation, Pair, Ranking, level_of_result, retain_decisions
+from hopmeter.statistics.ranking import BEST
 
 Values = Mapping[str, Any]
 Bounds = tuple[float | None, float | None, float | None]
@@ -20,7 +21,7 @@ UNKNOWN: Bounds = (None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two cells of a table: the latency of `b` divided by that of `a`, with its interval; None if it is unknown."""
+    """Two cells of a table: the median of `b` divided by that of `a`, with its interval; None if it is unknown."""
 
     a: str
     b: str
@@ -28,11 +29,20 @@ class Comparison:
     low: float | None
     high: float | None
     decided: bool
+    family: str = "choices"
+    """The pairs that share a level: `choices`, or `references` if one of the two is a reference."""
+    stopped_early: bool = False
+    """Whether the interval is that of an earlier look, which decided the pair."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The ratio and its interval."""
+        return self.ratio, self.low, self.high
 
     def swap(self) -> Comparison:
         """Return the comparison of `a` with `b`."""
         turned = [None if each is None else 1 / each for each in (self.ratio, self.high, self.low)]
-        return Comparison(self.b, self.a, turned[0], turned[1], turned[2], self.decided)
+        return replace(self, a=self.b, b=self.a, ratio=turned[0], low=turned[1], high=turned[2])
 
 
 @dataclass(frozen=True)
@@ -41,25 +51,13 @@ class TableRanking:
 
     group: str
     ranking: Ranking
-    decided_before: frozenset[frozenset[str]] = frozenset()
-    """The pairs that earlier looks at a run with a budget decided; they stay decided."""
-    to_floor: Mapping[str, Bounds] = field(default_factory=dict)
-    """The ratio of each cell to its floor."""
-    floor_levels: Mapping[str, Bounds] = field(default_factory=dict)
-    """The level of each floor that is not among the compared cells."""
+    floors: Mapping[str, str] = field(default_factory=dict)
+    """The floor of each cell."""
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """Every pair; `a` is the faster one by estimate."""
-        return [
-            Comparison(each.a, each.b, each.ratio, each.low, each.high, self._is_decided(each.a, each.b, each.decided))
-            if each.ratio is not None
-            else Comparison(each.a, each.b, None, None, None, each.decided)
-            for each in self.ranking.pairs
-        ]
-
-    def _is_decided(self, a: str, b: str, decided: bool) -> bool:
-        return decided or frozenset((a, b)) in self.decided_before
+        """Every pair; `a` is the faster one."""
+        return [_compare(self.ranking, each) for each in self.ranking.pairs]
 
     def compare(self, a: str, b: str) -> Comparison | None:
         """Return the comparison of `b` with `a`; None if they were not compared."""
@@ -74,28 +72,49 @@ class TableRanking:
         """Whether `a` is significantly faster than `b`."""
         return any(each.decided and (each.a, each.b) == (a, b) for each in self.comparisons)
 
-    def ranks(self) -> dict[str, tuple[int, int]]:
-        """Return the first and the last rank that each cell may have; 1 is the fastest."""
-        return rank_ranges(self.ranking.cells, [(each.a, each.b) for each in self.comparisons if each.decided])
-
     def columns(self, cell: str) -> dict[str, Any]:
-        """Return the columns of one cell; of a floor only its median, and none of other cells that are not compared."""
+        """Return the columns of one cell; a reference has no rank. Empty if the cell is not compared."""
         if cell not in self.ranking.cells:
-            return _bound_columns("median", self.floor_levels[cell], "_us") if cell in self.floor_levels else {}
-        low, high = self.ranks()[cell]
-        to_best = self.ranking.ratio_to_best[cell] if self.ranking.scale == "ratio" else UNKNOWN
+            return {}
+        low, high = self.ranking.ranks.get(cell, (None, None))
+        best = self.compare(self.ranking.best, cell) if self.ranking.best else None
         return {
             "rank_low": low,
             "rank_high": high,
             "rounds": self.ranking.rounds[cell],
-            **_bound_columns("ratio_to_best", to_best),
+            "stopped_early": best is not None and best.stopped_early,
+            **_bound_columns("ratio_to_best", self._ratio(self.ranking.best, cell)),
             **_bound_columns("median", self.ranking.levels[cell], "_us"),
             **self.floor_columns(cell),
         }
 
     def floor_columns(self, cell: str) -> dict[str, Any]:
-        """Return the multiple of the floor; empty without one."""
-        return _bound_columns("times_floor", self.to_floor[cell]) if cell in self.to_floor else {}
+        """Return the multiple of the floor; empty unless both were compared."""
+        floor = self.floors.get(cell)
+        known = floor is not None and {floor, cell} <= set(self.ranking.cells)
+        return _bound_columns("times_floor", self._ratio(floor, cell)) if known else {}
+
+    def _ratio(self, a: str | None, b: str) -> Bounds:
+        if a is None or self.ranking.scale != "ratio":
+            return UNKNOWN
+        if a == b:
+            return (1.0, 1.0, 1.0)
+        compared = self.compare(a, b)
+        return compared.bounds if compared else (self.ranking.distance(a, b), None, None)
+
+
+def _compare(ranking: Ranking, pair: Pair) -> Comparison:
+    """Return a pair with the ratio of the two medians that a table shows.
+
+    If each pair of a small table was fitted alone, its own estimate differs a little from that ratio.
+    """
+    if pair.ratio is None:
+        return Comparison(pair.a, pair.b, None, None, None, pair.decided, pair.family, pair.stopped_early)
+    ratio = ranking.distance(pair.a, pair.b)
+    if pair.low is not None and pair.high is not None:
+        ratio = min(max(ratio, pair.low), pair.high)
+    found = Comparison(pair.a, pair.b, ratio, pair.low, pair.high, pair.decided, pair.family, pair.stopped_early)
+    return found.swap() if ratio < 1 else found
 
 
 def _bound_columns(name: str, bounds: Bounds, unit: str = "") -> dict[str, Any]:
@@ -104,72 +123,51 @@ def _bound_columns(name: str, bounds: Bounds, unit: str = "") -> dict[str, Any]:
 
 
 def rank_tables(
-    cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values], looks: Mapping[str, Any]
+    cells: Iterable[Cell],
+    rows: Mapping[str, Values],
+    trials: Sequence[Values],
+    looks: Mapping[str, Any],
+    until: str | None = None,
 ) -> dict[str, TableRanking]:
     """Return the ranking of each table by its id. `trials` have their `median_us`; `rows` are the results by cell.
 
-    A run of an earlier version without rounds has none, unless its trials were executed in rounds of the whole run.
+    `looks` are those of a run with a budget by table, and `until` is its question. A run of an earlier version without
+    rounds has no ranking, unless its trials were executed in rounds of the whole run.
     """
     tables: dict[str, list[Cell]] = {}
+    observed, good = _observations(trials), dict[str, list[Observation]]()
     for cell in cells:
-        if not cell.dropped and rows[cell.id]["status"] == "ok":
+        if not cell.dropped:
             tables.setdefault(cell.group, []).append(cell)
-    observed = _observations(trials)
-    found = {group: _rank_table(group, table, observed, looks.get(group) or []) for group, table in tables.items()}
+            good[cell.id] = observed.get(cell.id, []) if rows[cell.id]["status"] == "ok" else []
+    versus = BEST if until == BEST else None
+    found = {group: _rank_table(group, table, good, looks.get(group) or [], versus) for group, table in tables.items()}
     return {group: ranking for group, ranking in found.items() if ranking.ranking.cells}
 
 
 def _rank_table(
-    group: str, cells: Sequence[Cell], observed: Mapping[str, list[Observation]], looks: Sequence[Mapping[str, Any]]
+    group: str,
+    cells: Sequence[Cell],
+    observed: Mapping[str, list[Observation]],
+    looks: Sequence[Mapping[str, Any]],
+    versus: str | None,
 ) -> TableRanking:
-    """Rank the candidates of a table. A look at a run with a budget has paid for its own level only."""
-    floors = {cell.comparison.floor for cell in cells}
-    names = [cell.id for cell in cells if cell.comparison.ranked] or [
-        cell.id for cell in cells if cell.id not in floors
-    ]
-    decided = frozenset(frozenset(pair) for each in looks for pair in each.get("decided", ()))
-    alpha = level_of_result(looks, max((len(observed.get(name, ())) for name in names), default=0))
-    ranking = fit(_of(observed, names), alpha)
-    return TableRanking(group, ranking, decided, *_to_floors(cells, ranking, observed))
+    """Rank a table. The looks at a run with a budget are repeated, because what they decided stays decided."""
+    seen = [each for cell in cells for each in observed[cell.id]]
+    rounds = max(len(observed[cell.id]) for cell in cells)
+    rankings = [_repeat_look(cells, seen, each, versus) for each in looks]
+    ranking, *later = [*rankings, fit_table(cells, seen, level_of_result(looks, rounds))]
+    for each in later:
+        ranking = retain_decisions(ranking, each)
+    return TableRanking(group, ranking, {cell.id: cell.comparison.floor for cell in cells if cell.comparison.floor})
 
 
-def _of(observed: Mapping[str, list[Observation]], cells: Iterable[str]) -> list[Observation]:
-    return [each for cell in cells for each in observed.get(cell, ())]
-
-
-def _to_floors(
-    cells: Sequence[Cell], ranking: Ranking, observed: Mapping[str, list[Observation]]
-) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
-    """Return the ratio of each cell to its floor, and the level of each floor that is no candidate.
-
-    Such a floor has a fit of its own with its cells.
-    """
-    ratios: dict[str, Bounds] = {}
-    levels: dict[str, Bounds] = {}
-    for floor in dict.fromkeys(filter(None, (cell.comparison.floor for cell in cells))):
-        own = [cell.id for cell in cells if cell.comparison.floor == floor]
-        others = [cell for cell in own if cell not in ranking.cells or floor not in ranking.cells]
-        ratios |= _to_floor(ranking, floor, [cell for cell in own if cell not in others])
-        apart = fit(_of(observed, dict.fromkeys([*others, floor])), versus=floor)
-        ratios |= _to_floor(apart, floor, others)
-        if floor not in ranking.cells and floor in apart.cells:
-            levels[floor] = apart.levels[floor]
-    return ratios, levels
-
-
-def _to_floor(ranking: Ranking, floor: str, cells: Sequence[str]) -> dict[str, Bounds]:
-    if floor not in ranking.cells or ranking.scale != "ratio":
-        return {}
-    return {cell: _ratio(ranking, floor, cell) for cell in cells if cell in ranking.cells}
-
-
-def _ratio(ranking: Ranking, a: str, b: str) -> Bounds:
-    if a == b:
-        return (1.0, 1.0, 1.0)
-    compared = TableRanking("", ranking).compare(a, b)
-    if compared is None:
-        return (ranking.levels[b][0] / ranking.levels[a][0], None, None)
-    return (compared.ratio, compared.low, compared.high)
+def _repeat_look(
+    cells: Sequence[Cell], seen: Iterable[Observation], look: Mapping[str, Any], versus: str | None
+) -> Ranking:
+    """Repeat a look at the rounds that it saw; `last_round` is missing in runs of earlier versions."""
+    last = look.get("last_round", look["rounds"] - 1)
+    return fit_table(cells, [each for each in seen if each.round <= last], look["alpha"], versus)
 
 
 def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:

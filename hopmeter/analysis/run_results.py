@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
@@ -70,15 +70,21 @@ class Row:
         return headline(self.cell)
 
     def latency(self, column: str) -> float | None:
-        """Return a column of the headline latency: `p50`, `p50_low`, `p99`, …"""
+        """Return a column of the headline latency, of all messages: `p99`, `p99_low`, `mean`, …"""
         value = self[f"{self.headline}_{column}_us"]
         return None if value is None else float(value)
 
     @property
     def p50(self) -> float | None:
-        """The median in microseconds: by rounds, otherwise of all messages."""
-        value = self["median_us"]
-        return self.latency("p50") if value is None else float(value)
+        """The median in us that ranks the row: by rounds, otherwise of all messages."""
+        return self.median(self.headline)
+
+    def median(self, latency: str) -> float | None:
+        """Return the median of a latency in us: the one that ranks the row, or of another latency that of all
+        messages."""
+        by_rounds = self["median_us"] if latency == self.headline else None
+        value = self[f"{latency}_p50_us"] if by_rounds is None else by_rounds
+        return None if value is None else float(value)
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -158,7 +164,8 @@ class Run:
         """The comparison of each table's cells by rounds, by the table's id; empty if the rounds are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
-        return rank_tables(cells, rows, [*self.trials, *self.flow_trials], self.part("looks"))
+        trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
+        return rank_tables(cells, rows, trials, self.part("looks"), until)
 
     @property
     def quick(self) -> bool:
@@ -177,7 +184,16 @@ def read(folder: Path, trials: bool = True) -> Run:
     run = Run(stored.path, stored.about, measured, flow_trials=_flow_trials(stored.path) if trials else [])
     planned = {each.id: each for cell in stored.cells for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
+    if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
+        _rank_again(run)
     return run
+
+
+def _rank_again(run: Run) -> None:
+    """Rank a run of an earlier version, which ranked references too, as this version does."""
+    cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
+    set_ranks(cells, rows, run.rankings)
+    set_floors(cells, rows, run.rankings)
 
 
 def read_finished(folder: Path, trials: bool = True) -> Run:

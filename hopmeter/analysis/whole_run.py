@@ -47,7 +47,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
             folder.judge(replace(each.result, cell=cell.id), values)
             trials.append(asdict(each.result) | values | {"cell": cell.id})
     _complete_workloads(cells, rows)
-    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks)
+    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks, scenario.get("until"))
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
     for judge, each_row in zip(judges, rows, strict=True):

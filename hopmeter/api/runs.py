@@ -67,9 +67,9 @@ class Run:
 
     @property
     def ranking(self) -> pa.Table:
-        """A row for each ranked cell: its possible ranks, its median and how many times as long as the best it takes.
+        """A row for each compared cell: its possible ranks, its median and how many times as long as the best it takes.
 
-        The cells of a `group` are compared with each other.
+        The cells of a `group` are compared with each other. References have no rank and come last in their group.
         """
         return tables.ranking_table(row.values for row in self.results.rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,8 +19,15 @@ RANKING = (
     *("group", "cell", *NAMES, "payload", "rate_hz", "rank_low", "rank_high", "rounds"),
     *(f"median{end}_us" for end in ("", "_low", "_high")),
     *(f"ratio_to_best{end}" for end in ("", "_low", "_high")),
+    "stopped_early",
 )
-PAIRS = {"group": "text", "a": "text", "b": "text", **ESTIMATE, "decided": "bool"}
+PAIRS = {
+    **dict.fromkeys(("group", "a", "b"), "text"),
+    **ESTIMATE,
+    "decided": "bool",
+    "family": "text",
+    "stopped_early": "bool",
+}
 CHANGES = {
     **{name: CONDITION_TYPES[name] for name in (*NAMES, *AXES, "payload_bytes", "group")},
     "metric": "text",
@@ -40,14 +48,15 @@ HISTORY = {
 
 
 def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Return the rows that have a rank, table by table, the fastest first."""
+    """Return the rows that were compared by rounds, table by table: the fastest choice first, then the references."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        if row.get("rank_low") is not None:
+        if row.get("rounds") is not None:
             tables.setdefault(row["group"], []).append(row)
     ordered = [row for group in tables.values() for row in sorted(group, key=_rank)]
     return table(ordered, {name: CELLS[name] for name in RANKING})
 
 
-def _rank(row: dict[str, Any]) -> tuple[int, int, float]:
-    return row["rank_low"], row["rank_high"], row["median_us"]
+def _rank(row: dict[str, Any]) -> tuple[bool, int, int, float]:
+    """Return the place of a row; a reference has no rank, and a row with a single round may have no median."""
+    return row["rank_low"] is None, row["rank_low"] or 0, row["rank_high"] or 0, row["median_us"] or math.inf

@@ -107,14 +107,21 @@ def drift(changes: Iterable[Change]) -> dict[str, float]:
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return the level of each cell in one run, from its trials."""
+    """Return the level of each cell in one run: the median that its table shows, or the level of another metric."""
+    measured = matching.rows_by_key(run)
+    if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
+        return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}
     trials = trial_values.values(run)
     found: Levels = {}
-    for rows in trial_values.tables(matching.rows_by_key(run).values()).values():
+    for rows in trial_values.tables(measured.values()).values():
         ranking = fit(trial_values.observations(rows, trials, metric))
         known = [row for row in rows if row.id in ranking.levels]
         found |= {matching.key(row.cell): Level.of(ranking.levels[row.id], ranking.rounds[row.id]) for row in known}
     return found
+
+
+def _shown_level(row: Row) -> Level:
+    return Level.of((row["median_us"], row["median_low_us"], row["median_high_us"]), row["rounds"])
 
 
 def _tables(rows: Iterable[dict[Key, Row]]) -> dict[str, list[Key]]:

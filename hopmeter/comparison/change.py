@@ -10,11 +10,10 @@ from typing import Any
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES, Cell
+from hopmeter.statistics import detectable
 from hopmeter.statistics.ranking import ALPHA, quantile
 from hopmeter.statistics.verdicts import verdict
 
-NORMAL_POWER = 0.8416
-"""The 80 % quantile of the normal distribution."""
 ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
 METRICS = ("p50", "p99")
 """The percentiles that a trial has."""
@@ -41,7 +40,7 @@ class Estimate:
 
     def detectable(self, level: float) -> float:
         """Return the smallest ratio that would be found in 80 % of cases."""
-        return math.exp(min((quantile(level, self.freedom) + NORMAL_POWER) * self.error, 700.0))
+        return detectable(self.error, self.freedom, level)
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,7 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """Return new / old."""
-        if self.estimate is not None:
-            return math.exp(self.estimate.difference)
+        """Return new / old of the two values that are shown; the interval comes from the estimate."""
         if self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value

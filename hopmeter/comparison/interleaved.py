@@ -49,7 +49,7 @@ def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> 
 
 
 def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
-    before, after = _side(old, ranking), _side(new, ranking)
+    before, after = (_side(row, ranking, metric) for row in (old, new))
     change = Change(new.cell, trial_values.column(new, metric), before, after)
     pair = next((each for each in ranking.pairs if {each.a, each.b} == {old.id, new.id}), None)
     reason = without_value(before, after)[1] or _why_undecided(ranking, pair)
@@ -58,8 +58,12 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
     return replace(change, estimate=estimate(pair, new.id))
 
 
-def _side(row: Row, ranking: Ranking) -> Side:
-    return Side.of([row], ranking.levels[row.id][0] if row.id in ranking.levels else None)
+def _side(row: Row, ranking: Ranking, metric: str) -> Side:
+    """Return one side of a cell, with the median that the table of the run shows, or the level of another metric."""
+    if row.id not in ranking.levels:
+        return Side.of([row], None)
+    shown = row.p50 if metric == "p50" else None
+    return Side.of([row], ranking.levels[row.id][0] if shown is None else shown)
 
 
 def _why_undecided(ranking: Ranking, pair: Pair | None) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from hopmeter.analysis.groups import Group, families
 from hopmeter.analysis.pair_limits import most_pairs
+from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
-from hopmeter.report.comparison_sentences import choice_ranks, lead_sentences
+from hopmeter.report.comparison_sentences import lead_sentences
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
@@ -69,8 +70,8 @@ def _measured_groups(groups: Sequence[Group]) -> list[Group]:
 
 def _ordered_groups(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
     """Return the groups with an order; those with a single choice only if there is no other answer."""
-    compared = [group for group in groups if choice_ranks(group)]
-    several = [group for group in compared if len(choice_ranks(group)) > 1]
+    compared = [group for group in groups if ranks(group)]
+    several = [group for group in compared if len(ranks(group)) > 1]
     return several or ([] if copy_sentences(runs) else compared)
 
 
@@ -114,7 +115,7 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 def summary(groups: Sequence[Group]) -> str:
     """Describe many groups in one sentence: the rows proved fastest, and how many groups have none."""
-    firsts = [(group, choice_ranks(group)[0]) for group in groups]
+    firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")
     if not clear:

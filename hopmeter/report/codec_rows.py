@@ -71,7 +71,7 @@ def _object(group: Group) -> str:
 
 
 def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:
-    rows = sorted((row for group in family for row in group.ranked_rows), key=lambda row: row.p50 or 0.0)
+    rows = sorted((row for group in family for row in group.candidates), key=lambda row: row.p50 or 0.0)
     names, found = labels(rows, FREE), dict[str, list[Row]]()
     for row in rows:
         found.setdefault(names[id(row)], []).append(row)
@@ -87,7 +87,7 @@ def common_conditions(family: Sequence[Group]) -> str:
 
 def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
     """Candidates with samples, placed from top to bottom."""
-    rows = [row for group in family for row in group.ranked_rows]
+    rows = [row for group in family for row in group.candidates]
     return place_boxes([(row, box) for row in rows if (box := row_box(row))])
 
 

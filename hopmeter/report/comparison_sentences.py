@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from hopmeter.analysis.groups import Group
@@ -44,7 +44,7 @@ def lead_sentences(group: Group, subject: str = "") -> list[str]:
 def order_sentences(group: Group) -> list[str]:
     """Return the same sentences without a subject, for a place below a title that names it."""
     order, more = (f"{levels(group)}.", LEVEL_ONLY) if shows_level(group) else _order(group)
-    return [order, *filter(None, [more, _references(group)])]
+    return [order, *filter(None, [more, _ranked_references(group), _references(group)])]
 
 
 def name(group: Group, row: Row) -> str:
@@ -69,7 +69,7 @@ def shows_level(group: Group) -> bool:
 
 def levels(group: Group) -> str:
     """Return the medians in words."""
-    return _levels(group, [rank.row for rank in choice_ranks(group)])
+    return _levels(group, group.ranked_rows)
 
 
 def _levels(group: Group, rows: Sequence[Row]) -> str:
@@ -84,25 +84,14 @@ def _medians(group: Group, rows: Sequence[Row]) -> str:
     return formatting.join(formatting.first(known, MOST_NAMES))
 
 
-def choice_ranks(group: Group) -> list[Rank]:
-    """Return the ranks of the rows that a user can choose, fastest first; ties are among them too."""
-    chosen = set(map(id, group.choices))
-    return [
-        replace(rank, ties=tuple(row for row in rank.ties if id(row) in chosen))
-        for rank in ranks(group)
-        if id(rank.row) in chosen
-    ]
-
-
 def _order(group: Group) -> tuple[str, str]:
-    ranked = choice_ranks(group)
+    ranked = ranks(group)
     if not ranked:
-        return _without_choice(group)
+        return _without_rank(group)
     first = ranked[0]
     if len(ranked) == 1:
-        alone = f"{name(group, first.row)} is alone: {_median(first.row)}{_times_floor(first.row)}."
-        others = any(row.ok for row in group.references)
-        return alone, "No other library was measured." if others else "There is nothing else to compare it with."
+        alone = f"{name(group, first.row)} is alone: {_median(first.row)}."
+        return alone, _why_alone(group)
     if first.best is None:
         lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
         return lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."
@@ -111,10 +100,16 @@ def _order(group: Group) -> tuple[str, str]:
     return f"{'; '.join([*parts, *_alike(group, rest)])}.", _sentence(_median(first.row), group, first.row)
 
 
-def _without_choice(group: Group) -> tuple[str, str]:
+def _why_alone(group: Group) -> str:
+    if not any(row.ok for row in group.references):
+        return "There is nothing else to compare it with."
+    return "No library was measured." if group.has_only_references else "No other library was measured."
+
+
+def _without_rank(group: Group) -> tuple[str, str]:
     """Return the medians of rows that take no part in a ranking, such as `synthetic` and its floor."""
     if not group.measured_rows:
-        return "no transport has a latency to show.", ""
+        return "no transport has a valid latency.", ""
     return f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."
 
 
@@ -139,7 +134,9 @@ def _how_long(one: Row, other: Row) -> str:
     if known and known.low is not None and known.high is not None:
         low, high = formatting.ratio(known.low), formatting.ratio(known.high)
         is_least = known.decided and low == formatting.ratio(1)
-        return f"more than 1 and at most {high} times as long" if is_least else f"{low} to {high} times as long"
+        early = " (stopped early)" if known.stopped_early else ""
+        bounds = f"more than 1 and at most {high}" if is_least else f"{low} to {high}"
+        return f"{bounds} times as long{early}"
     here, there = one.bounds, other.bounds
     least = there[0] / here[1] if here and there and here[1] > 0 else None
     return f"at least {formatting.ratio(least)} times as long" if least else "longer"
@@ -177,20 +174,34 @@ def _median(row: Row) -> str:
     return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")
 
 
-def _times_floor(row: Row) -> str:
-    ratio = row["times_floor"]
-    return (
-        "" if ratio is None or row.is_floor else f", {formatting.times(ratio)} the time of the cheapest transport here"
-    )
-
-
 def _references(group: Group) -> str:
-    """Return the medians of the floors and references."""
-    known = [row for row in group.references if row.ok]
-    if not known:
+    """Return how long the references take compared with the first choice, or their medians without rounds."""
+    known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
+    if not known or not first:
         return ""
-    are = "this is a reference, not a library" if len(known) == 1 else "these are references, not libraries"
-    return f"For comparison: {_medians(group, known)} ({are} to install)."
+    them = "this is a reference, not a library" if len(known) == 1 else "these are references, not libraries"
+    ratios = [_ratio(first[0], row) for row in known[:MOST_NAMES]]
+    if shows_level(group) or not all(ratios):
+        return f"For comparison: {_medians(group, known)} ({them} to install)."
+    named = [f"{name(group, row)} {ratio}" for row, ratio in zip(known[1:], ratios[1:], strict=False)]
+    takes = formatting.join([f"{name(group, known[0])} takes {ratios[0]}", *named])
+    return f"For comparison, {takes} times as long as {name(group, first[0])}; {them} to install."
+
+
+def _ratio(one: Row, other: Row) -> str:
+    """Return `0.665 (0.544–0.813)`, the ratio of the table; empty without rounds."""
+    known = compare(one, other)
+    if known is None or known.ratio is None:
+        return ""
+    ends = "" if known.low is None else f" {formatting.ratio_bracket(known.low, known.high)}"
+    return f"{formatting.number(known.ratio)}{ends}"
+
+
+def _ranked_references(group: Group) -> str:
+    """Say that the ranked rows are references; empty if there is a library among them."""
+    if not group.has_only_references or len(group.ranked_rows) < 2:
+        return ""
+    return "All of these are references, not libraries to install; they are ranked among themselves."
 
 
 @dataclass(frozen=True)
@@ -217,7 +228,7 @@ class OpenPair:
 
 def open_pairs(group: Group) -> list[OpenPair]:
     """Return the pairs of choices that the rounds did not decide, those that need the fewest rounds first."""
-    found = list(_open_pairs([rank.row for rank in choice_ranks(group)]))
+    found = list(_open_pairs(group.ranked_rows))
     return sorted(found, key=lambda each: each.rounds or math.inf)
 
 
@@ -234,7 +245,7 @@ def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
 def not_decided(group: Group) -> str:
     """Return the pairs that are not decided, how large their ratio may be, and the rounds that would decide them."""
     found = open_pairs(group)
-    first = {id(rank.row) for rank in choice_ranks(group)[:1]}
+    first = {id(rank.row) for rank in ranks(group)[:1]}
     words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
     rest = len(found) - len(words)
     words += [formatting.plural(rest, "other pair")] if rest else []

@@ -72,17 +72,25 @@ def bracket(low: float | None, high: float | None) -> str:
 
 def ratio_interval(low: float | None, high: float | None) -> str:
     """Return `more than 1, at most 1.54` if a ratio is only known to be larger than one, otherwise the interval."""
-    return f"more than 1, at most {number(high)}" if _is_above_one(low) and high else interval(low, high)
+    if low is None or high is None:
+        return ""
+    if _is_beside_one(low) and low > 1:
+        return f"more than 1, at most {number(high)}"
+    return f"at least {number(low)}, less than 1" if _is_beside_one(high) and high < 1 else interval(low, high)
 
 
 def ratio_bracket(low: float | None, high: float | None) -> str:
     """Return `(>1–1.54)` if a ratio is only known to be larger than one, otherwise as `bracket`."""
-    return f"(>1–{number(high)})" if _is_above_one(low) and high else bracket(low, high)
+    if low is None or high is None:
+        return bracket(low, high)
+    if _is_beside_one(low) and low > 1:
+        return f"(>1–{number(high)})"
+    return f"({number(low)}–<1)" if _is_beside_one(high) and high < 1 else bracket(low, high)
 
 
-def _is_above_one(low: float | None) -> bool:
-    """Return whether a limit is larger than one, but not in three digits."""
-    return low is not None and low > 1 and number(low) == number(1)
+def _is_beside_one(limit: float) -> bool:
+    """Return whether a limit is not one, but is in three digits."""
+    return limit != 1 and number(limit) == number(1)
 
 
 def times(value: float | None) -> str:

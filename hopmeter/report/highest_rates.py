@@ -113,6 +113,5 @@ def _line(search: Search) -> Line:
 
 def _latency(row: Row, column: str) -> Value:
     """Return a percentile with its interval."""
-    value = row.tail(column) if column in TAILS else row.latency(column)
-    low, high = (row.latency(f"{column}_{end}") for end in ("low", "high"))
-    return Value(formatting.number(value), notes(formatting.interval(low, high)))
+    value = row.tail(column) if column in TAILS else row.p50
+    return Value(formatting.number(value), notes(formatting.interval(*row.interval(column))))

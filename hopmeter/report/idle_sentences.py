@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import conditions
-from hopmeter.report.comparison_sentences import choice_ranks, levels
+from hopmeter.report.comparison_sentences import levels
 
 BOTH = (
     "Which of the two is yours: “as it is”, if your programs idle between messages on a machine like this one; “kept "
@@ -27,7 +28,7 @@ SUBJECT = "idle states"
 
 def as_it_is(group: Group) -> str:
     """Return the levels with idle cores as they are, and the fastest if it is decided."""
-    ranked = choice_ranks(group)
+    ranked = ranks(group)
     clear = ranked[0].best is not None and not ranked[0].ties and len(ranked) > 1
     fastest = f"; {group.label(ranked[0].row)} is fastest" if clear else ""
     return f"{_word(group)}, {levels(group)}{fastest}."

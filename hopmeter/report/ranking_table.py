@@ -108,7 +108,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50),
         _tail(row, "p99"),
         _tail(row, "p999"),
-        Value(formatting.times(best), notes(_ends(row, "ratio_to_best") if best else ""), sort=best),
+        Value(formatting.times(best), notes(*_notes_of_ratio(row) if best else ""), sort=best),
         Value(
             formatting.times(floor),
             notes(_ends(row, "times_floor") if floor else ""),
@@ -121,6 +121,11 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(status, sort=status),
     ]
     return Line(values, status if row.recommendable else f"{status} reference")
+
+
+def _notes_of_ratio(row: Row) -> tuple[str, str]:
+    """Return the interval of the ratio to the best, and whether an earlier look decided it."""
+    return _ends(row, "ratio_to_best"), "stopped early" if row["stopped_early"] else ""
 
 
 def _ends(row: Row, column: str) -> str:

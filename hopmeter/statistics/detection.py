@@ -1,4 +1,4 @@
-"""What a ranking could have detected, and how many rounds a ratio would take."""
+"""Which ratio a test could have detected, and how many rounds a ratio would take."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ NORMAL_POWER = 0.8416
 """The 80 % quantile of the normal distribution, for a power of 80 %."""
 
 
-def detectable(result: Ranking, a: str, b: str) -> float | None:
-    """Return the smallest ratio (or difference) of two cells that this run would have decided in 80 % of cases.
-
-    None if the pair has fewer than three common rounds, or was not compared.
-    """
-    pair = next((each for each in result.pairs if {each.a, each.b} == {a, b}), None)
-    if pair is None or pair.low is None:
-        return None
-    return on_scale(result.scale, (quantile(pair.level, pair.freedom) + NORMAL_POWER) * pair.error)
+def detectable(error: float, freedom: float, level: float) -> float:
+    """Return the smallest ratio that a test of a logarithm with this standard error decides in 80 % of cases."""
+    return on_scale("ratio", _reach(level, freedom) * error)
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
@@ -41,6 +35,11 @@ def _need(error: float, freedom: float, rounds: int, level: float, distance: flo
     """Search the rounds: the error falls with their square root, and the degrees of freedom rise with them."""
     found = 3.0
     for _ in range(6):
-        reach = quantile(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0)) + NORMAL_POWER
+        reach = _reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))
         found = max(3.0, rounds * (reach * error / distance) ** 2)
     return found
+
+
+def _reach(level: float, freedom: float) -> float:
+    """Return how many standard errors a difference must have."""
+    return quantile(level, freedom) + NORMAL_POWER

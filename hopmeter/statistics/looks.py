@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.statistics.ranking import ALPHA, Ranking, decided_pairs, rank_ranges, ratios_to_best
+from hopmeter.statistics.ranking import ALPHA, Pair, Ranking, on_scale, rank_ranges
 
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
@@ -60,14 +60,21 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
     """Return the later ranking with the pairs that an earlier look decided and the later one did not.
 
-    Such a pair has its interval of that look, which holds as well as the later ones if `spend` gave the levels.
+    Such a pair keeps the interval of that look, which holds as well as the later ones if `spend` gave the levels; it is
+    extended to the ratio of the later levels. If their order is the other way round, the later look counts.
     """
-    decided = {frozenset((each.a, each.b)): each for each in earlier.pairs if each.decided}
-    pairs = tuple(each if each.decided else decided.get(frozenset((each.a, each.b)), each) for each in later.pairs)
-    if later.best is None or pairs == later.pairs:
+    decided = {each.cells: each for each in earlier.pairs if each.decided}
+    pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)
+    return replace(later, pairs=pairs, ranks=rank_ranges(later.choices, pairs))
+
+
+def _retain(earlier: Pair | None, later: Pair, ranking: Ranking) -> Pair:
+    if earlier is None or earlier.low is None or earlier.high is None or later.decided:
         return later
-    ratios = ratios_to_best(later.scale, later.levels, pairs, later.best)
-    return replace(later, pairs=pairs, ranks=rank_ranges(later.cells, decided_pairs(pairs)), ratio_to_best=ratios)
+    seen = ranking.distance(earlier.a, earlier.b)
+    if seen <= on_scale(ranking.scale, 0.0):
+        return later
+    return replace(earlier, low=min(earlier.low, seen), high=max(earlier.high, seen), stopped_early=True)
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:

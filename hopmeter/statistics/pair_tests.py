@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopmeter.statistics.families import Places
 from hopmeter.statistics.moderation import LEAST_CELLS
 from hopmeter.statistics.noise_model import FLOOR, NoiseModel, fit_noise
 from hopmeter.statistics.observations import Floats
 
-Places = NDArray[np.intp]
 LEAST_ROUNDS = 3
 """With fewer common rounds a pair is not decided."""
 
@@ -82,33 +81,6 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
     least = np.maximum(np.minimum(model.own_freedoms[:, first], model.own_freedoms[:, second]), 1.0)
     allowance: Floats = 1 + 1 / (model.variances.shape[1] * least) + 2.5 / least**3
     return allowance
-
-
-@lru_cache(maxsize=64)
-def _counts_of_ties(cells: int) -> frozenset[int]:
-    """Return how many pairs may be equal at once (Shaffer 1986): of three cells none, one or all three pairs."""
-    if cells < 2:
-        return frozenset({0})
-    sizes = range(1, cells + 1)
-    return frozenset(size * (size - 1) // 2 + rest for size in sizes for rest in _counts_of_ties(cells - size))
-
-
-@lru_cache(maxsize=64)
-def all_pairs_divisors(cells: int) -> tuple[int, ...]:
-    """Return by how much the level of each step is divided if all pairs are compared (Shaffer's first procedure)."""
-    pairs = cells * (cells - 1) // 2
-    counts = sorted(_counts_of_ties(cells))
-    return tuple(max(count for count in counts if count <= left) for left in range(pairs, 0, -1))
-
-
-def best_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisors if all are compared with the best: any of the cells still open could have become the best."""
-    return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
-
-
-def one_divisors(cells: int) -> tuple[int, ...]:
-    """Return the divisors if all are compared with one chosen cell (Holm)."""
-    return tuple(range(cells - 1, 0, -1))
 
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hopmeter.statistics.families import CHOICES, Family, Name, make_families
 from hopmeter.statistics.levels import level_intervals
 from hopmeter.statistics.noise_model import NoiseModel, fit_noise
 from hopmeter.statistics.observations import Observation, Scale, Table, make_table
-from hopmeter.statistics.pair_tests import (
-    LEAST_ROUNDS,
-    PairTests,
-    all_pairs_divisors,
-    best_divisors,
-    compare_cells,
-    one_divisors,
-    step_down,
-)
+from hopmeter.statistics.pair_tests import LEAST_ROUNDS, PairTests, compare_cells, step_down
 
 ALPHA = 0.05
 BEST = "best"
@@ -32,9 +25,9 @@ class Pair:
     """Two cells of a table; `a` is the faster one by estimate.
 
     `ratio` is the latency of `b` divided by that of `a`, and `low` and `high` are its interval, simultaneous over all
-    compared pairs. If values of the table are zero or below, `ratio` is None, and `difference` (b minus a, in us) and
-    its interval stand instead. The interval is None if there are fewer than three common rounds. `error` and `freedom`
-    are the standard error and degrees of freedom on the scale of the fit, `level` that of this pair's test.
+    pairs of the `family`. If values of the table are zero or below, `ratio` is None, and `difference` (b minus a in us)
+    and its interval stand instead. The interval is None if there are fewer than three common rounds. `error` and
+    `freedom` are the standard error and degrees of freedom on the scale of the fit, `level` that of this pair's test.
     """
 
     a: str
@@ -48,6 +41,14 @@ class Pair:
     error: float = math.nan
     freedom: float = math.nan
     level: float = math.nan
+    family: Name = CHOICES
+    stopped_early: bool = False
+    """Whether decision and interval are those of an earlier look (`retain_decisions`)."""
+
+    @property
+    def cells(self) -> frozenset[str]:
+        """Both cells."""
+        return frozenset((self.a, self.b))
 
 
 @dataclass(frozen=True)
@@ -69,72 +70,79 @@ Bounds = tuple[float, float | None, float | None]
 class Ranking:
     """What the rounds say about the cells of one table. `levels` are in us; see `Pair` for `scale`.
 
-    On the scale `difference`, `ratio_to_best` has the differences from the best.
+    `choices` are the cells that have ranks; the other cells are references. `best` is None without a choice.
     """
 
     scale: Scale
     alpha: float
     cells: tuple[str, ...]
+    choices: tuple[str, ...]
     pairs: tuple[Pair, ...]
     ranks: dict[str, tuple[int, int]]
     best: str | None
-    ratio_to_best: dict[str, Bounds]
     levels: dict[str, Bounds]
     rounds: dict[str, int]
     noise: Noise
 
+    def distance(self, a: str, b: str) -> float:
+        """Return the level of `b` divided by that of `a`, or on the scale `difference` minus it."""
+        here, there = self.levels[a][0], self.levels[b][0]
+        return there / here if self.scale == "ratio" else there - here
 
-def fit(observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None) -> Ranking:
-    """Compare cells by their trials: all pairs, with the current `"best"`, or with the cell whose id is `versus`."""
+
+def fit(
+    observations: Iterable[Observation],
+    alpha: float = ALPHA,
+    versus: str | None = None,
+    references: Collection[str] = (),
+) -> Ranking:
+    """Compare cells by their trials: all pairs of choices, or those with the current `"best"`, and all pairs with a
+    reference.
+
+    `references` are the cells that stand beside the choices, without a rank. `alpha` is the level of each family.
+    """
     table = make_table(observations)
     if not table.cells:
-        return Ranking("ratio", alpha, (), (), {}, None, {}, {}, {}, Noise(math.nan, 0.0, 0.0))
+        return Ranking("ratio", alpha, (), (), (), {}, None, {}, {}, Noise(math.nan, 0.0, 0.0))
     centre = float(np.median(table.values[table.known]))
     values = np.where(table.known, table.values - centre, 0.0)[None]
     steal, known = table.steal[None], table.known[None]
     model = fit_noise(values, steal, known)
     levels = _levels(table, model, centre)
-    best = min(table.cells, key=lambda cell: levels[cell][0])
+    choices = tuple(cell for cell in table.cells if cell not in references)
+    best = min(choices, key=lambda cell: levels[cell][0], default=None)
     tests = compare_cells(model, steal, values)
-    pairs = tuple(_pairs(table, tests, _places(table.cells, tests, best if versus == BEST else versus), versus, alpha))
+    families = _families(table, tests, choices, best if versus == BEST else None)
+    pairs = tuple(pair for family in families for pair in _pairs(table, tests, family, alpha))
     return Ranking(
         table.scale,
         alpha,
         table.cells,
+        choices,
         pairs,
-        rank_ranges(table.cells, decided_pairs(pairs)),
+        rank_ranges(choices, pairs),
         best,
-        ratios_to_best(table.scale, levels, pairs, best),
         levels,
         dict(zip(table.cells, table.known.sum(axis=1).tolist(), strict=True)),
         _noise(table, model),
     )
 
 
-def divisors(cells: int, versus: str | None) -> tuple[int, ...]:
-    """Return the divisors of the level for each step down."""
-    if versus is None:
-        return all_pairs_divisors(cells)
-    return best_divisors(cells) if versus == BEST else one_divisors(cells)
+def _families(table: Table, tests: PairTests, choices: Sequence[str], best: str | None) -> list[Family]:
+    is_choice = np.array([cell in choices for cell in table.cells])
+    return make_families(tests.first, tests.second, is_choice, None if best is None else table.cells.index(best))
 
 
-def _places(cells: Sequence[str], tests: PairTests, centre: str | None) -> list[int]:
-    names = [(cells[first], cells[second]) for first, second in zip(tests.first, tests.second, strict=True)]
-    return [at for at, pair in enumerate(names) if centre is None or centre in pair]
-
-
-def _pairs(table: Table, tests: PairTests, compared: list[int], versus: str | None, alpha: float) -> list[Pair]:
-    if not compared:
-        return []
-    decided, levels = step_down(tests.p_values()[0, compared], divisors(len(table.cells), versus), alpha)
-    single = alpha / divisors(len(table.cells), versus)[0]
+def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list[Pair]:
+    decided, levels = step_down(tests.p_values()[0, family.places], family.divisors, alpha)
+    single = alpha / family.divisors[0]
     return [
-        _pair(table, tests, at, bool(yes), float(level), single)
-        for at, yes, level in zip(compared, decided, levels, strict=True)
+        _pair(table, tests, at, bool(yes), float(level), single, family.name)
+        for at, yes, level in zip(family.places.tolist(), decided, levels, strict=True)
     ]
 
 
-def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float) -> Pair:
+def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name) -> Pair:
     """Make a pair. Its interval has the level of the first step, which makes all intervals hold at once; a pair that
     only a later step decides is known to differ, but not by how much at least."""
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
@@ -150,7 +158,7 @@ def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, 
         high = on_scale(table.scale, abs(distance) + half)
     size = on_scale(table.scale, abs(distance))
     ratio, difference = (size, None) if table.scale == "ratio" else (None, size)
-    return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level)
+    return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level, family)
 
 
 def quantile(level: float, freedom: float) -> float:
@@ -165,40 +173,14 @@ def on_scale(scale: Scale, value: float) -> float:
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
-def rank_ranges(cells: Sequence[str], decided: Iterable[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank that each cell may have. A decided pair names the faster cell first."""
-    faster, slower = (dict.fromkeys(cells, 0) for _ in range(2))
-    for a, b in decided:
-        slower[a] += 1
-        faster[b] += 1
-    return {cell: (1 + faster[cell], len(cells) - slower[cell]) for cell in cells}
-
-
-def decided_pairs(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
-    """Return the faster and the slower cell of each decided pair."""
-    return [(each.a, each.b) for each in pairs if each.decided]
-
-
-def ratios_to_best(scale: Scale, levels: dict[str, Bounds], pairs: Sequence[Pair], best: str) -> dict[str, Bounds]:
-    """Return ratio and interval of each cell to the best one; the interval of a pair that was not compared is None."""
-    unit = 1.0 if scale == "ratio" else 0.0
-    found: dict[str, Bounds] = {}
-    for cell, (level, _, _) in levels.items():
-        found[cell] = (level / levels[best][0] if scale == "ratio" else level - levels[best][0], None, None)
+def rank_ranges(choices: Sequence[str], pairs: Iterable[Pair]) -> dict[str, tuple[int, int]]:
+    """Return the best and the worst rank that each choice may have; pairs with a reference do not count."""
+    faster, slower = (dict.fromkeys(choices, 0) for _ in range(2))
     for each in pairs:
-        size = each.ratio if each.ratio is not None else each.difference
-        if best == each.a and size is not None:
-            found[each.b] = (size, each.low, each.high)
-        elif best == each.b and size is not None:
-            found[each.a] = _reverse(scale, size, each.low, each.high)
-    return found | {best: (unit, unit, unit)}
-
-
-def _reverse(scale: Scale, size: float, low: float | None, high: float | None) -> Bounds:
-    def turn(value: float) -> float:
-        return 1 / value if scale == "ratio" else -value
-
-    return turn(size), None if high is None else turn(high), None if low is None else turn(low)
+        if each.decided and each.family == CHOICES:
+            slower[each.a] += 1
+            faster[each.b] += 1
+    return {cell: (1 + faster[cell], len(choices) - slower[cell]) for cell in choices}
 
 
 def _levels(table: Table, model: NoiseModel, centre: float) -> dict[str, Bounds]:

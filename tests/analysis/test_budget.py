@@ -237,3 +237,22 @@ def test_the_looks_judge_wrongly_as_seldom_as_they_say() -> None:
         run.counts()
         wrong += not any(table.open for table in run.budget._tables)
     assert wrong <= 0.065 * many
+
+
+def test_references_prolong_no_run_but_stay_while_their_ratio_to_the_best_is_open() -> None:
+    cells = cells_of(10, 10.1, 40, 41, 9.9, 80)
+    made = [*cells[:1], *(each.with_values(installable=False) for each in cells[1:2] + cells[4:]), *cells[2:4]]
+    counts = Run(plan(made)).counts()
+    assert counts["c1"] == counts["c4"] == counts["c0"] == counts["c2"] > 5 == counts["c5"]
+    decided = [each.with_values(transport=f"t{us}") for each, us in zip(cells[:3], (10, 10.1, 40), strict=True)]
+    run = Run(plan([decided[0], decided[1].with_values(installable=False), decided[2]]))
+    assert max(run.counts().values()) < 20
+    assert run.budget.status.startswith("0 of 1 pairs open")
+
+
+def test_one_library_is_compared_with_the_references_that_were_named() -> None:
+    library, named, floor = cells_of(10, 10.1, 3)
+    floor = floor.with_values(ranked=False, installable=False)
+    run = Run(plan([each.with_values(floor="c2") for each in (library, named.with_values(installable=False), floor)]))
+    assert min(run.counts().values()) > 20
+    assert run.budget.status.startswith("1 of 1 pairs open")

@@ -265,9 +265,9 @@ def test_a_baseline_a_gate_and_its_files(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_ranks_are_sorted_and_tables_without_rows_have_their_columns() -> None:
     rows = [
-        {"group": "b", "cell": name, "rank_low": low, "rank_high": 3, "median_us": 1.0 * low, "status": "ok"}
-        for name, low in (("slow", 3), ("fast", 1), ("middle", 2))
+        {"group": "b", "cell": name, "rank_low": low, "rank_high": low and 3, "median_us": us, "rounds": 8}
+        for name, low, us in (("unix", None, 2.0), ("shm", None, 1.0), ("slow", 3, 9.0), ("fast", 1, 3.0))
     ]
     found = tables.ranking_table([*rows, {"group": "b", "cell": "failed", "status": "failed"}])
-    assert found["cell"].to_pylist() == ["fast", "middle", "slow"]
+    assert found["cell"].to_pylist() == ["fast", "slow", "shm", "unix"]
     assert tables.ranking_table([]).schema == found.schema

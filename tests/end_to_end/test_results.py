@@ -30,6 +30,7 @@ sinks trials trials_good frame_bytes copies_per_hop forward abandoned achieved_m
 duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message cpu_percent_mean
 cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
 floor_us times_floor library_version group rank_low rank_high ratio_to_best ratio_to_best_low ratio_to_best_high rounds
+stopped_early
 """
 FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess"
 STATISTICS = (

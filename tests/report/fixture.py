@@ -43,6 +43,7 @@ class Made:
     spread: float = 0.02
     lost: int = 0
     ranked: bool = True
+    installable: bool = True
     bad_trial: bool = False
     codec: str = "none"
     encode_us: float = 0.0
@@ -154,6 +155,7 @@ def _cell(each: Made, made: tuple[Made, ...], trials: int) -> Cell:
         profile=each.profile,
         floor=next((other.id for other in made if other.is_floor_of(each)), None),
         ranked=each.ranked,
+        installable=each.installable,
         dropped=each.dropped,
     )
 

@@ -116,10 +116,13 @@ def test_a_precision_that_was_requested_says_whether_it_was_reached() -> None:
     assert "reached it" not in answer_text(run_of(*rows, scenario={"until": "order"}))
 
 
-def in_rounds(levels: dict[str, float], rounds: int = 8, noise: float = 0.02, **about: Any) -> Run:
+def in_rounds(
+    levels: dict[str, float], rounds: int = 8, noise: float = 0.02, references: tuple[str, ...] = (), **about: Any
+) -> Run:
     """A run whose cells differ by `noise` at random within rounds that drift by half."""
     draw = np.random.default_rng(5)
-    run = run_of(*(cell(name, us, 0.9 * us, 1.1 * us) for name, us in levels.items()), **about)
+    rows = [cell(name, us, 0.9 * us, 1.1 * us, installable=name not in references) for name, us in levels.items()]
+    run = run_of(*rows, **about)
     for number in range(rounds):
         drift = 1 + draw.random() / 2
         for place, us in enumerate(levels.values()):
@@ -246,11 +249,12 @@ def test_the_default_of_a_setting_that_is_varied_has_its_value_in_the_name() -> 
     assert [group.label(row) for row in group.rows] == ["queue kind=pipe", "queue kind=queue", "unix"]
 
 
-def test_a_row_alone_takes_no_place_and_is_held_against_the_floor() -> None:
+def test_a_row_alone_takes_no_place_and_stands_beside_the_floor() -> None:
     run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
     (group,) = groups([run])
     assert [rank.text for rank in ranks(group)] == [""]
-    assert "2.00× the time of the cheapest transport here. No other library was measured" in answer_text(run)
+    said = answer_text(run)
+    assert "unix is alone: " in said and "No other library was measured. For comparison: shm 10.0" in said
 
 
 def test_a_reference_is_never_recommended_and_stands_apart() -> None:
@@ -270,9 +274,42 @@ def test_a_reference_is_never_recommended_and_stands_apart() -> None:
     assert names == [["zenoh", "nng"], ["shm", "unix"]]
 
 
-def test_references_alone_are_compared_with_each_other() -> None:
-    said = answer_text(run_of(cell("shm", 10, 9, 11, installable=False), cell("unix", 20, 19, 21, installable=False)))
+def test_the_ratio_of_a_reference_is_that_of_the_table() -> None:
+    run = in_rounds({"zenoh": 10.0, "nng": 22.0, "shm": 4.0, "unix": 8.2}, references=("shm", "unix"))
+    said = answer_text(run)
+    known = run.rankings[run.rows[0].cell.group]
+    shm, unix = (known.columns(cell) for cell in ("c2", "c3"))
+    words = re.search(
+        r"For comparison, shm takes ([\d.]+) (\S+) and unix ([\d.]+) \S+ times as long as zenoh; these", said
+    )
+    assert words and words[1] == formatting.number(shm["ratio_to_best"]) and words[3].startswith("0.8")
+    assert words[2] == formatting.ratio_bracket(shm["ratio_to_best_low"], shm["ratio_to_best_high"])
+    assert unix["rank_low"] is None and "zenoh is fastest: nng" in said
+
+
+def test_references_alone_are_ranked_among_themselves_and_named_so() -> None:
+    rows = [cell("shm", 10, 9, 11, installable=False), cell("unix", 20, 19, 21, installable=False)]
+    said = answer_text(run_of(*rows))
     assert " shm is fastest" in said and "For comparison" not in said
+    assert "All of these are references, not libraries to install; they are ranked among themselves." in said
+    beside_floor = answer_text(run_of(*rows, cell("memory", 1, ranked=False, installable=False)))
+    assert " shm is fastest" in beside_floor and "For comparison: memory 1.00" in beside_floor
+    alone = answer_text(run_of(rows[1], cell("memory", 1, ranked=False, installable=False)))
+    assert "unix is alone" in alone and "No library was measured." in alone
+
+
+def test_references_beside_a_failed_library_have_medians_and_no_rank() -> None:
+    failed = {"transport": "zenoh", "status": "failed"}
+    run = run_of(failed, cell("shm", 10, 9, 11, installable=False), cell("unix", 20, 19, 21, installable=False))
+    said = answer_text(run)
+    assert "the medians are shm 10.0" in said and "for comparison only" in said and "zenoh failed." in said
+    assert not ranks(groups([run])[0])
+
+
+def test_a_table_of_saturated_rows_has_no_valid_latency() -> None:
+    (group,) = groups([run_of(cell("zenoh", 10, 9, 11, status="saturated"))])
+    assert "no transport has a valid latency." in lead(group)
+    assert details(group) == ["zenoh could not keep up, and has no rank."]
 
 
 def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:

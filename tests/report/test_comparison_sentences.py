@@ -27,6 +27,13 @@ def test_synthetic_beside_its_floor_has_medians_and_no_order() -> None:
     assert "the median of synthetic is 60.0" in text_of(alone)
 
 
+def test_a_pair_that_an_earlier_look_decided_is_named_so() -> None:
+    run = run_of(cell("nng", 10, 9, 11), cell("zenoh", 12, 11, 13))
+    early = Comparison("c0", "c1", 1.2, 1.1, 1.3, decided=True, stopped_early=True)
+    run.rankings = {run.rows[0].cell.group: Decided(early)}
+    assert "takes 1.10 to 1.30 times as long (stopped early)" in text_of(run)
+
+
 def test_a_pair_decided_without_a_least_factor_is_more_than_one() -> None:
     ratio = Comparison("c0", "c1", 1.2, 1.000000001, 1.54, decided=True)
     with_decision = run_of(cell("nng", 10, 9, 11), cell("zenoh", 12, 11, 13))
@@ -36,6 +43,9 @@ def test_a_pair_decided_without_a_least_factor_is_more_than_one() -> None:
     assert formatting.ratio_bracket(0.999, 1.54) == "(0.999–1.54)"
     assert formatting.ratio_interval(ratio.low, ratio.high) == "more than 1, at most 1.54"
     assert formatting.ratio_interval(1.02, 1.54) == "1.02 to 1.54"
+    faster = ratio.swap()
+    assert formatting.ratio_bracket(faster.low, faster.high) == "(0.649–<1)"
+    assert formatting.ratio_interval(faster.low, faster.high) == "at least 0.649, less than 1"
 
 
 class Decided(TableRanking):

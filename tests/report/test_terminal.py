@@ -96,6 +96,24 @@ def test_the_ratio_to_the_best_has_its_interval_and_a_run_without_it_no_column()
     assert "×best" not in said.get()
 
 
+def test_a_ratio_that_an_earlier_look_decided_is_marked() -> None:
+    ratio = {"ratio_to_best": 1.3, "ratio_to_best_low": 1.1, "ratio_to_best_high": 1.6}
+    console = Console(width=200)
+    for early in (True, False):
+        with console.capture() as said:
+            run_table.print_run(console, run_of(cell("zenoh", 13.0, **ratio, stopped_early=early), cell("nng", 10.0)))
+        assert bool(re.search(r"zenoh .*1\.30 \(1\.10–1\.60\).* stopped early\n", said.get())) is early
+        assert ("stopped early: ×best has the interval of an earlier look" in said.get()) is early
+
+
+def test_a_column_of_the_scenario_is_no_second_median() -> None:
+    made = cell("zenoh", 13.0, pace="closed", rate_hz=None, roundtrip_p50_us=17.7, service_p50_us=6.66, median_us=18.8)
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run_of(made, columns=["roundtrip_p50_us", "service_p50_us"]))
+    assert "18.8" in said.get() and "6.66" in said.get() and "17.7" not in said.get()
+
+
 def test_cpu_is_a_share_of_a_core_and_samples_have_a_column_of_their_own() -> None:
     console = Console(width=200)
     used = {"cpu_us_per_message": 41.0, "cpu_core_percent": 4.1}
@@ -147,6 +165,7 @@ def test_references_stand_below_the_choices_and_say_what_they_are() -> None:
     lines = [line.split() for line in table.splitlines() if line.strip()]
     assert [words[0] for words in lines if words[0] in ("zenoh", "shm", "unix")] == ["zenoh", "shm", "unix"]
     assert [words[-1] for words in lines if words[0] in ("shm", "unix")] == ["floor", "reference"]
+    assert not re.search(r"^\d", table, re.MULTILINE), "a choice alone and its references have no rank"
     assert "no library to install" in said.get()
 
 

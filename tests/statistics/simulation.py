@@ -1,6 +1,6 @@
 """How often the ranking decides wrongly, and how often rightly: `python -m tests.statistics.simulation`.
 
-Prints the tables of error rates and power that docs/method.md shows.
+Prints the tables of error rates, missed intervals and power that docs/method.md shows.
 
 Every number belongs to the whole stopping rule: looks at the rounds of `look_rounds`, levels of `spend`, cells stop
 once all their pairs are decided, and a wrong decision at any look counts.
@@ -8,145 +8,61 @@ once all their pairs are decided, and a wrong decision at any look counts.
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from hopmeter.statistics import Observation, fit
+from hopmeter.statistics.families import Family, best_divisors, make_families
 from hopmeter.statistics.levels import level_intervals
 from hopmeter.statistics.looks import LEAST_ROUNDS_FOR_WIDTH, WIDTH_ALLOWANCE, look_rounds, spend
 from hopmeter.statistics.noise_model import fit_noise
-from hopmeter.statistics.pair_tests import all_pairs_divisors, best_divisors, compare_cells, step_down
+from hopmeter.statistics.pair_tests import PairTests, compare_cells, step_down
+from tests.statistics.noise_settings import HOSTILE, RECORDED, Floats, Setting, Trials, draw
 
-Floats = NDArray[np.float64]
-Trials = tuple[Floats, Floats]
-"""Logarithms of trials, and their steal shares, with the axes table, cell, round."""
-Shape = tuple[int, int, int]
 GROUPS = (2, 3, 5, 15)
 FITS = (5, 8, 12, 24)
 RATIOS = (1.2, 1.3, 1.5, 2.0)
+SPLITS = ((2, 1), (2, 3), (5, 3), (10, 5))
+"""Numbers of choices and references."""
+MADE_LEVELS = {
+    "3 cells": [1, 1.3, 2],
+    "5 cells, 10 % apart": [1.1**at for at in range(5)],
+    "2 + 3 equal cells": [1, 1, 2, 2, 2],
+    "5 times 3 equal cells": [1.5 ** (at // 3) for at in range(15)],
+}
 
 
-def equal_variances(rng: Generator, shape: Shape) -> Trials:
-    return 0.2 * rng.normal(size=shape), np.zeros(shape)
+def families_of(cells: int, references: int = 0) -> list[Family]:
+    """Return the families of a table whose last cells are references."""
+    first, second = np.triu_indices(cells, 1)
+    return make_families(first, second, np.arange(cells) < cells - references)
 
 
-def unequal_variances(rng: Generator, shape: Shape) -> Trials:
-    """Standard deviations of cells from 3 to 60 %."""
-    tables, cells, _ = shape
-    deviations = np.exp(rng.uniform(math.log(0.03), math.log(0.6), (tables, cells, 1)))
-    return deviations * rng.normal(size=shape), np.zeros(shape)
-
-
-def quiet_and_noisy(rng: Generator, shape: Shape) -> Trials:
-    """Of ten cells three are 17 times as noisy as the others."""
-    tables, cells, _ = shape
-    deviations = np.where(rng.random((tables, cells, 1)) < 0.3, 0.5, 0.03)
-    return deviations * rng.normal(size=shape), np.zeros(shape)
-
-
-def two_modes(rng: Generator, shape: Shape) -> Trials:
-    """Of ten trials three take three times as long."""
-    return 0.1 * rng.normal(size=shape) + math.log(3) * (rng.random(shape) < 0.3), np.zeros(shape)
-
-
-def drift(rng: Generator, shape: Shape) -> Trials:
-    """The machine becomes 80 % slower during the run, also within a round, whose order is random."""
-    place = np.argsort(rng.random(shape), axis=1) / shape[1]
-    return 0.1 * rng.normal(size=shape) + 0.6 * (np.arange(shape[2]) + place) / shape[2], np.zeros(shape)
-
-
-def heavy_tails(rng: Generator, shape: Shape) -> Trials:
-    """Student's t with two degrees of freedom."""
-    return 0.15 * rng.standard_t(2, shape), np.zeros(shape)
-
-
-def stolen_outliers(rng: Generator, shape: Shape) -> Trials:
-    """Of 20 trials three lose 40 to 65 % of the cores and take 2.5 to 6 times as long; the others lose 6 %."""
-    stolen = rng.random(shape) < 0.15
-    steal = np.where(stolen, rng.uniform(0.4, 0.65, shape), rng.beta(1, 15, shape))
-    noise = 0.1 * rng.normal(size=shape) * np.sqrt(1 + 100 * np.where(stolen, 0, steal) ** 2)
-    return noise + np.where(stolen, rng.uniform(math.log(2.5), math.log(6), shape), 0), steal
-
-
-def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
-    """Of ten trials one takes 2.5 to 6 times as long, and no steal shows it."""
-    late = rng.random(shape) < 0.1
-    return 0.1 * rng.normal(size=shape) + np.where(late, rng.uniform(math.log(2.5), math.log(6), shape), 0), np.zeros(
-        shape
-    )
-
-
-@lru_cache
-def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
-    """Return recorded trials of one table; the axes are cell and round."""
-    with (Path(__file__).parent / f"{file}.csv").open() as lines:
-        rows = [row for row in csv.DictReader(lines) if row["table"] == table]
-    cells = sorted({row["cell"] for row in rows})
-    shape = len(cells), 1 + max(int(row["round"]) for row in rows)
-    values, steal = np.full(shape, np.nan), np.zeros(shape)
-    for row in rows:
-        place = cells.index(row["cell"]), int(row["round"])
-        values[place], steal[place] = math.log(float(row["p50_us"])), float(row["steal"])
-    return values, steal
-
-
-def resample(table: str, rng: Generator, shape: Shape) -> Trials:
-    """Draw rounds of equal cells, and give the trials of each round to the cells by chance: then they are equal."""
-    values, steal = recorded_trials(table)
-    tables, cells, rounds = shape
-    columns = np.argsort(rng.random((tables, 1, values.shape[1])), axis=2)[:, :, :rounds]
-    rows = np.argsort(rng.random((tables, len(values), rounds)), axis=1)[:, :cells]
-    return values[rows, columns], steal[rows, columns]
-
-
-def unix(rng: Generator, shape: Shape) -> Trials:
-    return resample("unix", rng, shape)
-
-
-def shm(rng: Generator, shape: Shape) -> Trials:
-    return resample("shm", rng, shape)
-
-
-Setting = Callable[[Generator, Shape], Trials]
-HOSTILE: tuple[Setting, ...] = (
-    equal_variances,
-    unequal_variances,
-    quiet_and_noisy,
-    two_modes,
-    drift,
-    heavy_tails,
-    stolen_outliers,
-    unseen_outliers,
-)
-RECORDED: tuple[Setting, ...] = (unix, shm)
-
-
-def draw(setting: Setting, shape: Shape, seed: int, levels: Sequence[float] = ()) -> Trials:
-    """Draw tables with a random effect of each round; `levels` are what the cells cost, otherwise all are equal."""
-    rng = np.random.default_rng([seed, *shape])
-    values, steal = setting(rng, shape)
-    rounds = rng.normal(0, 0.15, (shape[0], 1, shape[2]))
-    own = np.log(levels) if len(levels) else np.zeros(shape[1])
-    return values + rounds + own[:, None], steal
-
-
-def decide(
-    trials: Trials, alpha: float = 0.05, known: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which pairs are decided, and their differences."""
+def compare_pairs(trials: Trials, known: NDArray[np.bool_]) -> PairTests:
+    """Test all pairs of tables, as `fit` does for one table."""
     values, steal = trials
-    present = np.ones(values.shape, bool) if known is None else known
     centred = values - np.median(values, axis=(1, 2), keepdims=True)
-    tests = compare_cells(fit_noise(centred, steal, present), steal, centred)
-    decided, _ = step_down(tests.p_values(), all_pairs_divisors(values.shape[1]), alpha)
-    return decided, tests.differences
+    return compare_cells(fit_noise(centred, steal, known), steal, centred)
+
+
+def decide(tests: PairTests, families: Sequence[Family], alpha: float = 0.05) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which pairs are decided, and half the width of the intervals."""
+    decided, half = np.zeros(tests.differences.shape, bool), np.zeros(tests.differences.shape)
+    p_values = tests.p_values()
+    for each in families:
+        decided[:, each.places] = step_down(p_values[:, each.places], each.divisors, alpha)[0]
+        half[:, each.places] = -stdtrit(tests.freedoms[:, each.places], alpha / each.divisors[0] / 2)
+    return decided, half * tests.errors
+
+
+def decide_once(trials: Trials, references: int = 0) -> NDArray[np.bool_]:
+    """Return which pairs one look at the end decides."""
+    return decide(compare_pairs(trials, np.ones(trials[0].shape, bool)), families_of(trials[0].shape[1], references))[0]
 
 
 def best_is_wrong(setting: Setting, cells: int, rounds: int, tables: int = 1000) -> float:
@@ -178,53 +94,106 @@ def interval_coverage(setting: Setting, levels: Sequence[float], rounds: int, ta
     return covered / tables
 
 
-def follow_rule(trials: Trials) -> Floats:
-    """Return -1 or 1 for each pair decided by the whole stopping rule, by the sign of first minus second; 0 if open."""
+@dataclass
+class Outcome:
+    """What the whole stopping rule says about each pair; axes table and pair.
+
+    `signs` are -1 or 1 for a pair that any look decided, by the sign of first minus second, and 0 if it is open.
+    `low` and `high` are the intervals in the end: a pair that only an earlier look decided keeps that interval.
+    """
+
+    signs: Floats
+    low: Floats
+    high: Floats
+    decided: NDArray[np.bool_]
+
+    def update(self, tests: PairTests, decided: NDArray[np.bool_], half: Floats) -> None:
+        """Take a later look into account."""
+        middle = tests.differences
+        self.signs = np.where((self.signs == 0) & decided, np.sign(middle), self.signs)
+        retained = self.decided & ~decided & (np.sign(middle) == np.sign(self.low + self.high))
+        self.low = np.where(retained, np.minimum(self.low, middle), middle - half)
+        self.high = np.where(retained, np.maximum(self.high, middle), middle + half)
+        self.decided = decided | retained
+
+
+def follow_rule(trials: Trials, references: int = 0) -> Outcome:
+    """Follow the whole stopping rule; the last `references` cells take part in each round."""
     values, steal = trials
     tables, cells, rounds = values.shape
     first, second = np.triu_indices(cells, 1)
-    signs, spent = np.zeros((tables, len(first))), 0.0
-    known = np.ones(values.shape, bool)
+    families, known, spent = families_of(cells, references), np.ones(values.shape, bool), 0.0
+    nothing = np.zeros((tables, len(first)))
+    outcome = Outcome(nothing, nothing, nothing, nothing != 0)
     for look in look_rounds(rounds):
         alpha = spend(look / rounds, spent)
         spent += alpha
-        decided, differences = decide((values[..., :look], steal[..., :look]), alpha, known[..., :look])
-        signs = np.where((signs == 0) & decided, np.sign(differences), signs)
-        known[..., look:] = ~finished_cells(signs, first, second, cells)[:, :, None]
-    return signs
+        tests = compare_pairs((values[..., :look], steal[..., :look]), known[..., :look])
+        outcome.update(tests, *decide(tests, families, alpha))
+        done = finished_cells(outcome.signs, first, second, cells, references)
+        known[..., look:] = ~done[:, :, None]
+    return outcome
 
 
-def finished_cells(signs: Floats, first: NDArray[np.intp], second: NDArray[np.intp], cells: int) -> NDArray[np.bool_]:
-    """Return the cells all of whose pairs are decided; the best one goes on."""
-    own = np.stack([(first == cell) | (second == cell) for cell in range(cells)])
+def finished_cells(
+    signs: Floats, first: NDArray[np.intp], second: NDArray[np.intp], cells: int, references: int = 0
+) -> NDArray[np.bool_]:
+    """Return the choices all of whose pairs are decided; the best one goes on."""
+    choices = cells - references
+    own = np.stack([((first == cell) | (second == cell)) & (second < choices) for cell in range(cells)])
     done = ((signs != 0)[:, None, :] | ~own).all(axis=2)
-    best = np.stack([signs[:, second == cell].sum(1) - signs[:, first == cell].sum(1) for cell in range(cells)]).argmax(
-        0
-    )
-    done[np.arange(len(done)), best] = False
+    best = np.stack([signs[:, second == cell].sum(1) - signs[:, first == cell].sum(1) for cell in range(cells)])
+    done[np.arange(len(done)), best[:choices].argmax(0)] = False
+    done[:, choices:] = False
     return done
 
 
 def false_tables(setting: Setting, cells: int, rounds: int, tables: int = 1000, seed: int = 1) -> float:
     """Return the share of tables of equal cells with any decided pair."""
-    return float((follow_rule(draw(setting, (tables, cells, rounds), seed)) != 0).any(axis=1).mean())
+    return false_families(setting, cells, 0, rounds, tables, seed)[0]
+
+
+def false_families(
+    setting: Setting, choices: int, references: int, rounds: int, tables: int = 1000, seed: int = 1
+) -> list[float]:
+    """Return the share of tables of equal cells with any decided pair of choices, and with any pair of a reference."""
+    cells = choices + references
+    wrong = follow_rule(draw(setting, (tables, cells, rounds), seed), references).signs != 0
+    return [float(wrong[:, each.places].any(axis=1).mean()) for each in families_of(cells, references)]
 
 
 def wrong_tables(setting: Setting, levels: Sequence[float], rounds: int, tables: int = 1000, seed: int = 1) -> float:
     """Return the share of tables with a decided pair of equal cells, or one decided the wrong way."""
-    signs = follow_rule(draw(setting, (tables, len(levels), rounds), seed, levels))
+    signs = follow_rule(draw(setting, (tables, len(levels), rounds), seed, levels)).signs
+    return float(((signs != 0) & (signs != np.sign(true_differences(levels)))).any(axis=1).mean())
+
+
+def true_differences(levels: Sequence[float]) -> Floats:
+    """Return first minus second of each pair."""
     first, second = np.triu_indices(len(levels), 1)
-    truth = np.sign(np.round(np.log(levels)[first] - np.log(levels)[second], 9))
-    return float(((signs != 0) & (signs != truth)).any(axis=1).mean())
+    differences: Floats = np.round(np.log(levels)[first] - np.log(levels)[second], 9)
+    return differences
 
 
-def power(setting: Setting, ratio: float, rounds: int, whole_rule: bool = True, tables: int = 300) -> float:
-    """Return the share of decided pairs that differ by a ratio: six cells against six."""
-    levels = [1.0] * 6 + [ratio] * 6
+def missed_intervals(setting: Setting, levels: Sequence[float], rounds: int, tables: int = 1000) -> float:
+    """Return the share of tables in which any interval misses the true ratio, by the whole stopping rule."""
+    outcome, truth = follow_rule(draw(setting, (tables, len(levels), rounds), 8, levels)), true_differences(levels)
+    return float(((outcome.low > truth + 1e-9) | (truth > outcome.high + 1e-9)).any(axis=1).mean())
+
+
+def power(
+    setting: Setting, ratio: float, rounds: int, whole_rule: bool = True, tables: int = 300, references: int = 0
+) -> float:
+    """Return the share of decided pairs that differ by a ratio: six cells against six.
+
+    The `references` are the last cells of both halves, and their pairs do not count.
+    """
+    half = 6 - references // 2
+    levels = [1.0] * half + [ratio] * half + [1.0] * (6 - half) + [ratio] * (6 - half)
     trials = draw(setting, (tables, 12, rounds), 3, levels)
-    signs = follow_rule(trials) if whole_rule else np.where(decide(trials)[0], -1, 0)
+    signs = follow_rule(trials, references).signs if whole_rule else np.where(decide_once(trials, references), -1, 0)
     first, second = np.triu_indices(12, 1)
-    return float((signs[:, (first < 6) & (second >= 6)] == -1).mean())
+    return float((signs[:, (first < half) & (second >= half) & (second < 2 * half)] == -1).mean())
 
 
 def precise_coverage(setting: Setting, within: float, rounds_that_fit: int, tables: int = 1000) -> tuple[float, float]:
@@ -251,7 +220,53 @@ def print_errors(tables: int = 1000) -> None:
         most = 12 if setting in RECORDED else 15
         rates = [[100 * false_tables(setting, min(cells, most), fit, tables) for fit in FITS] for cells in GROUPS]
         row = " | ".join(", ".join(f"{rate:.1f}" for rate in each) for each in rates)
-        print(f"| {setting.__name__.replace('_', ' ')} | {row} |", flush=True)
+        print(f"| {_name(setting)} | {row} |", flush=True)
+
+
+def print_families(tables: int = 1000) -> None:
+    """Print the table of error rates with references: choices / references."""
+    heads = [f"{choices} + {references}" for choices, references in SPLITS]
+    rates = {
+        setting: ["" if _is_too_large(setting, sum(split)) else _families(setting, split, tables) for split in SPLITS]
+        for setting in HOSTILE + RECORDED
+    }
+    _print_table(heads, rates)
+
+
+def print_missed(tables: int = 1000) -> None:
+    """Print the table of intervals that miss the true ratio."""
+    rates = {
+        setting: [
+            "" if _is_too_large(setting, len(levels)) else _missed(setting, levels, tables)
+            for levels in MADE_LEVELS.values()
+        ]
+        for setting in HOSTILE + RECORDED
+    }
+    _print_table(list(MADE_LEVELS), rates)
+
+
+def _families(setting: Setting, split: tuple[int, int], tables: int) -> str:
+    found = [false_families(setting, *split, rounds, tables) for rounds in FITS]
+    return ", ".join("/".join(f"{100 * rate:.1f}" for rate in each) for each in found)
+
+
+def _missed(setting: Setting, levels: Sequence[float], tables: int) -> str:
+    return ", ".join(f"{100 * missed_intervals(setting, levels, rounds, tables):.1f}" for rounds in FITS)
+
+
+def _is_too_large(setting: Setting, cells: int) -> bool:
+    """Return whether fewer cells were recorded."""
+    return setting in RECORDED and cells > 12
+
+
+def _print_table(heads: Sequence[str], rates: Mapping[Setting, Sequence[str]]) -> None:
+    print("| noise |", " | ".join(heads), "|\n|---|" + "---|" * len(heads))
+    for setting, each in rates.items():
+        print(f"| {_name(setting)} |", " | ".join(text or "–" for text in each), "|")
+
+
+def _name(setting: Setting) -> str:
+    return setting.__name__.replace("_", " ")
 
 
 def print_power() -> None:
@@ -271,6 +286,6 @@ def print_power() -> None:
 
 
 if __name__ == "__main__":
-    print_errors()
-    print()
-    print_power()
+    for show in (print_errors, print_families, print_missed, print_power):
+        show()
+        print()

@@ -6,23 +6,30 @@ import numpy as np
 import pytest
 
 from hopmeter.statistics import Observation, fit
-from tests.statistics.simulation import (
-    FITS,
-    GROUPS,
+from tests.statistics.noise_settings import (
     HOSTILE,
     RECORDED,
     Setting,
-    best_is_wrong,
-    decide,
     draw,
     equal_variances,
-    false_tables,
     heavy_tails,
-    interval_coverage,
-    power,
-    precise_coverage,
+    quiet_and_noisy,
     recorded_trials,
     unequal_variances,
+)
+from tests.statistics.simulation import (
+    FITS,
+    GROUPS,
+    MADE_LEVELS,
+    SPLITS,
+    best_is_wrong,
+    decide_once,
+    false_families,
+    false_tables,
+    interval_coverage,
+    missed_intervals,
+    power,
+    precise_coverage,
     wrong_tables,
 )
 
@@ -45,13 +52,45 @@ def test_equal_cells_are_rarely_called_different_whatever_the_rounds(setting: Se
     assert false_tables(setting, cells, rounds) <= MOST_FALSE
 
 
+@hostile
+def test_choices_and_references_are_rarely_called_different(setting: Setting) -> None:
+    assert max(false_families(setting, 5, 3, 8)) <= MOST_FALSE
+
+
+@pytest.mark.nightly
+@hostile
+@pytest.mark.parametrize(("choices", "references"), SPLITS)
+@pytest.mark.parametrize("rounds", FITS)
+def test_choices_and_references_are_rarely_called_different_whatever_the_rounds(
+    setting: Setting, choices: int, references: int, rounds: int
+) -> None:
+    assert max(false_families(setting, choices, references, rounds)) <= MOST_FALSE
+
+
+def test_intervals_of_pairs_that_stopped_early_hold() -> None:
+    assert missed_intervals(quiet_and_noisy, MADE_LEVELS["5 cells, 10 % apart"], 12) <= MOST_FALSE
+
+
+@pytest.mark.nightly
+@hostile
+@pytest.mark.parametrize("levels", MADE_LEVELS.values(), ids=MADE_LEVELS)
+@pytest.mark.parametrize("rounds", FITS)
+def test_intervals_hold_whatever_the_rounds(setting: Setting, levels: list[float], rounds: int) -> None:
+    assert missed_intervals(setting, levels, rounds) <= MOST_FALSE
+
+
+def test_references_take_nothing_from_the_choices() -> None:
+    """Three of six choices take 1.5 times as long, and so do three of six references."""
+    with_references = power(RECORDED[0], 1.5, 8, tables=100, references=6)
+    assert with_references > power(RECORDED[0], 1.5, 8, tables=100) + 0.1
+
+
 @pytest.mark.nightly
 @hostile
 @pytest.mark.parametrize("cells", GROUPS)
 @pytest.mark.parametrize("rounds", [3, 5, 8, 12, 24])
 def test_one_look_at_the_end_is_rarely_wrong(setting: Setting, cells: int, rounds: int) -> None:
-    decided, _ = decide(draw(setting, (1000, cells, rounds), 2))
-    assert decided.any(axis=1).mean() <= MOST_FALSE
+    assert decide_once(draw(setting, (1000, cells, rounds), 2)).any(axis=1).mean() <= MOST_FALSE
 
 
 @pytest.mark.nightly
@@ -101,7 +140,7 @@ def test_consecutive_rounds_of_equal_cells_show_few_differences(setting: Setting
     for rounds in (5, 8, 12):
         for start in range(0, 49 - rounds, rounds // 2):
             part = values[None, :, start : start + rounds], steal[None, :, start : start + rounds]
-            found.append(decide(part)[0].any())
+            found.append(decide_once(part).any())
     assert len(found) == 40
     assert sum(found) <= 2
 

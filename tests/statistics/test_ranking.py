@@ -28,10 +28,10 @@ def test_separate_cells_are_ranked_in_order() -> None:
     ranking = fit(observe(SEVEN, 10))
     assert ranking.ranks == {cell: (at + 1, at + 1) for at, cell in enumerate(SEVEN)}
     assert ranking.best == "c0"
-    ratio, low, high = ranking.ratio_to_best["c2"]
-    assert low < 2.25 < high
-    assert low < ratio < high
-    assert ranking.ratio_to_best["c0"] == (1, 1, 1)
+    pair = next(each for each in ranking.pairs if each.cells == {"c0", "c2"})
+    assert pair.low < 2.25 < pair.high
+    assert pair.low < pair.ratio < pair.high
+    assert pair.ratio == pytest.approx(ranking.distance("c0", "c2"))
 
 
 @pytest.mark.parametrize("cells", [2, 3, 4, 7])
@@ -58,7 +58,6 @@ def test_fewer_than_three_rounds_decide_nothing() -> None:
     assert not any(pair.decided for pair in ranking.pairs)
     assert all(pair.low is None and pair.high is None for pair in ranking.pairs)
     assert set(ranking.ranks.values()) == {(1, 7)}
-    assert detectable(ranking, "c0", "c1") is None
     assert rounds_needed(ranking, 1.5) is None
 
 
@@ -106,18 +105,42 @@ def test_values_at_or_below_zero_are_compared_by_difference() -> None:
     assert pair.ratio is None
     assert pair.low < 2 < pair.high
     assert pair.decided
-    assert ranking.ratio_to_best["a"] == (0, 0, 0)
+    assert ranking.distance("a", "b") == pytest.approx(2, abs=0.1)
     assert ranking.levels["a"][0] == pytest.approx(-1.9, abs=0.1)
 
 
-def test_versus_compares_fewer_pairs() -> None:
-    rows = observe(SEVEN, 8)
-    with_best, with_c3 = fit(rows, versus="best"), fit(rows, versus="c3")
+def test_versus_the_best_compares_fewer_pairs() -> None:
+    with_best = fit(observe(SEVEN, 8), versus="best")
     assert all(pair.a == "c0" for pair in with_best.pairs)
     assert len(with_best.pairs) == 6
-    assert all("c3" in (pair.a, pair.b) for pair in with_c3.pairs)
-    assert with_c3.ratio_to_best["c3"][1] is not None
-    assert with_c3.ratio_to_best["c5"][1:] == (None, None)
+
+
+def test_references_have_no_rank_and_take_nothing_from_the_choices() -> None:
+    rows = observe(SEVEN, 8)
+    alone = fit([each for each in rows if each.cell not in ("c0", "c3")])
+    beside = fit(rows, references={"c0", "c3"})
+    assert beside.choices == ("c1", "c2", "c4", "c5", "c6")
+    assert beside.best == "c1" and beside.ranks == alone.ranks
+    chosen = [pair for pair in beside.pairs if pair.family == "choices"]
+    assert len(chosen) == len(alone.pairs) == 10
+    assert {pair.level for pair in chosen} == {pair.level for pair in alone.pairs}
+    others = [pair for pair in beside.pairs if pair.family == "references"]
+    assert len(others) == 11 and all(pair.cells & {"c0", "c3"} for pair in others)
+    assert all(pair.decided for pair in others)
+
+
+def test_references_beside_the_best_are_compared_with_all_choices() -> None:
+    ranking = fit(observe(SEVEN, 8), versus="best", references={"c0"})
+    assert ranking.best == "c1"
+    assert len([pair for pair in ranking.pairs if pair.family == "choices"]) == 5
+    assert len([pair for pair in ranking.pairs if pair.family == "references"]) == 6
+
+
+def test_references_alone_have_no_best_and_no_rank() -> None:
+    ranking = fit(observe({"x": 5, "y": 9}, 8), references={"x", "y"})
+    assert ranking.best is None and ranking.ranks == {} and ranking.choices == ()
+    assert [(pair.a, pair.b, pair.decided) for pair in ranking.pairs] == [("x", "y", True)]
+    assert set(ranking.levels) == {"x", "y"}
 
 
 def test_the_order_of_observations_does_not_matter() -> None:
@@ -144,19 +167,21 @@ def test_disturbed_trials_weigh_little() -> None:
 
 def decided_share(ratio: float, rounds: int) -> float:
     levels = {"a": 50, "b": 50 * ratio, "c": 90, "d": 120, "e": 200, "f": 300}
-    tables = [fit(observe(levels, rounds, seed=seed), versus="a") for seed in range(60)]
-    return np.mean([next(each for each in table.pairs if {each.a, each.b} == {"a", "b"}).decided for table in tables])
+    tables = [fit(observe(levels, rounds, seed=seed), versus="best") for seed in range(60)]
+    return np.mean([next(each for each in table.pairs if each.cells == {"a", "b"}).decided for table in tables])
 
 
 def test_detectable_ratios_are_detected() -> None:
-    levels = {"a": 50, "b": 52, "c": 90, "d": 120, "e": 200, "f": 300}
-    ratio = detectable(fit(observe(levels, 10), versus="a"), "a", "b")
+    ranking = fit(observe({"a": 50, "b": 52, "c": 90, "d": 120, "e": 200, "f": 300}, 10), versus="best")
+    pair = next(each for each in ranking.pairs if each.cells == {"a", "b"})
+    ratio = detectable(pair.error, pair.freedom, pair.level)
     assert 1.03 < ratio < 1.2
     assert 0.6 < decided_share(ratio, 10) <= 1
 
 
 def test_rounds_needed_fall_with_the_ratio_and_suffice() -> None:
-    ranking: Ranking = fit(observe({"a": 50, "b": 52, "c": 90, "d": 120, "e": 200, "f": 300}, 10), versus="a")
+    levels = {"a": 50, "b": 52, "c": 90, "d": 120, "e": 200, "f": 300}
+    ranking: Ranking = fit(observe(levels, 10), versus="best")
     few, many = rounds_needed(ranking, 1.3), rounds_needed(ranking, 1.05, "a", "b")
     assert 3 <= few < many < 60
     assert decided_share(1.05, many) > 0.6

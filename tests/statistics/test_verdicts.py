@@ -7,6 +7,7 @@ import pytest
 
 from hopmeter.statistics import (
     Observation,
+    Pair,
     Ranking,
     fit,
     is_precise,
@@ -57,9 +58,9 @@ def test_looks_are_few_and_the_last_one_is_at_the_end() -> None:
     assert look_rounds(3) == (3,)
 
 
-def rank(rounds: int, sd: float, alpha: float = 0.05) -> Ranking:
-    rng = np.random.default_rng(3)
-    levels = {"a": 100, "b": 110, "c": 112, "d": 200, "e": 300}
+def rank(rounds: int, sd: float, alpha: float = 0.05, seed: int = 3, b: float = 110) -> Ranking:
+    rng = np.random.default_rng(seed)
+    levels = {"a": 100, "b": b, "c": 112, "d": 200, "e": 300}
     noise = rng.normal(0, sd, (rounds, len(levels)))
     return fit(
         [
@@ -71,16 +72,30 @@ def rank(rounds: int, sd: float, alpha: float = 0.05) -> Ranking:
     )
 
 
-def test_a_later_look_retains_what_an_earlier_one_decided() -> None:
-    earlier, later = rank(8, 0.01), rank(8, 0.3)
-    assert earlier.ranks["a"] == (1, 1)
-    assert later.ranks["a"] != (1, 1)
+def pair_of(ranking: Ranking, *cells: str) -> Pair:
+    return next(each for each in ranking.pairs if each.cells == set(cells))
+
+
+def test_a_pair_that_only_an_earlier_look_decided_keeps_its_interval() -> None:
+    earlier, later = rank(8, 0.01), rank(8, 0.06)
+    before, after = (pair_of(each, "a", "b") for each in (earlier, later))
+    assert before.decided and not after.decided and after.low < 1
     together = retain_decisions(earlier, later)
-    assert together.ranks["a"] == (1, 1)
-    decided = {(each.a, each.b) for each in together.pairs if each.decided}
-    assert decided >= {(each.a, each.b) for each in earlier.pairs if each.decided}
+    pair = pair_of(together, "a", "b")
+    assert pair.decided and pair.stopped_early and pair.high == before.high
+    assert 1 < pair.low == later.distance("a", "b") < before.low
     assert together.levels == later.levels
+    far = pair_of(together, "a", "e")
+    assert far == pair_of(later, "a", "e") and far.decided and not far.stopped_early
     assert retain_decisions(later, earlier) == earlier
+
+
+def test_later_levels_may_contradict_an_early_decision() -> None:
+    earlier, later = rank(8, 0.01), rank(8, 0.06, b=101)
+    assert later.distance("a", "b") < 1
+    assert pair_of(earlier, "a", "b").decided
+    pair = pair_of(retain_decisions(earlier, later), "a", "b")
+    assert pair == pair_of(later, "a", "b") and not pair.decided
 
 
 def test_a_smaller_level_makes_intervals_wider() -> None:

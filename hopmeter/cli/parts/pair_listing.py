@@ -17,8 +17,9 @@ from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
 LEGEND = (
-    "times as long: the median of the slower cell divided by that of the faster one, with its 95 % interval; all "
-    "intervals hold at once"
+    "times as long: the median of the slower cell divided by that of the faster one, with its 95 % interval. All "
+    "intervals of choices hold at once, and so do those of references. Stopped early: an earlier look at the run "
+    "decided the pair, and the interval is that of this look."
 )
 NONE = "This run has no rounds in which to compare cells: `hopmeter show RUN` has the intervals of each."
 
@@ -52,11 +53,16 @@ def _print_tables(console: Console, run: Run, found: Mapping[str, list[Compariso
 def _print_group(console: Console, group: Group, comparisons: list[Comparison]) -> None:
     names = {row.id: group.label(row) for row in group.rows}
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("faster", "slower", "times as long", ""):
+    for head in ("faster", "slower", "times as long", "", "family"):
         table.add_column(head, no_wrap=True)
     for each in comparisons:
         ratio = f"{formatting.number(each.ratio)} {formatting.ratio_bracket(each.low, each.high)}"
-        table.add_row(names[each.a], names[each.b], ratio, "decided" if each.decided else "not decided")
+        table.add_row(names[each.a], names[each.b], ratio, _decision(each), each.family)
     console.print()
     console.print(Text(conditions.title(group), style="bold cyan"))
     print_whole(console, table)
+
+
+def _decision(pair: Comparison) -> str:
+    decision = "decided" if pair.decided else "not decided"
+    return f"{decision}, stopped early" if pair.stopped_early else decision

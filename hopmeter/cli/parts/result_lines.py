@@ -43,6 +43,7 @@ def line(cell: Cell, row: Mapping[str, Any]) -> str:
         "status": row["status"],
         "figure": figure,
         **{f"{each}_us": row[f"{figure}_{each}_us"] for each in LATENCY},
+        "p50_us": row["median_us"],
         "p99_us": row[f"{figure}_p99_us"] if any(row[f"{figure}_p99_{end}_us"] for end in ("low", "high")) else None,
         "service_mean_us": row["service_mean_us"],
         **{name: row[name] for name in OUTCOME},

@@ -35,6 +35,7 @@ BEST = "×best (95 %)"
 STATISTICS = ("p50 µs (95 %)", "p99 µs (95 %)", BEST, "×floor", "CPU µs", "CPU %")
 LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", BEST, "CPU %")
 """The columns that a narrow terminal leaves out, in this order."""
+EARLY = "×best has the interval of an earlier look, which decided it."
 SAMPLED = "cpu_percent_mean"
 ALWAYS_SHOWN = {
     *("response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "cpu_core_percent", "lost", "status"),
@@ -59,11 +60,13 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
-    """Print one table; `columns` are the columns that the scenario adds.
+    """Print one table; `columns` are the columns that the scenario adds, without a second median of the same latency.
 
     A group of one reference gets a sentence, and a table only `with_references`.
     """
-    shown = [*columns, *([SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else [])]
+    medians = {f"{row.headline}_p50_us" for row in group.rows}
+    shown = [each for each in columns if each not in medians]
+    shown += [SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else []
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
@@ -196,8 +199,13 @@ def _line(
         *(_value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
-        ", ".join(filter(None, [_verdict(row), _role(row), formatting.empty_hop(row["empty_hop_us"])])),
+        ", ".join(filter(None, _remarks(row))),
     ]
+
+
+def _remarks(row: Row) -> list[str]:
+    early = "stopped early" if row["stopped_early"] else ""
+    return [_verdict(row), _role(row), early, formatting.empty_hop(row["empty_hop_us"])]
 
 
 def _verdict(row: Row) -> str:
@@ -262,7 +270,11 @@ def _notes(run: Run) -> list[str]:
         (no_interval, lambda row: row.ok and _has_open_bracket(row)),
         ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
         (f"{few}.", lambda _: True),
-        ("floor, reference: no library to install; for comparison only.", lambda row: row["installable"] is False),
+        (
+            "floor, reference: no library to install, without a rank beside one.",
+            lambda row: row["installable"] is False,
+        ),
+        (f"stopped early: {EARLY}", lambda row: row["stopped_early"]),
         (formatting.EMPTY_HOP, lambda row: row["empty_hop_us"] is not None),
         ("This is a quick look with few, short trials.", lambda _: run.quick),
     )

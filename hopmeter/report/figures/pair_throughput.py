@@ -20,7 +20,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
     """Return a figure for each set of groups that differ only in the number of pairs."""
     found = [each for each in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in each}) > 1]
     for number, family in enumerate(found, 1):
-        rows = [row for group in family for row in group.ranked_rows if row["achieved_mb_s"]]
+        rows = [row for group in family for row in group.candidates if row["achieved_mb_s"]]
         memory = _memory_mb_s(rows)
         ends = span([*(row["achieved_mb_s"] for row in rows), memory], margin=1.25)
         if ends is not None:

@@ -44,7 +44,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _data(name: str, row: Row, curve: list[tuple[float, float]]) -> Data:
-    known = ((label, row.latency(column)) for column, label in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9")))
+    known = (("p50", row.p50), ("p99", row.latency("p99")), ("p99.9", row.latency("p999")))
     tip = f"{name}: " + ", ".join(f"{label} {formatting.microseconds(us)}" for label, us in known if us is not None)
     return [{"series": name, "nines": -math.log10(1 - share), "us": latency, "tip": tip} for share, latency in curve]
 

@@ -42,7 +42,7 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 def _words(one: ScatterRow) -> str:
     replies = formatting.join([f"{_name(one, each)} {formatting.microseconds(each.p50)}" for each in one.servers])
-    return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row['gather_p50_us'])}"
+    return f"{one.name}: {replies}; all of them {formatting.microseconds(one.row.median('gather'))}"
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:
@@ -58,7 +58,7 @@ def _data(found: Sequence[ScatterRow]) -> Data:
     place = name
     for one in found:
         own = [_datum(one, _name(one, each), each.p50, each.p99, each.held) for each in one.servers]
-        whole = one.row["gather_p50_us"]
+        whole = one.row.median("gather")
         if whole is not None:
             own.append(_datum(one, "all", whole, one.row["gather_p99_us"], one.row["ideal_us"]))
         data += [{**datum, "place": place + step} for step, datum in enumerate(own)]

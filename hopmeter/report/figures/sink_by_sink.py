@@ -51,8 +51,8 @@ def _data(row: Row, series: str) -> Iterator[dict[str, Any]]:
     for number, (p50, mean, p99) in enumerate(zip(p50s, means, tails, strict=True)):
         if p50 is not None:
             yield _datum(series, _name(row, number), p50, mean, p99)
-    if p50s and row["service_p50_us"] is not None:
-        yield _datum(series, "all", row["service_p50_us"], row["service_mean_us"], row["service_p99_us"])
+    if p50s and (median := row.median("service")) is not None:
+        yield _datum(series, "all", median, row["service_mean_us"], row["service_p99_us"])
 
 
 def _datum(series: str, who: str, p50: float, mean: float | None, p99: float | None) -> dict[str, Any]:

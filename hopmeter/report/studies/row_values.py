@@ -24,6 +24,8 @@ def row_value(row: Row, column: str) -> Value | None:
     """Return the value of a row in a column of the results or in one of COMPUTED; None if it has none that counts."""
     if column in COMPUTED:
         return COMPUTED[column](row)
+    if column == f"{row.headline}_p50_us" and row["median_us"] is not None:
+        column = "median_us"
     value = row[column]
     if row["status"] != "ok" or value is None:
         return None

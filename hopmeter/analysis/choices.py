@@ -1,0 +1,27 @@
+"""Which cells of a table are ranked, and the fit of the table: references stand beside the choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hopmeter.model.cell import Cell
+from hopmeter.statistics import Observation, Ranking, fit
+from hopmeter.statistics.ranking import ALPHA
+
+
+def choices(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells of a table that are ranked: the transports that a user can install.
+
+    If there are none, the references that the user named are ranked among themselves. Floors that the planner added and
+    `synthetic` are never ranked.
+    """
+    ranked = [cell for cell in cells if cell.comparison.ranked]
+    return [cell for cell in ranked if cell.comparison.installable] or ranked
+
+
+def fit_table(
+    cells: Sequence[Cell], observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None
+) -> Ranking:
+    """Fit all cells of a table at once, choices and references."""
+    chosen = {cell.id for cell in choices(cells)}
+    return fit(observations, alpha, versus, {cell.id for cell in cells} - chosen)

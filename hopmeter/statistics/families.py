@@ -1,0 +1,72 @@
+"""Families of pairs: the pairs of a family share a level of 5 %, and one family takes nothing from another.
+
+The choices are the cells that are ranked. A reference stands beside them, so its pairs are a family of their own. Which
+choice is the best comes from the same data. Therefore this family has every pair with a reference, and not only the
+pairs with the best choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.intp]
+Name = Literal["choices", "references"]
+CHOICES: Name = "choices"
+REFERENCES: Name = "references"
+
+
+@dataclass(frozen=True)
+class Family:
+    """The places of its pairs among all pairs, and the divisors of the level for each step down."""
+
+    name: Name
+    places: Places
+    divisors: tuple[int, ...]
+
+
+def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], best: int | None = None) -> list[Family]:
+    """Return the families that have pairs: all pairs of choices, or those with the `best` one, and the other pairs.
+
+    `first` and `second` are the cells of each pair.
+    """
+    among = is_choice[first] & is_choice[second]
+    chosen = among if best is None else among & ((first == best) | (second == best))
+    many = int(is_choice.sum())
+    steps = all_pairs_divisors(many) if best is None else best_divisors(many)
+    found = [
+        Family(CHOICES, np.flatnonzero(chosen), steps),
+        Family(REFERENCES, np.flatnonzero(~among), holm_divisors(int((~among).sum()))),
+    ]
+    return [each for each in found if len(each.places)]
+
+
+@lru_cache(maxsize=64)
+def _counts_of_ties(cells: int) -> frozenset[int]:
+    """Return how many pairs may be equal at once (Shaffer 1986): of three cells none, one or all three pairs."""
+    if cells < 2:
+        return frozenset({0})
+    sizes = range(1, cells + 1)
+    return frozenset(size * (size - 1) // 2 + rest for size in sizes for rest in _counts_of_ties(cells - size))
+
+
+@lru_cache(maxsize=64)
+def all_pairs_divisors(cells: int) -> tuple[int, ...]:
+    """Return by how much the level of each step is divided if all pairs are compared (Shaffer's first procedure)."""
+    pairs = cells * (cells - 1) // 2
+    counts = sorted(_counts_of_ties(cells))
+    return tuple(max(count for count in counts if count <= left) for left in range(pairs, 0, -1))
+
+
+def best_divisors(cells: int) -> tuple[int, ...]:
+    """Return the divisors if all are compared with the best: any of the cells still open could have become the best."""
+    return tuple(left * (left + 1) // 2 for left in range(cells - 1, 0, -1))
+
+
+def holm_divisors(pairs: int) -> tuple[int, ...]:
+    """Return the divisors for any pairs (Holm 1979)."""
+    return tuple(range(pairs, 0, -1))
