@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -10,11 +11,11 @@ from typing import Any
 from hopmeter.analysis import resources, servers, sinks
 from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
-from hopmeter.analysis.intervals import measure_spread
+from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
-from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS
-from hopmeter.analysis.summary import join, summary
+from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.summary import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
@@ -205,11 +206,12 @@ def missing(trials: Sequence[Measured], latency: str) -> list[int]:
 
 
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
-    """Return how many trials of this length p99 and both ends of its interval take; None if it has them."""
-    if None not in (columns.get(f"{latency}_p99_{end}us") for end in ("", "low_", "high_")):
+    """Return how many trials of this length p99 and its interval take; None if it has them, or most are lost."""
+    messages = (columns.get(f"{latency}_count") or 0) + sum(missing(trials, latency))
+    if not messages or all(columns[f"{latency}_p99_{end}us"] is not None for end in ("", "low_")):
         return None
-    _, parts = join([trial.latencies.get(latency, []) for trial in trials])
-    return measure_spread(parts, missing(trials, latency), PERMILLE["p99"]).trials_needed()
+    needed = max(LEAST_TRIALS, math.ceil(least_count(PERMILLE["p99"]) * len(trials) / messages))
+    return needed if needed > len(trials) else None
 
 
 def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:

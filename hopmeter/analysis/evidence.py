@@ -89,7 +89,7 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
     low, high = (None if each is None else each / 1000 for each in spread.bounds(point, positive, alpha))
     if spread.tail is None and low is not None and high is not None and point is not None:
         return Evidence(low, high, _rounds((low, point / 1000, high), wanted.limit, len(trials)))
-    return Evidence(low, high, spread.trials_needed(wanted.limit * 1000, alpha))
+    return Evidence(low, high, spread.tail.trials_needed(wanted.limit * 1000, alpha) if spread.tail else None)
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hopmeter.analysis.percentiles import Nanoseconds, least_count, quantiles
+from hopmeter.analysis.percentiles import Nanoseconds, quantiles
 from hopmeter.statistics.tails import Tail, count_late
 
 LEAST_TRIALS = 3
@@ -56,10 +56,8 @@ def _factor(trials: int, alpha: float) -> float:
 class Spread:
     """What the trials show about one percentile: its value in each, or the tail if trials are too short for values."""
 
-    permille: int
     per_trial: list[float | None]
     tail: Tail | None
-    counts: Sequence[int]
 
     def bounds(self, point: float | None, positive: bool, alpha: float = ALPHA) -> Ends:
         """Return the interval in nanoseconds. An end is None if it is unknown, and infinite if too many messages were
@@ -69,22 +67,10 @@ class Spread:
         low, high = self.tail.bounds(alpha)
         return None if low == -math.inf else low, None if high == math.inf else high
 
-    def trials_needed(self, threshold: float = math.inf, alpha: float = ALPHA) -> int | None:
-        """Return how many trials of this length resolve the percentile and show on which side of a threshold it is.
-
-        None if too many would be needed, or if the trials are long enough to have one each.
-        """
-        if self.tail is None:
-            return None
-        resolved = math.ceil(least_count(self.permille) * len(self.counts) / sum(self.counts))
-        needed = self.tail.trials_needed(threshold, alpha)
-        return None if needed is None else max(resolved, needed)
-
 
 def measure_spread(trials: Sequence[Nanoseconds], lost: Sequence[int], permille: int) -> Spread:
     """Return what the trials show about a percentile. Reorders the samples within each trial."""
-    both = list(zip(trials, lost, strict=True))
+    both = zip(trials, lost, strict=True)
     per_trial = [quantiles(values, [permille], missing)[0] for values, missing in both]
     is_short = None in per_trial and permille >= LEAST_TAIL and len(trials) >= LEAST_TRIALS and any(map(len, trials))
-    tail = count_late(trials, lost, 1 - permille / 1000) if is_short else None
-    return Spread(permille, per_trial, tail, [len(values) + missing for values, missing in both])
+    return Spread(per_trial, count_late(trials, lost, 1 - permille / 1000) if is_short else None)

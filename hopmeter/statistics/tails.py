@@ -20,13 +20,10 @@ from hopmeter.statistics.observations import Floats
 
 LEAST_LATE = 10
 """With fewer late messages, the dispersion at a threshold is unknown."""
-FAR = 3
-"""So many times the threshold that twice as many messages exceed as may, its own dispersion counts alone: trials whose
-level differs do not differ in how many messages are later than a threshold so far away."""
 SEARCHED = 20
 """The lower end is searched down to the threshold that this multiple of the allowed messages exceeds."""
 THRESHOLDS = 400
-"""How many thresholds are tried at most."""
+"""How many samples are thresholds at most."""
 
 Samples = NDArray[Any]
 
@@ -45,13 +42,11 @@ class Tail:
 
     @cached_property
     def dispersion(self) -> Dispersion:
-        """Return the dispersion that counts at each threshold: the larger one of that near the threshold, and, unless
-        it is far away, of that where twice as many messages are later as may be."""
+        """Return the dispersion that counts at each threshold: the larger one of that near the threshold, and of that
+        where twice as many messages are later as may be."""
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
         twice = np.maximum(near, self._first_with(2 * self.beyond * self.counts.sum()))
-        level = self.thresholds[twice]
-        twice = np.where((level > 0) & (self.thresholds >= FAR * level), near, twice)
         return Dispersion(
             np.maximum(raw.factor[near], raw.factor[twice]), np.minimum(raw.freedom[near], raw.freedom[twice])
         )
@@ -61,12 +56,12 @@ class Tail:
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the percentile. An end is infinite if the messages are too few for it, or the trials
-        differ too much, or too many messages are lost."""
+        """Return the interval of the percentile. An end is infinite if the messages are too few for it, or too many of
+        them are lost."""
         low, high = share_interval(self.late.sum(axis=0), self.counts.sum(), self.dispersion, alpha)
         few = int(np.logical_and.accumulate(high < self.beyond).sum())
         many = int(np.logical_and.accumulate((low > self.beyond)[::-1]).sum())
-        return self._lower_end(many), float(self.thresholds[few - 1]) if few else math.inf
+        return self._lower_end(many), float(self.thresholds[few - 1]) if few else self._beyond_all(float(high[0]))
 
     def _lower_end(self, many: int) -> float:
         """Return the least value above the `many` lowest thresholds, each of which too many messages exceed."""
@@ -74,36 +69,45 @@ class Tail:
             return math.inf
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
 
+    def _beyond_all(self, share: float) -> float:
+        """Return the upper end if up to a `share` of messages may be later than all that were seen: beyond those, a
+        latency that is twice as long is at most half as frequent."""
+        return float(self.thresholds[0]) * share / self.beyond if self._is_extensible else math.inf
+
+    @property
+    def _is_extensible(self) -> bool:
+        return bool(self.thresholds[0] > 0 and not self.late[:, 0].any())
+
     def trials_needed(self, threshold: float, alpha: float) -> int | None:
         """Return how many trials show on which side of a threshold the percentile is, if all stays as it is; None if
         too many would be needed."""
         at = min(int(np.searchsorted(-self.thresholds, -threshold)), len(self.thresholds) - 1)
         seen = Dispersion(self.dispersion.factor[at], self.dispersion.freedom[at])
+        times = max(threshold / self.thresholds[0], 1.0) if self._is_extensible else 1.0
         late = float(self.late[:, at].mean())
-        return trials_needed(late, float(self.counts.mean()), len(self.counts), seen, self.beyond, alpha)
+        return trials_needed(late, float(self.counts.mean()), len(self.counts), seen, times * self.beyond, alpha)
 
 
 def count_late(trials: Sequence[Samples], lost: Sequence[int], beyond: float) -> Tail:
     """Count the late messages of each trial, of which at least one message has arrived."""
-    counts = np.array([len(each) + gone for each, gone in zip(trials, lost, strict=True)], float)
-    twice = math.ceil(2 * beyond * counts.sum()) - sum(lost)
-    thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond, twice)
-    late = [_later_than(each, thresholds) + gone for each, gone in zip(trials, lost, strict=True)]
-    return Tail(beyond, thresholds, np.array(late, float), counts)
+    both = list(zip(trials, lost, strict=True))
+    thresholds = _thresholds(np.concatenate(list(trials)).astype(float), beyond)
+    late = [_later_than(values, thresholds) + gone for values, gone in both]
+    return Tail(
+        beyond, thresholds, np.array(late, float), np.array([len(values) + gone for values, gone in both], float)
+    )
 
 
 def _later_than(samples: Samples, thresholds: Floats) -> NDArray[np.intp]:
     return len(samples) - np.searchsorted(np.sort(samples), thresholds, "right")
 
 
-def _thresholds(samples: Floats, beyond: float, twice: int) -> Floats:
-    """Return thresholds from the largest samples down: all of the largest ones, some of the rest.
+def _thresholds(samples: Floats, beyond: float) -> Floats:
+    """Return thresholds from the largest sample down: all of the largest ones, some of the rest.
 
-    Just below each sample is a threshold too, because many samples may be equal. The first threshold is far above the
-    sample that `twice` as many samples reach as may be later.
+    Just below each sample is a threshold too, because many samples may be equal.
     """
     deepest = min(len(samples), math.ceil(SEARCHED * beyond * len(samples)) + LEAST_LATE)
     ordered = np.sort(np.partition(samples, len(samples) - deepest)[len(samples) - deepest :])[::-1]
     chosen = ordered[np.geomspace(1, deepest, THRESHOLDS).astype(int) - 1]
-    far = FAR * ordered[min(max(twice, 1), deepest) - 1]
-    return np.unique([*chosen, *np.nextafter(chosen, -math.inf), max(far, ordered[0])])[::-1]
+    return np.unique([*chosen, *np.nextafter(chosen, -math.inf)])[::-1]

@@ -96,10 +96,13 @@ def measured(late: int, lost: int, us: float) -> Measured:
         (trials_of(*[0] * 8), "p99 < 1ms", "meets"),
         (trials_of(*[5] * 8), "p99 < 1ms", "misses"),
         (trials_of(*[1] * 8), "p99 < 1ms", "undecided"),
-        (trials_of(*[0] * 8), "p99.9 < 1ms", "undecided"),
-        (trials_of(*[0] * 3), "p99 < 1ms", "undecided"),
+        (trials_of(*[0] * 8), "p99.9 < 1ms", "meets"),
+        (trials_of(*[0] * 8), "p99.9 < 100us", "undecided"),
+        (trials_of(*[0] * 3), "p99 < 100us", "undecided"),
+        (trials_of(*[0] * 2), "p99 < 1s", "undecided"),
         (trials_of(40, *[0] * 7), "p99 < 1ms", "undecided"),
         (trials_of(40, *[0] * 7), "p99 < 6ms", "undecided"),
+        (trials_of(40, *[0] * 7), "p99 < 1s", "meets"),
         (trials_of(*[0] * 8, lost=3), "p99 < 1ms", "misses"),
         (trials_of(*[1] * 8, lost=1), "p99 < 1ms", "undecided"),
     ],
@@ -110,9 +113,9 @@ def test_short_trials_are_counted_together(trials: list[Judged], wanted: str, ve
 
 def test_a_look_at_short_trials_has_a_wider_interval() -> None:
     clear = trials_of(*[0] * 8)
-    assert Judge(CELL, clear, ["p99 < 1ms"], 0.05).columns(ROW)["require"] == "meets"
-    assert Judge(CELL, clear, ["p99 < 1ms"], 0.002).columns(ROW)["require"] == "undecided"
-    assert Judge(CELL, trials_of(*[0] * 24), ["p99 < 1ms"], 0.002).columns(ROW)["require"] == "meets"
+    assert Judge(CELL, clear, ["p99 < 60us"], 0.05).columns(ROW)["require"] == "meets"
+    assert Judge(CELL, clear, ["p99 < 60us"], 0.002).columns(ROW)["require"] == "undecided"
+    assert Judge(CELL, trials_of(*[0] * 24), ["p99 < 60us"], 0.002).columns(ROW)["require"] == "meets"
 
 
 def test_a_share_of_lost_messages_has_an_interval_that_knows_bursts() -> None:

@@ -75,11 +75,10 @@ def test_too_few_messages_for_p99_say_how_many_rounds_it_takes(tmp_path: Path) -
     assert row["p99_rounds"] == 8, "1,000 messages in trials of 125"
 
 
-def test_late_messages_of_one_trial_leave_the_upper_end_open(tmp_path: Path) -> None:
+def test_late_messages_of_one_trial_make_a_wide_interval(tmp_path: Path) -> None:
     row = analyse_trials(tmp_path, cell(trials=10), *late_trials([60, *[0] * 9]))
-    assert row["response_p99_us"] == 900
-    assert (row["response_p99_low_us"], row["response_p99_high_us"]) == (50, None)
-    assert row["p99_rounds"] > 10
+    assert row["response_p99_us"] == 900 and row["response_p99_low_us"] == 50
+    assert row["response_p99_high_us"] > 9000, "the next trial may have as many messages that are later"
 
 
 def test_a_lost_message_is_later_than_all_others(tmp_path: Path) -> None:

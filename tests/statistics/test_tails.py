@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hopmeter.statistics.late_shares import lost_share
+from hopmeter.statistics.late_shares import lost_share, share_interval
 from hopmeter.statistics.tails import Tail, count_late
 from tests.statistics.tail_simulation import (
     ROUNDS,
@@ -81,16 +81,23 @@ def test_lost_messages_are_later_than_any_threshold() -> None:
 
 
 def test_the_trials_that_are_needed_decide() -> None:
-    undecided = tail(*[0] * 5)
-    assert undecided.bounds(0.05)[1] == math.inf
-    needed = undecided.trials_needed(1000, 0.05)
+    assert 50 < tail(*[0] * 5).bounds(0.05)[1] < math.inf
+    needed = tail(*[0] * 5).trials_needed(51, 0.05)
     assert needed is not None and 5 < needed <= 12
-    assert tail(*[0] * needed).bounds(0.05)[1] <= 1000
-    assert tail(*[0] * needed).trials_needed(1000, 0.05) == needed
+    assert tail(*[0] * needed).bounds(0.05)[1] < 51
+    assert tail(*[0] * needed).trials_needed(51, 0.05) == needed
+    assert tail(*[0] * 5).trials_needed(5000, 0.05) == 5
 
 
 def test_dispersed_trials_need_more() -> None:
-    assert (tail(12, *[0] * 9).trials_needed(1000, 0.05) or 0) > 3 * (tail(*[1] * 10).trials_needed(1000, 0.05) or 0)
+    assert (tail(12, *[0] * 9).trials_needed(901, 0.05) or 0) > 3 * (tail(*[1] * 10).trials_needed(901, 0.05) or 0)
+
+
+def test_beyond_all_messages_a_latency_twice_as_long_is_half_as_frequent() -> None:
+    for count in (3, 5):
+        worst = tail(*[0] * count)
+        _, high = share_interval(worst.late[:, 0].sum(), worst.counts.sum(), worst.dispersion, 0.05)
+        assert worst.bounds(0.05)[1] == pytest.approx(50 * high[0] / 0.01)
 
 
 def test_bursts_widen_the_share_of_lost_messages() -> None:
