@@ -210,7 +210,9 @@ def test_the_columns_of_a_run_are_those_of_its_rounds(run: Path) -> None:
     assert rows["zenoh"]["times_floor_low"] < rows["zenoh"]["times_floor"] < rows["zenoh"]["times_floor_high"]
     assert rows["tcp"]["times_floor"] == pytest.approx(2, rel=0.1) and rows["tcp"]["times_floor_low"] > 1.5
     assert rows["shm"]["times_floor"] == rows["shm"]["times_floor_high"] == 1
-    assert rows["zenoh"]["times_floor"] == pytest.approx(rows["zenoh"]["median_us"] / rows["zenoh"]["floor_us"])
+    assert rows["zenoh"]["times_floor"] == pytest.approx(
+        rows["zenoh"]["median_us"] / rows["zenoh"]["floor_us"], rel=1e-3
+    )
 
 
 def test_table_columns_and_pairs_say_the_same(run: Path) -> None:
@@ -227,7 +229,7 @@ def test_table_columns_and_pairs_say_the_same(run: Path) -> None:
     rows = {row.id: row for row in found.rows}
     for pair in pairs:
         assert pair["group"] == rows[pair["a"]].cell.group
-        assert pair["ratio"] == pytest.approx(rows[pair["b"]]["median_us"] / rows[pair["a"]]["median_us"])
+        assert pair["ratio"] == pytest.approx(rows[pair["b"]]["median_us"] / rows[pair["a"]]["median_us"], rel=1e-3)
         assert pair["decided"] == (pair["low"] > 1 or pair["high"] < 1)
         assert pair["decided"] == faster(rows[pair["a"]], rows[pair["b"]])
 
