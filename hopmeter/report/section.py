@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from hopmeter.report.drawing import Figure
+if TYPE_CHECKING:  # pages without figures, and the terminal, do without the time that it takes
+    from hopmeter.report.drawing import Figure
 
 
 @dataclass(frozen=True)

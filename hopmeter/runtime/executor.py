@@ -20,7 +20,7 @@ from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OLD
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.order import Turn, turns, with_counterparts
-from hopmeter.runtime.progress import BudgetProgress, Notes, RunProgress
+from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
 from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
@@ -142,7 +142,7 @@ class Executor:
                     self._take(together, ground, alarm, progress)
             self.folder.note(looks=rounds.looks)
 
-    def _take(self, together: Sequence[Turn], ground: ScratchDir, alarm: Alarm, progress: Notes) -> None:
+    def _take(self, together: Sequence[Turn], ground: ScratchDir, alarm: Alarm, progress: RunBar) -> None:
         works = [work for turn in together if (work := self._work_if_possible(turn, progress))]
         if length_s := self._turn_s(works):
             with execute_duet(works, length_s, ground, alarm) as outcomes:
@@ -161,7 +161,7 @@ class Executor:
         lengths_s = {turn_s(work.cell, work.manifest) for work in works}
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
-    def _work_if_possible(self, turn: Turn, progress: Notes) -> Work | None:
+    def _work_if_possible(self, turn: Turn, progress: RunBar) -> Work | None:
         """Return what a trial needs; if it cannot be executed, note that it failed."""
         if self._is_hopeless(turn):
             first, _ = split_code(self._reasons[turn.cell.id])
@@ -204,11 +204,11 @@ class Executor:
             return world.ready[cell.axes.transport, language]
         return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
 
-    def _add_all(self, outcomes: Sequence[Outcome], progress: Notes) -> None:
+    def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:
             self._add(each.result, each.raw_files if each.result.good else [], progress)
 
-    def _add(self, result: TrialResult, raw_files: list[Path], progress: Notes) -> None:
+    def _add(self, result: TrialResult, raw_files: list[Path], progress: RunBar) -> None:
         kept = self.folder.add_trial(result, raw_files)
         (self._good if kept.good else self._bad)[kept.cell] += 1
         if self.rounds is not None:

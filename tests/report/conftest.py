@@ -8,7 +8,10 @@ from types import ModuleType
 import pytest
 
 from hopmeter.report import write
+from tests.report.browser import browser
 from tests.report.hands import write_asked, write_measured
+
+__all__ = ["browser"]
 
 
 def _load(name: str) -> ModuleType:

@@ -3,51 +3,25 @@
 from __future__ import annotations
 
 import base64
-import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from docs.images import screenshot
+from tests.report.browser import needs_browser, open_page, requested_urls
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Debian's chromium-driver is missing"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    logs = {"browser": "ALL", "performance": "ALL"}
-    driver = screenshot.browser(str(tmp_path_factory.mktemp("profile")), loggingPrefs=logs)
-    yield driver
-    driver.quit()
+pytestmark = [pytest.mark.slow, *needs_browser]
 
 
 @pytest.fixture
 def page(browser: webdriver.Chrome, report: Path) -> webdriver.Chrome:
-    show(browser, report)
-    return browser
+    return open_page(browser, report.as_uri())
 
 
 @pytest.fixture(params=["report", "objects_report", "hands_report"])
 def each_page(browser: webdriver.Chrome, request: pytest.FixtureRequest) -> webdriver.Chrome:
-    show(browser, request.getfixturevalue(request.param))
-    return browser
-
-
-def show(browser: webdriver.Chrome, report: Path, width: int = 1160, scheme: str = "light") -> None:
-    screenshot.looks(browser, width, 900, dark=scheme == "dark")
-    browser.get_log("performance")
-    browser.get_log("browser")
-    browser.get(report.as_uri())
+    return open_page(browser, request.getfixturevalue(request.param).as_uri())
 
 
 def names(browser: webdriver.Chrome) -> list[str]:
@@ -56,10 +30,9 @@ def names(browser: webdriver.Chrome) -> list[str]:
 
 
 def test_it_asks_the_network_for_nothing_and_complains_about_nothing(page: webdriver.Chrome) -> None:
-    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    asked = requested_urls(page)
     assert asked
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
     assert page.get_log("browser") == []
 
 
@@ -108,7 +81,7 @@ def test_labels_of_an_axis_do_not_overlap(each_page: webdriver.Chrome) -> None:
 
 
 def test_objects_have_a_box_for_each_codec_and_transport(browser: webdriver.Chrome, objects_report: Path) -> None:
-    show(browser, objects_report)
+    open_page(browser, objects_report.as_uri())
     told = browser.execute_script("""
         const marks = document.querySelectorAll('#across-codecs-1 [aria-label*="half within"]');
         return [...new Set([...marks].map(mark => mark.getAttribute('aria-label').split(':')[0]))];""")
@@ -151,7 +124,7 @@ def test_a_mark_tells_its_figures(page: webdriver.Chrome) -> None:
 
 @pytest.mark.parametrize("width", [390, 768, 1160])
 def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path, width: int) -> None:
-    show(browser, report, width)
+    open_page(browser, report.as_uri(), width)
     scrolled, visible = browser.execute_script(
         "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
     )
@@ -161,7 +134,7 @@ def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path
 def test_dark_mode_darkens_page_and_figures(browser: webdriver.Chrome, report: Path) -> None:
     seen = []
     for scheme in ("light", "dark"):
-        show(browser, report, scheme=scheme)
+        open_page(browser, report.as_uri(), scheme=scheme)
         seen.append(
             browser.execute_script("""
             const of = (query, name) => getComputedStyle(document.querySelector(query))[name];
@@ -175,7 +148,7 @@ def test_dark_mode_darkens_page_and_figures(browser: webdriver.Chrome, report: P
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_words_stand_out_from_the_paper(browser: webdriver.Chrome, report: Path, scheme: str) -> None:
-    show(browser, report, scheme=scheme)
+    open_page(browser, report.as_uri(), scheme=scheme)
     faint = browser.execute_script("""
         const linear = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
         const light = colour => {

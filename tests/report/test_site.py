@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,12 +15,12 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from docs.images import screenshot
 from hopmeter.analysis.run_collection import read_runs
 from hopmeter.errors import UsageError
 from hopmeter.report import site_folder
 from hopmeter.store import RunFolder
 from tests.altered_runs import alter
+from tests.report.browser import needs_browser, open_page, requested_urls
 
 MACHINES = ("processor 0", "processor 1")
 RUNS = 6
@@ -176,23 +175,6 @@ def test_names_of_a_foreign_run_cannot_leave_the_data(results: Path, tmp_path: P
     assert data(index)["runs"][0]["scenario"] == about["scenario_name"]
 
 
-needs_browser = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Debian's chromium-driver is missing"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    logs = {"browser": "ALL", "performance": "ALL"}
-    driver = screenshot.browser(str(tmp_path_factory.mktemp("profile")), loggingPrefs=logs)
-    screenshot.looks(driver, 1160, 900)
-    yield driver
-    driver.quit()
-
-
 def rows(browser: webdriver.Chrome) -> int:
     return len(browser.find_elements(By.CSS_SELECTOR, "#cells > tr"))
 
@@ -202,19 +184,11 @@ class TestInBrowser:
 
     @pytest.fixture
     def page(self, browser: webdriver.Chrome, site: Path) -> webdriver.Chrome:
-        browser.get("about:blank")
-        browser.get_log("performance")
-        browser.get_log("browser")
-        browser.get(site.as_uri())
-        return browser
+        return open_page(browser, site.as_uri())
 
     def test_it_opens_from_a_file_and_asks_for_nothing_else(self, page: webdriver.Chrome, site: Path) -> None:
         assert rows(page) == 16
-        events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-        asked = {
-            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
-        }
-        assert {url for url in asked if not url.startswith("data:")} <= {site.as_uri(), "about:blank"}
+        assert {url for url in requested_urls(page) if not url.startswith("data:")} <= {site.as_uri(), "about:blank"}
         assert page.get_log("browser") == []
 
     @pytest.mark.parametrize(
