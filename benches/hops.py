@@ -6,16 +6,13 @@ Prints half the difference between the round trips in microseconds, with both pr
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from pathlib import Path
 
-from ending import Run, orderly
+from ending import orderly
 from ours import hopmeter
 from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
-from programs import PATIENCE_S
+from programs import python_number
 
-BARE = Path(__file__).with_name("bare") / "hops.py"
 CORE = 1
 FRAME_BYTES = 64
 MOST_US = 5.0
@@ -46,11 +43,7 @@ def hopmeter_us(kind: str) -> float:
 
 def bare_us(kind: str) -> float:
     """Return the bare program's median round trip."""
-    command = [sys.executable, str(BARE), kind, str(FRAME_BYTES), str(ROUNDS[FRAME_BYTES]), str(CORE)]
-    with Run() as run:
-        done = run.capture(command, PATIENCE_S)
-        done.check_returncode()
-        return float(done.stdout)
+    return python_number("hops.py", kind, FRAME_BYTES, ROUNDS[FRAME_BYTES], CORE)
 
 
 def main() -> int:

@@ -7,21 +7,24 @@ possible time is 50 ms.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-from ending import Run, orderly
+from ending import orderly
 from ours import hopmeter
 from pairs import Comparison, in_turn, pair_rounds, print_comparisons
-from programs import PATIENCE_S
+from programs import python_number
 
-POOL = Path(__file__).with_name("bare") / "pool.py"
 FRAMES, WIDTH, HEIGHT = 25, 640, 480
 SLEEPS_MS = (30, 40, 50)
-SCENARIO = f"""
+SHARED = 'settings.queue.kind = "shared_memory"'
+LIMIT = 1.02
+"""Both programs mostly sleep: a frame may take at most 1 ms longer than the 50 ms of the bare pool."""
+
+
+def scenario(*transports: str) -> str:
+    """Return the scenario of frames to the workers over these transports."""
+    return f"""
 title = "Frames to three workers"
 question = "How long until all three have answered?"
-transport = ["queue", "shm"]
+transport = {list(transports)}
 language = "python"
 pattern = "scatter"
 placement = "process"
@@ -35,27 +38,19 @@ work = "sleep:{"/".join(f"{each}ms" for each in SLEEPS_MS)}"
 messages = {FRAMES}
 warmup = 3
 trials = 1
-settings.queue.kind = "shared_memory"
 """
-LIMIT = 1.02
-"""Both programs mostly sleep: a frame may take at most 1 ms longer than the 50 ms of the bare pool."""
 
 
 def pool_us() -> float:
     """Return the bare program's median."""
-    words = [FRAMES, WIDTH, HEIGHT, *SLEEPS_MS]
-    command = [sys.executable, str(POOL), *map(str, words)]
-    with Run() as run:
-        done = run.capture(command, PATIENCE_S)
-        done.check_returncode()
-        return float(done.stdout)
+    return python_number("pool.py", FRAMES, WIDTH, HEIGHT, *SLEEPS_MS)
 
 
 def main() -> int:
     """Measure pairs: each pair is one run of both transports and one of the pool."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
-        rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)
+        rows, bare_us = in_turn(index, lambda: hopmeter(scenario("queue", "shm") + SHARED), pool_us)
         for row in rows:
             name = f"{row['transport']} (python), frame to three workers"
             found.setdefault(name, Comparison(name, LIMIT)).add(row["gather_p50_us"], bare_us)

@@ -9,33 +9,14 @@ from __future__ import annotations
 from ending import orderly
 from ours import hopmeter
 from pairs import Comparison, pair_rounds, print_comparisons
+from pool import FRAMES, HEIGHT, SLEEPS_MS, WIDTH, scenario
 from programs import python_number
 
 MOST_US = 50_500.0
-SLEEPS_MS = (30, 40, 50)
-FRAMES, WIDTH, HEIGHT = 25, 640, 480
-SCENARIO = f"""
-title = "Frames to three servers"
-question = "How long until all three have answered?"
-transport = ["zeromq", "shm"]
-language = "python"
-pattern = "scatter"
-placement = "process"
-wait = "block"
-cores = "free"
-payload = "image:{WIDTH}x{HEIGHT}"
-reply = "header"
-pace = "closed"
-sinks = {len(SLEEPS_MS)}
-work = "sleep:{"/".join(f"{each}ms" for each in SLEEPS_MS)}"
-messages = {FRAMES}
-warmup = 3
-trials = 1
-"""
 
 
 def add_ours(found: dict[str, Comparison]) -> None:
-    for row in (row for row in hopmeter(SCENARIO) if row["transport"] in ("zeromq", "shm")):
+    for row in (row for row in hopmeter(scenario("zeromq", "shm")) if row["transport"] in ("zeromq", "shm")):
         name = f"{row['transport']} (python), frame to 30/40/50 ms, mean"
         found.setdefault(name, Comparison(name, 1.0)).add(row["gather_mean_us"], MOST_US)
         over = f"{row['transport']} (python), overhead / ideal"

@@ -45,6 +45,7 @@ SHORT = (
     "timing",
     "--cores",
     "free",
+    "--no-report",
 )
 
 
@@ -99,7 +100,19 @@ def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path
 def test_the_heading_is_the_question_that_was_asked_or_the_title_of_ones_own(
     hopmeter: Hopmeter, tmp_path: Path
 ) -> None:
-    short = ("run", "--transport", "memory", "--placement", "thread", "--payload", "bytes:100", "--trials", "1")
+    short = (
+        "run",
+        "--transport",
+        "memory",
+        "--placement",
+        "thread",
+        "--payload",
+        "bytes:100",
+        "--messages",
+        "100",
+        "--trials",
+        "1",
+    )
     for title, said in ((), "How fast is memory for a message of 100 bytes"), (("--title", "Mine"), "Mine"):
         ended = hopmeter(*short, *title, "--out", str(tmp_path / said.split()[0]))
         assert said in ended.stdout and "Which transports are fast" not in ended.stdout
@@ -111,7 +124,7 @@ def test_a_requirement_is_judged_and_a_wrong_one_refused_before_anything_is_meas
     hopmeter: Hopmeter, tmp_path: Path
 ) -> None:
     axes = ("--transport", "memory", "--placement", "thread", "--payload", "bytes:99", "--rate", "1000")
-    short = ("run", *axes, "--trials", "3", "--messages", "200")
+    short = ("run", *axes, "--trials", "3", "--messages", "200", "--no-report")
     ended = hopmeter(*short, "--require", "p50 < 10s", "--require", "lost = 0", "--out", str(tmp_path / "r"), "--json")
     (row,) = lines(ended)
     assert row["require_each"][1] == "lost = 0: meets" and row["require"] in ("meets", "undecided")
@@ -143,7 +156,7 @@ def test_the_gate_of_a_resumed_run_exits_with_3(
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(20) == 130
     assert "here.partial --fail-if slower:5%" in (tmp_path / "said").read_text()
-    ran = hopmeter("run", "--resume", "here", "--fail-if", "slower:5%", "--junit", "tests.xml")
+    ran = hopmeter("run", "--resume", "here", "--no-report", "--fail-if", "slower:5%", "--junit", "tests.xml")
     assert ran.returncode == 3, ran.stderr
     assert "gate failed: synthetic (rust) lose_every=5" in ran.stdout
     assert 'failures="1"' in (tmp_path / "tests.xml").read_text()
@@ -175,28 +188,28 @@ def test_the_gate_of_a_resumed_run_exits_with_3(
         (["run", "absent.toml"], "E-FILE-UNREADABLE absent.toml"),
     ],
 )
-def test_wrong_usage_is_explained_and_ends_with_2(hopmeter: Hopmeter, words: list[str], says: str) -> None:
-    ran = hopmeter(*words)
+def test_wrong_usage_is_explained_and_ends_with_2(hopmeter_here: Hopmeter, words: list[str], says: str) -> None:
+    ran = hopmeter_here(*words)
     assert ran.returncode == 2
     assert lacking(ran.stderr, says) == []
     assert "Traceback" not in ran.stderr
 
 
-def test_an_option_that_is_unknown_ends_with_2(hopmeter: Hopmeter) -> None:
-    ran = hopmeter("run", "--colour", "red")
+def test_an_option_that_is_unknown_ends_with_2(hopmeter_here: Hopmeter) -> None:
+    ran = hopmeter_here("run", "--colour", "red")
     assert ran.returncode == 2
     assert "No such option" in ran.stderr, "in Typer's words"
 
 
-def test_no_cell_left_to_run_ends_with_2(hopmeter: Hopmeter) -> None:
-    ran = hopmeter("run", "--transport", "unix", "--language", "rust", "--wait", "callback")
+def test_no_cell_left_to_run_ends_with_2(hopmeter_here: Hopmeter) -> None:
+    ran = hopmeter_here("run", "--transport", "unix", "--language", "rust", "--wait", "callback")
     assert ran.returncode == 2
     assert lacking(ran.stdout + ran.stderr, "D-NOT-OFFERED callback") == []
     assert lacking(ran.stderr, "E-NO-CELLS") == []
 
 
-def test_a_dry_run_shows_cells_and_what_is_dropped(hopmeter: Hopmeter, tmp_path: Path) -> None:
-    ran = hopmeter(
+def test_a_dry_run_shows_cells_and_what_is_dropped(hopmeter_here: Hopmeter, tmp_path: Path) -> None:
+    ran = hopmeter_here(
         "run",
         "--transport",
         "unix",
@@ -212,8 +225,8 @@ def test_a_dry_run_shows_cells_and_what_is_dropped(hopmeter: Hopmeter, tmp_path:
     assert not (tmp_path / "results").exists()
 
 
-def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
-    rows = lines(hopmeter("transports", "--json"))
+def test_transports_are_listed_a_line_each(hopmeter_here: Hopmeter) -> None:
+    rows = lines(hopmeter_here("transports", "--json"))
     assert {(row["transport"], row["language"]) for row in rows} == {
         (name, language) for name, one in manifest.every().items() for language in one.offers
     }
@@ -223,8 +236,8 @@ def test_transports_are_listed_a_line_each(hopmeter: Hopmeter) -> None:
         assert row["ready"] == (row["missing"] is None) == (row["code"] is None)
 
 
-def test_each_transport_has_a_line_about_it_and_its_pairs_of_languages(hopmeter: Hopmeter) -> None:
-    told = hopmeter("transports").stdout.splitlines()
+def test_each_transport_has_a_line_about_it_and_its_pairs_of_languages(hopmeter_here: Hopmeter) -> None:
+    told = hopmeter_here("transports").stdout.splitlines()
     for one in manifest.every().values():
         assert any(line.startswith(f"{one.name}  {one.summary}") for line in told), one.name
     assert "   pairs of languages: c++, c++>python, python>c++, python" in told
@@ -232,26 +245,26 @@ def test_each_transport_has_a_line_about_it_and_its_pairs_of_languages(hopmeter:
     assert {"shm", "memory", "queue", "unix", "tcp"} <= references and "zenoh" not in references
 
 
-def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter: Hopmeter) -> None:
-    told = hopmeter("transports", "zeromq", "mqtt").stdout
+def test_a_transport_that_is_named_is_told_with_every_setting(hopmeter_here: Hopmeter) -> None:
+    told = hopmeter_here("transports", "zeromq", "mqtt").stdout
     for name in ("zeromq", "mqtt"):
         one = manifest.find_transports([name])[name]
         assert one.title in told and all(setting in told for setting in one.settings)
     assert "shm" not in told
-    wrong = hopmeter("transports", "zmq")
+    wrong = hopmeter_here("transports", "zmq")
     assert wrong.returncode == 2 and lacking(wrong.stderr, 'E-UNKNOWN-TRANSPORT "zeromq"') == []
 
 
-def test_a_scenario_that_is_named_is_printed_as_a_start_for_ones_own(hopmeter: Hopmeter, tmp_path: Path) -> None:
+def test_a_scenario_that_is_named_is_printed_as_a_start_for_ones_own(hopmeter_here: Hopmeter, tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
-    own.write_text(hopmeter("scenarios", "fan-out").stdout)
+    own.write_text(hopmeter_here("scenarios", "fan-out").stdout)
     assert files.load(own) == files.load(files.find_shipped("fan-out"))
-    wrong = hopmeter("scenarios", "missing.toml")
+    wrong = hopmeter_here("scenarios", "missing.toml")
     assert wrong.returncode == 2 and lacking(wrong.stderr, "E-UNKNOWN-SCENARIO missing.toml") == []
 
 
-def test_scenarios_are_listed_with_their_questions(hopmeter: Hopmeter) -> None:
-    rows = lines(hopmeter("scenarios", "--json"))
+def test_scenarios_are_listed_with_their_questions(hopmeter_here: Hopmeter) -> None:
+    rows = lines(hopmeter_here("scenarios", "--json"))
     assert {"quick", "relay-chain", "image", "rate-sweep", "size-sweep", "languages", "fan-out"} <= {
         row["scenario"] for row in rows
     }
@@ -291,7 +304,19 @@ def test_the_environment_asks_and_result_lines_answer(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     environment |= {"DURATION": "0.3", "RATE": "100", "WIDTH": "32", "HEIGHT": "24"}
-    asked = ("--transport", "unix", "--language", "rust", "--trials", "1", "--warmup", "3", "--cores", "free")
+    asked = (
+        "--transport",
+        "unix",
+        "--language",
+        "rust",
+        "--trials",
+        "1",
+        "--warmup",
+        "3",
+        "--cores",
+        "free",
+        "--no-report",
+    )
     ran = hopmeter("run", *asked, "--out", "here")
     assert ran.returncode == 0, ran.stderr
     assert "from the environment: DURATION=0.3 is --duration 0.3s, RATE=100 is --rate 100" in ran.stdout
@@ -303,8 +328,8 @@ def test_the_environment_asks_and_result_lines_answer(
     assert kept["command"][-6:] == ["--duration", "0.3s", "--rate", "100", "--payload", "image:32x24"]
 
 
-def test_a_bad_value_in_the_environment_ends_with_2(hopmeter: Hopmeter, environment: dict[str, str]) -> None:
-    environment |= {"RATE": "fast"}
-    ran = hopmeter("run", "--dry-run")
+def test_a_bad_value_in_the_environment_ends_with_2(hopmeter_here: Hopmeter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RATE", "fast")
+    ran = hopmeter_here("run", "--dry-run")
     assert ran.returncode == 2
     assert lacking(ran.stderr, 'E-ENVIRONMENT RATE="fast"') == []

@@ -26,7 +26,7 @@ warmup = 2
 drain = "10ms"
 seed = 3
 """
-OUT = ("--out", "here")
+OUT = ("--no-report", "--out", "here")
 
 
 def rounds(folder: Path) -> dict[str, list[int]]:
@@ -86,7 +86,7 @@ def test_ctrl_c_keeps_and_shows_what_is_finished_and_the_run_can_go_on(
     before = rounds(tmp_path / ".here.partial")
     assert all(len(each) >= 4 for each in before.values())
     assert "shm" in shown and "unix" in shown and "--resume" in shown
-    ran = run_in("run", "--resume", "here")
+    ran = run_in("run", "--resume", "here", "--no-report")
     assert ran.returncode == 0, ran.stderr
     after = rounds(tmp_path / "here")
     for cell, earlier in before.items():

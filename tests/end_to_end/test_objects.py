@@ -28,7 +28,7 @@ def decode(frames):
 
 def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -> None:
     short = ["--transport", "zeromq,unix", "--codec", "numpy,pickle-in-band", "--messages", "50", "--trials", "1"]
-    ran = run_in("run", "native-objects", *short, "--payload", "array:200x200", "--rate", "50", "--json")
+    ran = run_in("run", "native-objects", *short, "--payload", "array:200x200", "--rate", "50", "--no-report", "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     measured = [row for row in rows if row["status"] in MEASURED]
@@ -54,6 +54,7 @@ def test_an_array_is_echoed(run_in: Callable[..., Ran]) -> None:
         "20",
         "--trials",
         "5",
+        "--no-report",
         "--json",
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -74,7 +75,18 @@ def test_a_codec_that_alters_what_it_carries_is_a_failed_cell(
     listed = f"from hopmeter.codecs import compared\ncompared.__path__.append({str(tmp_path / 'more')!r})\n"
     (tmp_path / "sitecustomize.py").write_text(listed)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    asked = ["--transport", "unix", "--codec", "liar", "--payload", "array:20x20", "--messages", "20", "--json"]
+    asked = [
+        "--transport",
+        "unix",
+        "--codec",
+        "liar",
+        "--payload",
+        "array:20x20",
+        "--messages",
+        "20",
+        "--no-report",
+        "--json",
+    ]
     ran = run_in("run", "native-objects", *asked)
     failed = [json.loads(line) for line in ran.stdout.splitlines() if '"failed"' in line]
     assert ran.returncode == 1, ran.stdout + ran.stderr

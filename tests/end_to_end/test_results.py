@@ -125,7 +125,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
-    command = [sys.executable, "-m", "hopmeter", "run", "small.toml", "--json", "--out", "cut"]
+    command = [sys.executable, "-m", "hopmeter", "run", "small.toml", "--json", "--no-report", "--out", "cut"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
     ) as process:
@@ -139,7 +139,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     assert not any(node.is_running() and node.status() != "zombie" for node in nodes)
     assert (tmp_path / ".cut.partial/cells.parquet").exists()
     kept = [json.loads(line) for line in lines.read_text().splitlines()]
-    resumed = run_in("run", "--resume", "cut", "--json")
+    resumed = run_in("run", "--resume", "cut", "--no-report", "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert [json.loads(line)["trials_good"] for line in resumed.stdout.splitlines()] == [3, 3]
     after = pq.read_table(tmp_path / "cut/trials.parquet").to_pylist()

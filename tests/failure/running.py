@@ -36,7 +36,17 @@ def command(folder: Path, *options: str) -> list[str]:
     """`hopmeter run` of a small scenario; its results go to `folder / "run"`."""
     scenario = folder / "failing.toml"
     scenario.write_text(SCENARIO)
-    return [sys.executable, "-m", "hopmeter", "run", str(scenario), "--out", str(folder / "run"), *options]
+    return [
+        sys.executable,
+        "-m",
+        "hopmeter",
+        "run",
+        str(scenario),
+        "--out",
+        str(folder / "run"),
+        "--no-report",
+        *options,
+    ]
 
 
 def run(folder: Path, *options: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
@@ -44,6 +54,13 @@ def run(folder: Path, *options: str, before: Callable[[], None] | None = None) -
     return subprocess.run(
         command(folder, *options, "--json"), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before
     )
+
+
+def report(folder: Path) -> str:
+    """The report of the run in `folder / "run"`, which `hopmeter report` writes."""
+    words = ["report", str(folder / "run"), "-o", str(folder / "report.html")]
+    subprocess.run([sys.executable, "-m", "hopmeter", *words], timeout=60, check=True)
+    return (folder / "report.html").read_text()
 
 
 def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any]:

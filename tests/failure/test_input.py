@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.coded import lacking
 
 pytestmark = pytest.mark.slow
 
+Hopmeter = Callable[..., subprocess.CompletedProcess[str]]
 SOUND = 'title = "t"\nquestion = "q?"\ntransport = "unix"\nlanguage = "rust"\n'
 
 
@@ -45,9 +48,11 @@ def hopmeter(folder: Path, *words: str, **beyond: str) -> subprocess.CompletedPr
     ],
     ids=["unknown keys", "values out of range", "no payload", "unknown setting", "no TOML"],
 )
-def test_a_wrong_scenario_is_told_by_file_key_and_remedy(tmp_path: Path, text: str, says: list[str]) -> None:
+def test_a_wrong_scenario_is_told_by_file_key_and_remedy(
+    hopmeter_here: Hopmeter, tmp_path: Path, text: str, says: list[str]
+) -> None:
     (tmp_path / "wrong.toml").write_text(text)
-    ran = hopmeter(tmp_path, "run", "wrong.toml")
+    ran = hopmeter_here("run", "wrong.toml")
     assert ran.returncode == 2, ran.stderr
     assert [each for each in says if each not in ran.stderr] == [], ran.stderr
     assert "Traceback" not in ran.stderr
@@ -55,11 +60,11 @@ def test_a_wrong_scenario_is_told_by_file_key_and_remedy(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize("taken", ["here", ".here.partial"])
-def test_a_results_folder_that_exists_is_left_as_it_is(tmp_path: Path, taken: str) -> None:
+def test_a_results_folder_that_exists_is_left_as_it_is(hopmeter_here: Hopmeter, tmp_path: Path, taken: str) -> None:
     (tmp_path / "sound.toml").write_text(SOUND)
     (tmp_path / taken).mkdir()
     (tmp_path / taken / "mine").write_text("precious")
-    ran = hopmeter(tmp_path, "run", "sound.toml", "--out", "here")
+    ran = hopmeter_here("run", "sound.toml", "--out", "here")
     assert ran.returncode == 2
     assert lacking(ran.stderr, f"E-RUN-EXISTS {taken} --resume --out") == []
     assert [path.name for path in (tmp_path / taken).iterdir()] == ["mine"]
@@ -73,12 +78,12 @@ def test_a_results_folder_that_exists_is_left_as_it_is(tmp_path: Path, taken: st
         ("trials.parquet", "E-FILE-DAMAGED trials.parquet"),
     ],
 )
-def test_a_damaged_run_is_named_with_its_file(tmp_path: Path, small_run: Path, damage: str, says: str) -> None:
-    import shutil
-
+def test_a_damaged_run_is_named_with_its_file(
+    hopmeter_here: Hopmeter, tmp_path: Path, small_run: Path, damage: str, says: str
+) -> None:
     shutil.copytree(small_run, tmp_path / "run")
     (tmp_path / "run" / damage).write_bytes(b"{not what it was")
-    ran = hopmeter(tmp_path, "show", "run")
+    ran = hopmeter_here("show", "run")
     assert ran.returncode in (1, 2), ran.stdout
     assert lacking(ran.stderr, says) == []
     assert "measure" in ran.stderr, "the remedy"
@@ -89,7 +94,7 @@ def test_a_damaged_run_is_named_with_its_file(tmp_path: Path, small_run: Path, d
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("small")
     (folder / "small.toml").write_text(SOUND + "messages = 30\ntrials = 1\n")
-    ran = hopmeter(folder, "run", "small.toml", "--out", "run")
+    ran = hopmeter(folder, "run", "small.toml", "--no-report", "--out", "run")
     assert ran.returncode == 0, ran.stderr
     return folder / "run"
 
@@ -118,7 +123,7 @@ def test_where_only_ascii_can_be_printed_a_run_is_measured_shown_and_reported(
 def test_escape_sequences_of_a_scenario_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     question = '"\\u001b]0;owned\\u0007\\u001b[2Jis [this][/it]?"'
     (tmp_path / "loud.toml").write_text(SOUND.replace('"q?"', question) + "messages = 30\ntrials = 1\n")
-    ran = hopmeter(tmp_path, "run", "loud.toml", "--out", "run")
+    ran = hopmeter(tmp_path, "run", "loud.toml", "--no-report", "--out", "run")
     assert ran.returncode == 0, ran.stderr
     for said in (ran.stdout, hopmeter(tmp_path, "show", "run").stdout):
         assert r"\x1b]0;owned" in said

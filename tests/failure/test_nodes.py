@@ -15,7 +15,7 @@ import pytest
 
 from tests.cells import MEASURED
 from tests.coded import lacking
-from tests.failure.running import Traces, command, nodes_of, role_of, row, run, wait_for_end, without_privileges
+from tests.failure.running import Traces, command, nodes_of, report, role_of, row, run, wait_for_end, without_privileges
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path)
         out, errors = measuring.communicate(timeout=120)
     done = subprocess.CompletedProcess(measuring.args, measuring.returncode, out, errors)
     assert row(done, "unix")["status"] in MEASURED
-    assert "idle cores kept awake" in (tmp_path / "run/report.html").read_text()
+    assert "idle cores kept awake" in report(tmp_path)
 
 
 def files_of(node: psutil.Process) -> list[str]:
@@ -140,15 +140,7 @@ def test_a_corrupt_sample_file_costs_its_trial_and_no_other(tmp_path: Path) -> N
     assert run(tmp_path, "--transport", "unix,tcp").returncode == 0
     samples = sorted((tmp_path / "run/samples").glob("*unix*.parquet"))
     samples[0].write_bytes(b"not a table")
-    shown = subprocess.run(
-        [*command(tmp_path)[:3], "report", str(tmp_path / "run"), "-o", str(tmp_path / "again.html")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
-    page = (tmp_path / "again.html").read_text()
+    page = report(tmp_path)
     assert "Sample files are damaged" in page
     assert "measure again" in page
     assert "tcp" in page, "the other cell is shown all the same"

@@ -84,7 +84,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("misbehaviour")
     environment = installed_environment(folder)
     (folder / "misbehaviour.toml").write_text(SCENARIO)
-    command = [sys.executable, "-m", "hopmeter", "run", "misbehaviour.toml", "--json", "--out", "run"]
+    command = [sys.executable, "-m", "hopmeter", "run", "misbehaviour.toml", "--json", "--no-report", "--out", "run"]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200, check=False
     )

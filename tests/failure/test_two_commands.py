@@ -42,7 +42,7 @@ def measuring(words: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def resuming(run: Path) -> list[str]:
-    return [sys.executable, "-m", "hopmeter", "run", "--resume", str(run)]
+    return [sys.executable, "-m", "hopmeter", "run", "--resume", str(run), "--no-report"]
 
 
 def resume(run: Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:

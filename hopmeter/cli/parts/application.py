@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -45,8 +46,9 @@ def _options(
     """Define the options of every command."""
 
 
+@cache
 def register_all() -> None:
-    """Add the commands of all modules."""
+    """Add the commands of all modules, once."""
     for module in sorted(found.name for found in pkgutil.iter_modules(cli.__path__)):
         register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
         if register is not None:

@@ -1,0 +1,31 @@
+"""The command `hopmeter` in the process of the tests: a process of its own needs a second to import what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopmeter.cli import main
+
+
+@pytest.fixture
+def hopmeter_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command with these words, in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["hopmeter", *words])
+        with pytest.raises(SystemExit) as ended:
+            main.run()
+        return subprocess.CompletedProcess(words, int(ended.value.code or 0), *capsys.readouterr())
+
+    return call
