@@ -12,6 +12,7 @@ from hopmeter.analysis.choices import choices
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
 from hopmeter.model.cell import DEFAULTS, table_key
+from hopmeter.plan.workloads import part_place
 
 USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """Conditions that a report does not mention."""
@@ -111,11 +112,13 @@ def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
+    """Sort by size; the whole workload comes first, then its flows and paths in their order."""
     conditions = dict(zip(CONDITIONS, item[0], strict=False))
+    place = part_place(item[1][0].cell)
     work_s = item[1][0].cell.axes.ideal_s or 0.0
     # A run with both idle states decides the order with idle cores awake, so that table comes first.
     values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
-    return [_order(value) for value in (*(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
+    return [_order(value) for value in (*place, *(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
 
 
 def _order(value: Any) -> tuple[int, float, str]:

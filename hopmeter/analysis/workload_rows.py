@@ -23,6 +23,8 @@ def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
     due = [row for row in parts if row["deadline_us"] is not None]
     messages = sum(row["received"] + row["lost"] for row in due)
     if due and messages:
+        worst = max(due, key=lambda row: row["miss_share"])
+        shares = ("miss_share", "miss_share_low", "miss_share_high")
+        whole |= {name: worst[name] for name in shares} | {"miss_part": worst["flow"] or worst["path"]}
         whole["misses"] = sum(row["misses"] for row in due)
-        whole["miss_share"] = max(row["miss_share"] for row in due)
         whole["miss_run"] = max(row["miss_run"] for row in due)

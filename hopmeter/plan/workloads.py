@@ -195,6 +195,15 @@ def rows_of(cell: Cell) -> list[Cell]:
     return [cell, *flows, *(path_cell(cell, path) for path in cell.workload.paths)]
 
 
+def part_place(cell: Cell) -> tuple[int, int]:
+    """Return the place of a row in its workload: the whole first, then the flows, then the paths, in their order."""
+    if cell.workload is None or not (cell.flow or cell.path):
+        return 0, 0
+    if cell.flow:
+        return 1, cell.workload.flow(cell.flow).number
+    return 2, [each.name for each in cell.workload.paths].index(cell.path)
+
+
 def whole_id(cell: Cell) -> str:
     """Return the id of the cell whose trials a row is about."""
     name = cell.flow or cell.path

@@ -8,20 +8,24 @@ from typing import Any
 from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.images import parse_source
-from hopmeter.model.cell import HEADER_BYTES
+from hopmeter.model.cell import HEADER_BYTES, OF_WORKLOAD
 from hopmeter.model.paces import PACES, PaceName
-from hopmeter.report import formatting
+from hopmeter.report import formatting, workload_words
 
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
 """Words for a usual condition if others of the report are not."""
-IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs"}
+IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs", *OF_WORKLOAD}
+OF_FLOWS = {"pattern", "touch", "work", "dispatch", "burst"}
+"""Conditions that belong to the flows of a workload."""
 
 
 def title(group: Group) -> str:
     """Return what sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
     words = _words(group.conditions)
+    if named := workload_words.title(group):
+        return ", ".join(filter(None, [named, group.machine]))
     first = f"{words['payload']} {_pace(group.conditions)}"
     return ", ".join([first, *variations(group), *filter(None, [group.machine])])
 
@@ -36,6 +40,8 @@ def variations(group: Group) -> list[str]:
 
 def subject(group: Group) -> str:
     """Return what a sentence is about: `a 64-byte message at 1,000 Hz, 20 relays`."""
+    if named := workload_words.title(group):
+        return named.partition(":")[0]
     words, payload = _words(group.conditions), group.conditions["payload"]
     size = group.conditions["payload_bytes"] or 0
     kind, _, shape = str(payload).partition(":")
@@ -52,8 +58,10 @@ def subject(group: Group) -> str:
 
 def chips(group: Group) -> list[str]:
     """Return the conditions that the title leaves out, a word or two each."""
-    words = _words(group.conditions)
-    return formatting.distinct(words[key] for key in CONDITIONS if key not in IN_TITLE | set(group.varied))
+    words, left_out = _words(group.conditions), IN_TITLE | set(group.varied)
+    if workload_words.title(group):
+        left_out = IN_TITLE | OF_FLOWS
+    return formatting.distinct(words[key] for key in CONDITIONS if key not in left_out)
 
 
 def describe(group: Group, *except_for: str) -> str:

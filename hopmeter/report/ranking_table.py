@@ -13,6 +13,7 @@ from hopmeter.report.comparison_sentences import details, order_sentences, witho
 from hopmeter.report.drawing import Figure
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
+from hopmeter.report.workload_words import deadline_lines, is_whole, missed_text
 
 LONGEST_REASON = 140
 """Characters of a reason that fit below a name."""
@@ -36,6 +37,8 @@ COLUMNS = (
     Column("Copies", "number", "per hop"),
     Column("Status", "status"),
 )
+LATE = Column("Late", "number", "95 % interval")
+"""The share of messages that missed a deadline, in tables of flows and paths that have one."""
 TITLES = {"meets": "Meet the requirements", "undecided": "Undecided", "misses": "Miss the requirements"}
 UNRESOLVED = "too few"
 """Shown instead of a percentile."""
@@ -60,7 +63,7 @@ def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) ->
         title,
         sentences=[] if group.has_sides else answer_lines(group, in_answer),
         chips=conditions.chips(group),
-        tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
+        tables=[Table(title, _columns(group), bodies, _caption(group), "ranking")],
         parts=[*process_table.sections(group), *why_slow.sections(group)],
         figures=figures,
         id=group.id,
@@ -75,11 +78,22 @@ def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
     If there are requirements, the order is of less interest, so it gets one sentence. Sentences that the answer of the
     whole page has are left out if the table is `in_answer`.
     """
+    if is_whole(group):
+        return [] if in_answer else deadline_lines(group)
     order, *more = order_sentences(group)
     order = f"{order[:1].upper()}{order[1:]}" if order.startswith(("the ", "there ", "no ")) else order
     needs = requirement_sentences(group)
     further = without_result(group) if needs else [*more, *details(group)]
     return [*needs[1:], *further] if in_answer else [*needs, order, *further]
+
+
+def _columns(group: Group) -> list[Column]:
+    place = [column.title for column in COLUMNS].index("Loss") + 1
+    return [*COLUMNS[:place], *([LATE] if _has_deadline(group) else []), *COLUMNS[place:]]
+
+
+def _has_deadline(group: Group) -> bool:
+    return any(row["miss_share"] is not None for row in group.rows)
 
 
 def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Line]]]:
@@ -117,6 +131,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         ),
         Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
         Value(formatting.percent(row.loss), sort=row.loss),
+        *([_late(row)] if _has_deadline(group) else []),
         Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
         Value(status, sort=status),
     ]
@@ -126,6 +141,12 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
 def _notes_of_ratio(row: Row) -> tuple[str, str]:
     """Return the interval of the ratio to the best, and whether an earlier look decided it."""
     return _ends(row, "ratio_to_best"), "stopped early" if row["stopped_early"] else ""
+
+
+def _late(row: Row) -> Value:
+    """Return the share of messages that missed their deadline; empty without a deadline."""
+    share, _, interval = missed_text(row).partition(" (")
+    return Value(share, notes(interval.rstrip(")")), sort=row["miss_share"])
 
 
 def _ends(row: Row, column: str) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting
+from hopmeter.report.workload_words import graph_lines
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole
@@ -30,7 +31,10 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
             style="" if cell.comparison.ranked else "dim",
         )
     print_whole(console, table)
-    if common := _common(made.runnable):
+    workload = next((cell.workload for cell in made.runnable if cell.workload), None)
+    if workload is not None:
+        console.print(Text("\n" + "\n".join(graph_lines(workload))))
+    elif common := _common(made.runnable):
         console.print(Text(f"\nevery cell: {common}"))
     for note in notes:
         console.print(Text(note, style="yellow"))

@@ -26,6 +26,7 @@ from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tail_sentences import tail_sentence
+from hopmeter.report.workload_words import missed_text
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -37,6 +38,8 @@ LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", BEST, "CPU %")
 """The columns that a narrow terminal leaves out, in this order."""
 EARLY = "×best has the interval of an earlier look, which decided it."
 SAMPLED = "cpu_percent_mean"
+MISSED = "miss_share"
+HEADS = {SAMPLED: "CPU %\nsampled", MISSED: "late %\n(95 %)"}
 ALWAYS_SHOWN = {
     *("response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "cpu_core_percent", "lost", "status"),
     SAMPLED,
@@ -65,8 +68,8 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     A group of one reference gets a sentence, and a table only `with_references`.
     """
     medians = {f"{row.headline}_p50_us" for row in group.rows}
-    shown = [each for each in columns if each not in medians]
-    shown += [SAMPLED] if any(row[SAMPLED] is not None for row in group.rows) else []
+    extra = [name for name in (SAMPLED, MISSED) if any(row[name] is not None for row in group.rows)]
+    shown = [*(each for each in columns if each not in medians), *(name for name in extra if name not in columns)]
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
     console.print()
@@ -171,8 +174,8 @@ def _aligned_texts(values: Sequence[Bounds], bracket: Bracket = formatting.brack
 
 def _head(column: str) -> str:
     """Return the short heading of a column: `chain_per_hop_p50_us` is `hop p50 µs`."""
-    if column == SAMPLED:
-        return "CPU %\nsampled"
+    if column in HEADS:
+        return HEADS[column]
     name, its_unit = unit(column.removeprefix("chain_per_"))
     first, _, rest = name.replace("_", " ").partition(" ")
     return f"{first}\n{' '.join(filter(None, (rest, its_unit)))}"
@@ -196,7 +199,7 @@ def _line(
         formatting.number(row["times_floor"]),
         formatting.number(row["cpu_us_per_message"]),
         formatting.number(row["cpu_core_percent"]),
-        *(_value(row[column]) for column in columns),
+        *(missed_text(row) if column == MISSED else _value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
         ", ".join(filter(None, _remarks(row))),

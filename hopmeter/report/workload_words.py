@@ -1,0 +1,112 @@
+"""A workload in words: the titles of its tables, its graph as text, and the answer about its deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.model.workload import Flow, Path, Workload
+from hopmeter.report import formatting
+
+WHOLE = "the whole workload"
+
+
+def title(group: Group) -> str:
+    """Return the flow or the path that a table is about, with its messages; empty for an ordinary table."""
+    cell = group.rows[0].cell
+    if cell.workload is None:
+        return ""
+    if cell.flow:
+        return f"flow {cell.flow}: {_flow_words(cell.workload.flow(cell.flow))}"
+    return f"path {cell.path}: {_path_words(cell.workload.path(cell.path))}" if cell.path else WHOLE
+
+
+def graph_lines(workload: Workload) -> list[str]:
+    """Return a line for each participant, flow and path of a workload."""
+    longest = max(map(len, _names(workload)))
+    lines = [f"{each.name:{longest}}  {_participant_words(each.name, workload)}" for each in workload.participants]
+    lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
+    return lines + [f"{each.name:{longest}}  {_path_words(each)}" for each in workload.paths]
+
+
+def _names(workload: Workload) -> list[str]:
+    flows_and_paths = [*(each.name for each in workload.flows), *(each.name for each in workload.paths)]
+    return [*(each.name for each in workload.participants), *flows_and_paths]
+
+
+def _participant_words(name: str, workload: Workload) -> str:
+    one = workload.participant(name)
+    cores = f"cores {','.join(map(str, one.core_list))}" if one.core_list else ""
+    threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
+    fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
+    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo]))
+
+
+def _flow_words(flow: Flow) -> str:
+    verb = "calls" if flow.is_call else "→"
+    ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
+    size = f"{flow.payload}, {formatting.payload_bytes(flow.payload_bytes)}" if flow.payload_bytes else flow.payload
+    return ", ".join([ends, size, *_cause_words(flow), *_deadline_words(flow.deadline_s)])
+
+
+def _cause_words(flow: Flow) -> Iterator[str]:
+    if flow.rate_hz:
+        yield formatting.rate(flow.rate_hz) + ("" if flow.pace == "open" else f" ({flow.pace})")
+    if flow.after:
+        every = "" if flow.every == 1 else f"every {flow.every}th "
+        yield f"after {every}{(' and ' if flow.join == 'all' else ' or ').join(flow.after)}"
+    if flow.latest:
+        yield f"with the newest of {flow.latest}"
+    if flow.during:
+        yield f"during {flow.during}"
+    yield from (f"work {each}" for each in (flow.work, flow.receiver_work) if each != "none")
+
+
+def _path_words(path: Path) -> str:
+    return ", ".join([" → ".join(path.flows), *_deadline_words(path.deadline_s)])
+
+
+def _deadline_words(deadline_s: float | None) -> list[str]:
+    return [] if deadline_s is None else [f"deadline {deadline_s * 1e3:g} ms"]
+
+
+def is_whole(group: Group) -> bool:
+    """Return whether a table is about a whole workload."""
+    cell = group.rows[0].cell
+    return cell.workload is not None and not cell.flow and not cell.path
+
+
+def deadline_lines(group: Group) -> list[str]:
+    """Return how well each transport keeps the deadlines of a whole workload, the best first."""
+    rows = sorted((row for row in group.rows if row["miss_share"] is not None), key=lambda row: row["miss_share"])
+    if not rows:
+        return ["The workload has no deadline; the tables below rank each flow and path."]
+    best, *others = rows
+    clear = [row for row in others if _is_clear(best, row)]
+    open_ = [row for row in others if row not in clear]
+    lines = [f"{group.label(best)} keeps the deadlines best: {_missed(best)}."]
+    if open_:
+        named = ", ".join(f"{group.label(row)} ({_missed(row)})" for row in (best, *open_))
+        lines[0] = f"It is open which transport keeps the deadlines best: {named}."
+    return lines + [f"{group.label(row)} misses more: {_missed(row)}." for row in clear]
+
+
+def _is_clear(best: Row, row: Row) -> bool:
+    """Return whether the intervals of two shares are apart."""
+    high, low = best["miss_share_high"], row["miss_share_low"]
+    return high is not None and low is not None and low > high
+
+
+def _missed(row: Row) -> str:
+    return f"{missed_text(row)} of the messages of {row['miss_part']} missed"
+
+
+def missed_text(row: Row) -> str:
+    """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`."""
+    if row["miss_share"] is None:
+        return ""
+    ends = [row["miss_share_low"], row["miss_share_high"]]
+    if None in ends:
+        return f"{formatting.percent(row['miss_share'])} (?)"
+    return f"{formatting.percent(row['miss_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
