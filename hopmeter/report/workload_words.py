@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
@@ -79,7 +79,7 @@ def is_whole(group: Group) -> bool:
 
 def deadline_lines(group: Group) -> list[str]:
     """Return how well each transport keeps the deadlines of a whole workload, the best first."""
-    rows = sorted((row for row in group.rows if row["miss_share"] is not None), key=lambda row: row["miss_share"])
+    rows = _by_misses(group.choices)
     if not rows:
         return ["The workload has no deadline; the tables below rank each flow and path."]
     best, *others = rows
@@ -87,9 +87,18 @@ def deadline_lines(group: Group) -> list[str]:
     open_ = [row for row in others if row not in clear]
     lines = [f"{group.label(best)} keeps the deadlines best: {_missed(best)}."]
     if open_:
-        named = ", ".join(f"{group.label(row)} ({_missed(row)})" for row in (best, *open_))
-        lines[0] = f"It is open which transport keeps the deadlines best: {named}."
-    return lines + [f"{group.label(row)} misses more: {_missed(row)}." for row in clear]
+        lines[0] = f"It is open which transport keeps the deadlines best: {_listed(group, [best, *open_])}."
+    lines += [f"{group.label(row)} misses more: {_missed(row)}." for row in clear]
+    known = _by_misses(row for row in group.references if row not in rows)
+    return lines + ([f"For comparison, no library to install: {_listed(group, known)}."] if known else [])
+
+
+def _by_misses(rows: Iterable[Row]) -> list[Row]:
+    return sorted((row for row in rows if row["miss_share"] is not None), key=lambda row: float(row["miss_share"]))
+
+
+def _listed(group: Group, rows: Iterable[Row]) -> str:
+    return ", ".join(f"{group.label(row)} ({_missed(row)})" for row in rows)
 
 
 def _is_clear(best: Row, row: Row) -> bool:
