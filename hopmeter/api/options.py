@@ -18,6 +18,12 @@ ONLY_IN_FILES = {
     *("spin_us", "timeout"),
 }
 """Keys of a scenario that are no options."""
+CONFLICTS = (
+    ("messages", "duration", "both set the length of a trial"),
+    ("trials", "budget", "both set the number of trials"),
+    ("trials", "until", "--trials fixes the number of trials, and --until ends a run before its budget does"),
+)
+"""Options that exclude each other, and why."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
 """Options of the command `run` that a program gives to `hopmeter.compare`."""
 HELP = "`hopmeter run --help` explains the options"
@@ -57,12 +63,9 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
         {name: value for name, value in options.items() if value is not None}, "the command line"
     )
     found = {name: options[name] for name in option_names() if name in options}
-    if "messages" in found and "duration" in found:
-        raise UsageError(
-            "E-OPTION-CONFLICT", "--messages and --duration both set the length of a trial", "give one of them"
-        )
-    if "trials" in found and "budget" in found:
-        raise UsageError("E-OPTION-CONFLICT", "--trials and --budget both set the number of trials", "give one of them")
+    for one, other, conflict in CONFLICTS:
+        if one in found and other in found:
+            raise UsageError("E-OPTION-CONFLICT", f"--{one} and --{other}: {conflict}", "give one of them")
     parsed = {name: parse_axis(name, value) if name in DEFAULTS else value for name, value in found.items()}
     return rename_old_names(parsed, "the command line")
 

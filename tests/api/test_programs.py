@@ -220,6 +220,7 @@ ERRORS: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: hopmeter.run(rate="fast"), "E-OPTION-VALUE --rate fast"),
     (lambda _: hopmeter.run(rate=[]), "E-OPTION-EMPTY --rate"),
     (lambda _: hopmeter.run(trials=3, budget="9s"), "E-OPTION-CONFLICT --trials --budget"),
+    (lambda _: hopmeter.run(trials=3, until="best"), "E-OPTION-CONFLICT --trials --until"),
     (lambda _: hopmeter.run(resume="here", rate=3), "E-OPTION-CONFLICT --resume"),
     (lambda _: hopmeter.open_run("nothing"), "E-NO-RUN nothing"),
     (lambda folder: hopmeter.open_run(write_damaged(folder)), "E-FILE-DAMAGED run.json"),
