@@ -233,6 +233,18 @@ def test_each_sentence_about_a_table_has_a_line_of_its_own() -> None:
     assert starts == ["zenoh", "With", "For"]
 
 
+def test_a_failed_trial_of_a_good_row_has_its_reason() -> None:
+    run = run_of(cell("zenoh", 9.0, trials=2, trials_good=1), cell("nng", 9.0))
+    why = "node 1 said nothing: Traceback (most recent call last): File [E-NODE-SILENT]"
+    run.trials.append({"cell": "c0", "trial": 1, "order": 2, "round": 1, "good": False, "reason": why})
+    console = Console(width=200)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    assert re.search(
+        r"failed trials\n  zenoh \(rust\), 1 trial: node 1 said nothing \[E-NODE-SILENT\]$", said.get(), re.MULTILINE
+    )
+
+
 def test_a_narrow_terminal_does_not_break_the_next_command() -> None:
     run = run_of(cell("zenoh", 9.0, 8.0, 10.0), quick=True, command=["hopmeter", "run", "--transport", "zenoh,nng"])
     console = Console(width=40)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting
@@ -51,6 +52,8 @@ def _length(made: Plan) -> str:
     return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
 
 
+TRACE = ": Traceback (most recent call last)"
+"""The terminal leaves out the traceback of a reason; the trial's log and `trials.parquet` have all of it."""
 ALWAYS = ("transport", "language")
 HEADS = {"rate_hz": "rate", conditions.IDLE: "idle cores"}
 COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores")
@@ -76,18 +79,26 @@ def _word(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def shorten(reason: str) -> str:
+    """Return a reason without its traceback."""
+    words, code = split_code(reason)
+    return tag(code, words.partition(TRACE)[0]) if code else words.partition(TRACE)[0]
+
+
 def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
     """Print the cells that are not measured, once for each reason."""
     print_reasons(console, "dropped", dropped)
 
 
-def print_reasons(console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]]) -> None:
-    """Print cells below a title, once for each reason."""
+def print_reasons(
+    console: Console, title: str, cells_and_reasons: Iterable[tuple[Cell, str]], unit: str = "cell"
+) -> None:
+    """Print cells, or trials of them, below a title, once for each reason."""
     reasons: dict[str, list[str]] = {}
     for cell, reason in cells_and_reasons:
         reasons.setdefault(reason, []).append(f"{cell.axes.transport} ({cell.axes.language})")
     if reasons:
         console.print(f"\n{title}", style="bold")
     for reason, cells in reasons.items():
-        many = f"{formatting.join(formatting.distinct(cells))}, {formatting.plural(len(cells), 'cell')}"
+        many = f"{formatting.join(formatting.distinct(cells))}, {formatting.plural(len(cells), unit)}"
         console.print(Text(f"  {many}: {reason}"), soft_wrap=False)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
+from hopmeter.cli.parts.plan_table import print_dropped, print_reasons, shorten
 from hopmeter.report import why_slow
 from hopmeter.report.next_command import is_finished, next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
@@ -21,6 +21,7 @@ def print_remarks(console: Console, run: Run) -> None:
         _print_disturbances(console, run)
     _print_why_slow(console, run)
     _print_warnings(console, run.rows)
+    _print_failed_trials(console, run)
     print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
 
 
@@ -44,6 +45,14 @@ def _print_why_slow(console: Console, run: Run) -> None:
             console.print(Text(f"  {line}"))
         command = f"hopmeter show {run.folder} {known[0].partition('-')[0]}"
         console.print(Text(f"  all parts: the report, or `{command}` for one row"), soft_wrap=True)
+
+
+def _print_failed_trials(console: Console, run: Run) -> None:
+    """Print why trials failed of cells that have good ones; the table has the reason of the others."""
+    rows = {row.id: row for row in run.rows if row["status"] not in ("failed", "dropped")}
+    failed = [trial for trial in run.trials if not trial.get("good") and trial["cell"] in rows]
+    reasons = [(rows[trial["cell"]].cell, shorten(str(trial.get("reason") or ""))) for trial in failed]
+    print_reasons(console, "failed trials", reasons, "trial")
 
 
 def _print_warnings(console: Console, rows: Iterable[Row]) -> None:

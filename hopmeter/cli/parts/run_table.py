@@ -16,7 +16,7 @@ from hopmeter.analysis.percentiles import PERMILLE, least_count
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts import remarks
-from hopmeter.messages import split_code, tag
+from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.copy_sentences import copy_sentences
@@ -232,14 +232,8 @@ def _trials(row: Row) -> str:
     return f"{row['trials_good'] or 0}/{row['trials'] or 0}"
 
 
-TRACE = ": Traceback (most recent call last)"
-"""The table leaves out the traceback of a reason; the trial's log and `trials.parquet` have all of it."""
-
-
 def _trouble(row: Row) -> str:
-    reason, code = split_code(str(row["reason"] or ""))
-    words = ": ".join(filter(None, [str(row["status"]), reason.partition(TRACE)[0]]))
-    return tag(code, words) if code else words
+    return ": ".join(filter(None, [str(row["status"]), shorten(str(row["reason"] or ""))]))
 
 
 def _style(row: Row) -> str:
