@@ -22,9 +22,10 @@ from ending import orderly
 from pairs import HOLDS, MISSED, judge_values, values_beyond
 
 import hopmeter
-from hopmeter.analysis.rounds import Comparison
+from hopmeter.analysis.rounds import Comparison, TableRanking
 from hopmeter.api.runs import Run
 from hopmeter.statistics import rounds_needed
+from hopmeter.statistics.families import CHOICES
 
 CLEAR = 1.5
 UNDECIDED = 0.1
@@ -35,15 +36,20 @@ Pair = tuple[str, str, str]
 
 
 def compared_pairs(run: Run) -> dict[Pair, Comparison]:
-    """Return the pairs of all tables that have a ratio, by names: ids depend on the other cells."""
+    """Return the pairs of choices of all tables that have a ratio, by names: ids depend on the other cells."""
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
     for group, table in run.results.rankings.items():
-        for each in table.comparisons:
+        for each in choices_of(table):
             if each.ratio is not None:
                 turned = each if names[each.a] < names[each.b] else each.swap()
                 found[group, names[turned.a], names[turned.b]] = turned
     return found
+
+
+def choices_of(table: TableRanking) -> list[Comparison]:
+    """Return the pairs without a reference: only these prolong a look."""
+    return [each for each in table.comparisons if each.family == CHOICES]
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def compare(run: Run, truth: Mapping[Pair, Comparison]) -> Look:
     wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
     open_pairs = [pair for pair in clear if pair not in seen or not seen[pair].decided]
     tables = [table for group, table in run.results.rankings.items() if group in groups]
-    still_open = [table for table in tables if not all(each.decided for each in table.comparisons)]
+    still_open = [table for table in tables if not all(each.decided for each in choices_of(table))]
     return Look(
         min((max(table.ranking.rounds.values()) for table in still_open or tables), default=0),
         sum(trial["wall_s"] for trial in run.results.trials),
