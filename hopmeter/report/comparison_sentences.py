@@ -43,8 +43,8 @@ def lead_sentences(group: Group, subject: str = "") -> list[str]:
 
 def order_sentences(group: Group) -> list[str]:
     """Return the same sentences without a subject, for a place below a title that names it."""
-    order, more = (f"{levels(group)}.", LEVEL_ONLY) if shows_level(group) else _order(group)
-    return [order, *filter(None, [more, _ranked_references(group), _references(group)])]
+    order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
+    return [*order, *filter(None, [_ranked_references(group), _references(group)])]
 
 
 def name(group: Group, row: Row) -> str:
@@ -84,20 +84,20 @@ def _medians(group: Group, rows: Sequence[Row]) -> str:
     return formatting.join(formatting.first(known, MOST_NAMES))
 
 
-def _order(group: Group) -> tuple[str, str]:
+def _order(group: Group) -> list[str]:
     ranked = ranks(group)
     if not ranked:
         return _without_rank(group)
     first = ranked[0]
     if len(ranked) == 1:
         alone = f"{name(group, first.row)} is alone: {_median(first.row)}."
-        return alone, _why_alone(group)
+        return [alone, _why_alone(group)]
     if first.best is None:
         lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
-        return lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."
+        return [lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."]
     rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
     parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
-    return f"{'; '.join([*parts, *_alike(group, rest)])}.", _sentence(_median(first.row), group, first.row)
+    return [f"{'; '.join(parts)}.", _sentence(_median(first.row), group, first.row), *_alike(group, rest)]
 
 
 def _why_alone(group: Group) -> str:
@@ -106,11 +106,11 @@ def _why_alone(group: Group) -> str:
     return "No library was measured." if group.has_only_references else "No other library was measured."
 
 
-def _without_rank(group: Group) -> tuple[str, str]:
+def _without_rank(group: Group) -> list[str]:
     """Return the medians of rows that take no part in a ranking, such as `synthetic` and its floor."""
     if not group.measured_rows:
-        return "no transport has a valid latency.", ""
-    return f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."
+        return ["no transport has a valid latency."]
+    return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
 
 
 def _sentence(median: str, group: Group, row: Row) -> str:
@@ -165,7 +165,8 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
         else:
             clusters.append([row])
     several = [[name(group, row) for row in cluster] for cluster in clusters if len(cluster) > 1]
-    return [f"{formatting.join(formatting.first(names, MOST_NAMES))} do not differ" for names in several[:MOST_PAIRS]]
+    listed = [formatting.join(formatting.first(names, MOST_NAMES)) for names in several[:MOST_PAIRS]]
+    return [f"{names} do not differ significantly from each other." for names in listed]
 
 
 def _median(row: Row) -> str:

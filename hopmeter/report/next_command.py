@@ -29,6 +29,7 @@ VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 MORE = 4
 """How many times as many rounds halve the smallest change that is found."""
 MOST_NAMES = 4
+PAYLOADS = {"timing": "the timing message"}
 RESUME = ("hopmeter", "run", "--resume")
 FLAGS = ("--json", "--dry-run")
 
@@ -51,15 +52,16 @@ def is_finished(run: Run) -> bool:
 
 
 def _separate(run: Run) -> str:
-    """Return the command that decides the open pair of choices which needs the fewest rounds."""
+    """Return the command that decides an open pair of choices: one with the fastest row, or the pair that needs the
+    fewest rounds."""
     compared = _compared_groups(run)
     pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
     if not pairs:
         few = run.quick and _measured_rounds(run) < TRIALS
         return f"To decide more, run {_longer(run, compared, TRIALS)}." if few else ""
-    rounds, group, pair = min(pairs, key=lambda each: each[0] or 0)
+    rounds, group, pair = min(pairs, key=lambda each: (each[2].one is not each[1].ranked_rows[0], each[0] or 0))
     several = len({group.conditions["payload"] for group in compared}) > 1
-    payload = f" for {group.conditions['payload']}" if several else ""
+    payload = f" for {PAYLOADS.get(word := str(group.conditions['payload']), word)}" if several else ""
     unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
     names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
     return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
