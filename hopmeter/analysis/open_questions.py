@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from hopmeter.analysis.choices import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise, rounds_needed
+from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise
 from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import BEST
 
@@ -26,8 +26,6 @@ class Answer:
     decided: frozenset[Question]
     needed: frozenset[str]
     """Cells that belong to every further round: the best one, and those without a result."""
-    rounds: Mapping[Question, int] = field(default_factory=dict)
-    """How many rounds each undecided pair would take, as far as that can be estimated."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
@@ -71,17 +69,8 @@ def _medians(result: Ranking, asked: Iterable[str], needed: frozenset[str], unti
 
 def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> Answer:
     asked = _asked_pairs(cells, result)
-    rounds = {
-        pair.cells: rounds_needed(result, pair.ratio or pair.difference or 0.0, pair.a, pair.b)
-        for pair in asked
-        if not pair.decided
-    }
-    return Answer(
-        frozenset(pair.cells for pair in asked),
-        frozenset(pair.cells for pair in asked if pair.decided),
-        needed,
-        {question: many for question, many in rounds.items() if many},
-    )
+    decided = frozenset(pair.cells for pair in asked if pair.decided)
+    return Answer(frozenset(pair.cells for pair in asked), decided, needed)
 
 
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[Pair]:
