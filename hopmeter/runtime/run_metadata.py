@@ -24,7 +24,7 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
         "question": plan.scenario.question,
         "quick": plan.scenario.quick,
         "columns": plan.scenario.columns,
-        "scenario": plan.scenario.model_dump(exclude_none=True),
+        "scenario": plan.scenario.model_dump(exclude_none=True, by_alias=True),
         "seed": plan.seed,
         "command": list(command),
         "started": datetime.now().astimezone().isoformat(timespec="seconds"),

@@ -32,8 +32,9 @@ def find(asked: str) -> Path:
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """Return a scenario, and the TOML table that it was read from. Raises UsageError with all errors at once."""
-    table = rename_old_names(toml_files.read(path), str(path))
-    return toml_files.validate(Scenario, table, str(path)), table
+    written, text = toml_files.read_with_text(path)
+    table = rename_old_names(written, str(path))
+    return toml_files.validate(Scenario, table, str(path), text), table
 
 
 def schema() -> dict[str, Any]:

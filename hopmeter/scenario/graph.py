@@ -44,6 +44,7 @@ def _faults(scenario: WithWorkload) -> Iterator[Fault]:
         yield from _pace_faults(f"flow.{name}", flow)
         yield from _cause_faults(f"flow.{name}", flow, flows)
     yield from _circle_faults(flows)
+    yield from _idle_faults(participants, flows)
     for name, path in paths.items():
         yield from _path_faults(f"path.{name}.flows", path, flows)
     for name in paths.keys() & flows.keys():
@@ -137,6 +138,16 @@ def _circle_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
     except CycleError as circle:
         names = " → ".join(reversed(circle.args[1]))
         yield "E-VALUES-CONFLICT", f"flow.{circle.args[1][0]}.after: the flows {names} form a circle"
+
+
+def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    busy = {name for flow in flows.values() for name in (flow.sender, *receivers(flow))}
+    for name in participants:
+        if name not in busy:
+            yield (
+                "E-VALUES-CONFLICT",
+                f"participant.{name}: no flow starts or ends here; remove it, or name it in a flow",
+            )
 
 
 def _path_faults(key: str, path: Path, flows: Mapping[str, Flow]) -> Iterator[Fault]:

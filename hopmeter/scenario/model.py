@@ -36,7 +36,7 @@ from hopmeter.scenario.values import (
     WaitOrWaits,
     Work,
 )
-from hopmeter.scenario.workload import Flow, Participant, Path
+from hopmeter.scenario.workload import Flow, Name, Participant, Path
 
 
 class Strict(BaseModel):
@@ -166,9 +166,9 @@ class Scenario(Axes):
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
     )
-    participant: dict[str, Participant] = Field({}, description="The participants of a workload, by name.")
-    flow: dict[str, Flow] = Field({}, description="The flows between the participants of a workload, by name.")
-    path: dict[str, Path] = Field({}, description="The paths that flows of a workload form, by name.")
+    participant: dict[Name, Participant] = Field({}, description="The participants of a workload, by name.")
+    flow: dict[Name, Flow] = Field({}, description="The flows between the participants of a workload, by name.")
+    path: dict[Name, Path] = Field({}, description="The paths that flows of a workload form, by name.")
     columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
     require: list[Requirement] = Field(
         [], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric."

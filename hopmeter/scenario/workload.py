@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.model.paces import PaceName
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
 from hopmeter.scenario.values import Cores, Duration, OneLanguage, OneOrMore, Payload, Span, Work, as_list
 
 NAME = r"^[a-z][a-z0-9_-]{0,30}$"
-Name = Annotated[str, Field(pattern=NAME)]
-Names = Annotated[list[Name], as_list, OneOrMore]
+
+
+def _check_name(name: str) -> str:
+    if not re.match(NAME, name):
+        raise RefusedValueError(
+            "E-VALUE-FORM",
+            f'"{name}" is no name; use at most 31 characters of a-z, 0-9, _ and -, and begin with a letter',
+        )
+    return name
+
+
+Name = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pattern": NAME})]
+Names = Annotated[list[Name], as_list, Field(min_length=1), OneOrMore]
 MOST_AT_ONCE = 64
 
 

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from hopmeter.errors import UsageError
 from hopmeter.messages import split_code, tag
 from hopmeter.system.input_files import read_short_text
+from hopmeter.system.toml_lines import key_in, line_of
 
 Model = TypeVar("Model", bound=BaseModel)
 RANGES = ("greater_than", "less_than", "too_", "finite_number")
@@ -25,8 +26,14 @@ MOST_BYTES = 1 << 20
 
 def read(path: Path) -> dict[str, Any]:
     """Return the table of a TOML file. Raises UsageError if the file is missing or is not TOML."""
+    return read_with_text(path)[0]
+
+
+def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the table of a TOML file, and its text. Raises UsageError if the file is missing or is not TOML."""
     try:
-        return tomllib.loads(read_short_text(path, MOST_BYTES))
+        text = read_short_text(path, MOST_BYTES)
+        return tomllib.loads(text), text
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", "check the path") from cause
     except RecursionError as cause:
@@ -39,17 +46,18 @@ def read(path: Path) -> dict[str, Any]:
         ) from cause
 
 
-def validate(model: type[Model], table: Mapping[str, Any], source: str) -> Model:
-    """Convert a table to a model. Raises UsageError with all errors at once."""
+def validate(model: type[Model], table: Mapping[str, Any], source: str, text: str = "") -> Model:
+    """Convert a table to a model. Raises UsageError with all errors at once, and with the line of each in the text of
+    the file if there is one."""
     try:
         return model.model_validate(table)
     except ValidationError as cause:
-        found = [_complaint(error, model) for error in cause.errors()]
+        found = [_located(error, model, text) for error in cause.errors()]
         if len(codes := {code for code, _ in found}) == 1:
             lines, code = [what for _, what in found], codes.pop()
         else:
             lines, code = [tag(code, what) for code, what in found], "E-MISTAKES"
-        raise UsageError(code, "\n".join(dict.fromkeys(f"{source}: {line}" for line in lines))) from cause
+        raise UsageError(code, "\n".join(dict.fromkeys(f"{source}:{line}" for line in lines))) from cause
 
 
 def one_of(word: object, allowed: Iterable[object]) -> str:
@@ -80,6 +88,13 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     value = "" if error["type"] == "value_error" else f" = {_format_value(error['input'])}"
     kind = "E-VALUE-RANGE" if error["type"].startswith(RANGES) else "E-VALUE-FORM"
     return code or kind, f"{key}{value}: {what}" if key else what
+
+
+def _located(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
+    """Return the code and the text of the error, after the line in the file's text if it is known."""
+    code, what = _complaint(error, model)
+    line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))
+    return code, f"{line}: {what}" if line else f" {what}"
 
 
 def _is_inner(part: int | str) -> bool:

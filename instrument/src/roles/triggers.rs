@@ -20,9 +20,15 @@ const NOTHING: u64 = u64::MAX;
 /// The followers of a node and the newest messages of its receivers, shared by all its endpoints.
 #[derive(Default)]
 pub struct Triggers {
-    followers: BTreeMap<u32, Mutex<Follower>>,
+    followers: BTreeMap<u32, Following>,
     /// The `seq` of the newest sample at each receiving endpoint whose newest message a source uses.
     newest: BTreeMap<u32, AtomicU64>,
+}
+
+/// A follower, which is locked only by arrivals that it follows: its work does not delay other flows.
+struct Following {
+    after: Vec<u32>,
+    follower: Mutex<Follower>,
 }
 
 struct Follower {
@@ -34,7 +40,10 @@ struct Follower {
 impl Triggers {
     pub fn new(spec: &Spec) -> Self {
         let follows = |me: &&Endpoint| !me.after.is_empty();
-        let follower = |me: &Endpoint| Mutex::new(Follower { joining: Joining::new(me), sender: None });
+        let follower = |me: &Endpoint| Following {
+            after: me.after.clone(),
+            follower: Mutex::new(Follower { joining: Joining::new(me), sender: None }),
+        };
         Self {
             followers: spec.endpoints.iter().filter(follows).map(|me| (me.id, follower(me))).collect(),
             newest: spec.endpoints.iter().filter_map(|me| Some((me.latest?, AtomicU64::new(NOTHING)))).collect(),
@@ -44,13 +53,13 @@ impl Triggers {
     /// The receiving threads may now send through `sender`.
     pub fn lend(&self, follower: u32, sender: Sender) {
         if let Some(found) = self.followers.get(&follower) {
-            lock(found).sender = Some(sender);
+            lock(&found.follower).sender = Some(sender);
         }
     }
 
     /// Takes the sender back after the measurement; waits while a thread sends.
     pub fn take_back(&self, follower: u32) -> Option<Sender> {
-        self.followers.get(&follower).and_then(|found| lock(found).sender.take())
+        self.followers.get(&follower).and_then(|found| lock(&found.follower).sender.take())
     }
 
     /// Sends everything that the arrival of a message at `endpoint` causes. `arrived_ns` is when the message arrived.
@@ -60,8 +69,8 @@ impl Triggers {
                 newest.store(header.seq, Ordering::Release);
             }
         }
-        for follower in self.followers.values() {
-            let mut follower = lock(follower);
+        for following in self.followers.values().filter(|each| each.after.contains(&endpoint)) {
+            let mut follower = lock(&following.follower);
             let Follower { joining, sender } = &mut *follower;
             if let (Some(arrived), Some(sender)) = (joining.add(endpoint, header), sender) {
                 match arrived {

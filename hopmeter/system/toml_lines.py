@@ -1,0 +1,86 @@
+"""Find the line of a key in the text of a TOML file, which `tomllib` does not report."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+MOST_CHARACTERS = 100_000
+"""No lines are found in longer texts, because each line of a long value is parsed again with the next one."""
+
+Key = tuple[str, ...]
+
+
+def line_of(text: str, key: Sequence[str]) -> int | None:
+    """Return the number of the line, from 1, that sets a key such as `("flow", "frames", "to")`.
+
+    If the key is absent, return the line of the innermost table that would contain it; None if there is none. An item
+    of an array of tables is named by its index, as in `("case", "0", "wait")`. The text has to be valid TOML.
+    """
+    best, depth = None, 0
+    for number, place in _places(text):
+        common = _common(place, key)
+        if common > depth:
+            best, depth = number, common
+    return best
+
+
+def key_in(message: str) -> Key:
+    """Return the key with which a message begins, such as `flow.frames.to` in `flow.frames.to: …`."""
+    found = re.match(r"\[?([\w-]+(?:\.[\w-]+)*)", message)
+    return tuple(found[1].split(".")) if found else ()
+
+
+def _places(text: str) -> Iterator[tuple[int, Key]]:
+    """Yield the key of each header and of each value, with the line on which it begins."""
+    table: Key = ()
+    items: Counter[Key] = Counter()
+    for number, is_header, parsed in _statements(text):
+        keys = list(_keys(parsed))
+        if is_header and keys:
+            table = _table_of(keys[-1], items, is_item=text.splitlines()[number - 1].lstrip().startswith("[["))
+            yield number, table
+        else:
+            yield from ((number, table + each) for each in keys)
+
+
+def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
+    """Yield each statement, parsed alone: its first line, whether it is the header of a table, and its content."""
+    first, lines = 1, list[str]()
+    for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
+        lines.append(line)
+        try:
+            parsed = tomllib.loads("\n".join(lines))
+        except tomllib.TOMLDecodeError:
+            continue  # the value goes on in the next line
+        yield first, lines[0].lstrip().startswith("["), parsed
+        first, lines = number + 1, []
+
+
+def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
+    """Return the key of the table that a header begins, with the indices of the arrays of tables around it."""
+    table: Key = ()
+    for place, part in enumerate(header, 1):
+        table += (part,)
+        if is_item and place == len(header):
+            items[table] += 1
+        if items[table]:
+            table += (str(items[table] - 1),)
+    return table
+
+
+def _keys(value: Any) -> Iterator[Key]:
+    """Yield the keys of all values in a table, those of nested tables after the table's own."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield (key,)
+            yield from ((key, *each) for each in _keys(inner))
+
+
+def _common(place: Key, key: Sequence[str]) -> int:
+    """Return how many parts `place` and `key` have in common; 0 if neither contains the other."""
+    many = min(len(place), len(key))
+    return many if place[:many] == tuple(key[:many]) else 0

@@ -1,0 +1,140 @@
+"""The faults of a workload's graph: each is reported with its code, its key and its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.scenario import Scenario, files
+from hopmeter.scenario.graph import OF_FLOWS
+from tests.coded import lacking
+
+HEAD = 'title = "t"\nquestion = "q?"\n'
+PARTICIPANTS = "[participant]\ncamera = {}\ndetector = {}\nmotor = {}\n"
+FLOWS = """[flow]
+frames = { from = "camera", to = "detector", rate = 30 }
+objects = { from = "detector", to = "motor", after = "frames" }
+ask = { from = "motor", call = "detector", rate = 5 }
+"""
+
+
+def load(folder: Path, text: str) -> Scenario:
+    path = folder / "s.toml"
+    path.write_text(text)
+    return files.load(path)[0]
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(UsageError) as refused:
+        load(folder, text)
+    return str(refused.value)
+
+
+def check_fault(folder: Path, text: str, at: str, expected: str) -> None:
+    """`at` is a part of the line that the message has to name."""
+    said = refusal(folder, text)
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if at in each)
+    assert lacking(said, f"{expected} {folder}/s.toml:{line}:") == []
+
+
+def test_a_graph_that_fits_has_no_fault(tmp_path: Path) -> None:
+    path = '[path]\nreaction = { flows = ["frames", "objects"], deadline = "50ms" }\n'
+    scenario = load(tmp_path, HEAD + PARTICIPANTS + FLOWS + path)
+    assert list(scenario.flow) == ["frames", "objects", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("flow", "expected"),
+    [
+        ('from = "camera", to = "motr", rate = 1', 'E-VALUE-CHOICE flow.new.to: "motr" "motor"'),
+        ('from = "camra", to = "motor", rate = 1', 'E-VALUE-CHOICE flow.new.from: "camra" "camera"'),
+        ('from = "camera", call = ["motor", "x"], rate = 1', 'E-VALUE-CHOICE flow.new.call: "x"'),
+        ('from = "camera", to = [], rate = 1', "E-VALUE-RANGE flow.new.to 1"),
+        ('from = "camera", rate = 1', "E-VALUES-CONFLICT flow.new: `to` `call`"),
+        ('from = "camera", to = "motor", call = "detector", rate = 1', "E-VALUES-CONFLICT flow.new: `to` `call`"),
+        ('from = "camera", to = ["motor", "camera"], rate = 1', "E-VALUES-CONFLICT flow.new: `camera` itself"),
+        ('from = "camera", to = ["motor", "motor"], rate = 1', "E-VALUES-CONFLICT flow.new: twice"),
+        ('from = "camera", to = "motor"', "E-MISSING-KEY flow.new.rate after"),
+        ('from = "camera", to = "motor", rate = 1, pace = "closed"', 'E-VALUE-CHOICE flow.new.pace: "closed" poisson'),
+        ('from = "camera", to = "motor", rate = 1, pace = "max"', 'E-VALUE-CHOICE flow.new.pace: "max" poisson'),
+        ('from = "camera", to = "motor", rate = 1, work = "spin:1ms"', "E-VALUES-CONFLICT flow.new.work: clock"),
+        ('from = "camera", to = "motor", rate = 1, every = 2', "E-VALUES-CONFLICT flow.new: `every` `after`"),
+        ('from = "camera", to = "motor", rate = 1, join = "all"', "E-VALUES-CONFLICT flow.new: `join` `after`"),
+        ('from = "camera", to = "motor", rate = 0', "E-VALUE-RANGE flow.new.rate 0"),
+        ('from = "camera", to = "motor", rate = 1, latest = "frames"', "E-VALUES-CONFLICT flow.new.latest `camera`"),
+        ('from = "camera", to = "motor", rate = 1, latest = "frame"', 'E-VALUE-CHOICE flow.new.latest: "frames"'),
+        ('from = "camera", to = "motor", after = "frames"', "E-VALUES-CONFLICT flow.new.after: `frames` detector"),
+        ('from = "detector", to = "motor", after = "fram"', 'E-VALUE-CHOICE flow.new.after: "fram" "frames"'),
+        ('from = "detector", to = "motor", after = "frames", rate = 1', "E-VALUES-CONFLICT flow.new.rate: clock"),
+        ('from = "detector", to = "motor", after = "frames", pace = "poisson"', "E-VALUES-CONFLICT flow.new.pace:"),
+        ('from = "detector", to = "motor", after = "frames", latest = "ask"', "E-VALUES-CONFLICT flow.new.latest:"),
+        ('from = "detector", to = "motor", after = []', "E-VALUE-RANGE flow.new.after 1"),
+        ('from = "detector", call = "motor", during = "frames"', "E-VALUES-CONFLICT flow.new.during: `frames` call"),
+        ('from = "detector", to = "motor", during = "ask"', "E-VALUES-CONFLICT flow.new.during: `after`"),
+        ('from = "detector", call = "motor", during = "ask", after = "frames"', "E-VALUES-CONFLICT `after` `during`"),
+        ('from = "detector", call = ["motor", "camera"], after = "frames"', "E-VALUES-CONFLICT flow.new.call: one"),
+        ('from = "camera", call = "motor", rate = 1, receiver_work = "spin:1ms"', "E-VALUES-CONFLICT .receiver_work:"),
+        ('from = "camera", to = "motor", rate = 1, lossy = true', 'E-UNKNOWN-KEY "lossy" flow.new'),
+        ('from = "A camera", to = "motor", rate = 1', 'E-VALUE-FORM flow.new.from: "A'),
+    ],
+)
+def test_a_flow_that_does_not_fit(tmp_path: Path, flow: str, expected: str) -> None:
+    check_fault(tmp_path, f"{HEAD}{PARTICIPANTS}{FLOWS}new = {{ {flow} }}\n", "new = ", expected)
+
+
+def test_flows_that_cause_each_other_form_a_circle(tmp_path: Path) -> None:
+    there = 'there = { from = "camera", to = "motor", after = "back" }\n'
+    back = 'back = { from = "motor", to = "camera", after = "there" }\n'
+    said = refusal(tmp_path, HEAD + PARTICIPANTS + FLOWS + there + back)
+    assert lacking(said, "E-VALUES-CONFLICT .after: there → back circle") == []
+    assert any(f"s.toml:{line}: flow." in said for line in (11, 12))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ('p = { flows = ["frames", "ask"] }', "E-VALUES-CONFLICT path.p.flows: `ask` `frames` clock"),
+        ('p = { flows = ["ask", "objects"] }', "E-VALUES-CONFLICT path.p.flows: `objects` `ask` `frames`"),
+        ('p = { flows = ["frames", "object"] }', 'E-VALUE-CHOICE path.p.flows: "object" "objects"'),
+        ('p = { flows = ["frames"] }', "E-VALUE-RANGE path.p.flows 2"),
+        ('frames = { flows = ["frames", "objects"] }', "E-VALUES-CONFLICT path.frames: flow"),
+        ('"P 1" = { flows = ["frames", "objects"] }', 'E-VALUE-FORM path.P "P'),
+    ],
+)
+def test_a_path_that_does_not_fit(tmp_path: Path, path: str, expected: str) -> None:
+    check_fault(tmp_path, f"{HEAD}{PARTICIPANTS}{FLOWS}[path]\n{path}\n", path, expected)
+
+
+VALUES = {"rate": "1", "relays": "1", "sinks": "1", "pairs": "1", "burst": "1", "messages": "1", "warmup": "1"}
+WORDS = {"pattern": "pubsub", "placement": "process", "touch": "none", "device": "cpu", "pace": "open"}
+WORDS |= {"payload": "bytes:1", "codec": "none", "share": "none", "work": "none", "dispatch": "parallel"}
+
+
+@pytest.mark.parametrize("key", OF_FLOWS)
+def test_a_key_of_flows_is_refused_at_the_top_level(tmp_path: Path, key: str) -> None:
+    line = f"{key} = {VALUES.get(key) or repr(WORDS[key])}\n"
+    check_fault(tmp_path, HEAD + line + PARTICIPANTS + FLOWS, line.strip(), f"E-VALUES-CONFLICT {key}: flow.NAME.{key}")
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "expected"),
+    [
+        (PARTICIPANTS + FLOWS + "[[case]]\nwait = 'spin'\n", "[[case]]", "E-VALUES-CONFLICT case: none"),
+        (PARTICIPANTS + FLOWS + "[search]\nbound_p99 = '5ms'\n", "[search]", "E-VALUES-CONFLICT search"),
+        (PARTICIPANTS + "[flow]\n", "[flow]", "E-MISSING-KEY [flow]"),
+        ("[participant]\n" + FLOWS, "[participant]", "E-MISSING-KEY [participant]"),
+        (PARTICIPANTS + "idle = {}\n" + FLOWS, "idle", "E-VALUES-CONFLICT participant.idle: flow"),
+        (PARTICIPANTS + '"a.b" = {}\n' + FLOWS, '"a.b"', 'E-VALUE-FORM "a.b" participant'),
+        (PARTICIPANTS + FLOWS + '"x/y" = { from = "camera", to = "motor", rate = 1 }', "x/y", 'E-VALUE-FORM "x/y"'),
+        (PARTICIPANTS + "slow = { threads = 0 }\n" + FLOWS, "slow", "E-VALUE-RANGE participant.slow.threads 0 1"),
+    ],
+)
+def test_tables_that_do_not_fit(tmp_path: Path, text: str, at: str, expected: str) -> None:
+    check_fault(tmp_path, HEAD + text, at, expected)
+
+
+def test_a_path_alone_is_no_workload(tmp_path: Path) -> None:
+    said = refusal(tmp_path, HEAD + '[path]\np = { flows = ["frames", "objects"] }\n')
+    assert lacking(said, "E-MISSING-KEY [participant]") == []
