@@ -1,0 +1,234 @@
+"""The plan of a workload: the endpoints of each participant, the causes of their messages, and its rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.manifest import Manifest
+from hopmeter.model.cell import Cell
+from hopmeter.plan import Plan, make
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import topology
+from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.scenario import Scenario, files
+from hopmeter.system.toml_files import validate
+from tests.coded import lacking
+
+from .shipped_structure import cells_of, structures
+from .world import transport, world
+
+PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+STORED = json.loads(Path(__file__).with_name("shipped_structure.json").read_text())
+PARTICIPANTS = {
+    "camera": {},
+    "detector": {"language": "python", "threads": 1},
+    "motor": {"wait": "spin", "cores": "0", "fifo": 5},
+}
+FLOWS: dict[str, dict[str, Any]] = {
+    "frames": {"from": "camera", "to": ["detector", "motor"], "payload": "bytes:500", "rate": 30, "deadline": "33ms"},
+    "objects": {"from": "detector", "to": "motor", "after": "frames", "every": 3, "work": "spin:4ms"},
+    "state": {"from": "motor", "to": "camera", "rate": 100, "latest": "objects"},
+    "ask": {"from": "camera", "call": "detector", "rate": 10, "work": "sleep:2ms", "deadline": "5ms"},
+    "nested": {"from": "detector", "call": "motor", "during": "ask"},
+    "fused": {
+        "from": "motor",
+        "to": "camera",
+        "after": ["frames", "objects"],
+        "join": "all",
+        "receiver_work": "spin:1ms",
+    },
+}
+PATHS = {"reaction": {"flows": ["frames", "objects", "state"], "deadline": "50ms"}}
+FRAMES, DETECTOR_SINK, MOTOR_SINK, OBJECTS, OBJECTS_SINK, STATE, _, ASK, ASK_SERVER, NESTED, _, FUSED, _ = range(13)
+
+
+def make_plan(*manifests: Manifest, **given: Any) -> Plan:
+    table = {"cores": "free", "participant": PARTICIPANTS, "flow": FLOWS, "path": PATHS, "duration": "2s", **given}
+    table = {
+        "title": "t",
+        "question": "q?",
+        "transport": "bus",
+        "language": "rust",
+        "wait": "block",
+        "seed": 1,
+        **table,
+    }
+    where = world(*(manifests or (transport("bus", rpc="native"),)), machine=Machine(tuple(range(4))))
+    return make("s", validate(Scenario, table, "test"), where)
+
+
+def cell(*manifests: Manifest, **given: Any) -> Cell:
+    (found,) = [each for each in make_plan(*manifests, **given).cells if each.axes.transport == "bus"]
+    return found
+
+
+def specs() -> list[dict[str, Any]]:
+    return [spec for _, spec in node_specs(cell(), PLACE)]
+
+
+def endpoint(number: int) -> dict[str, Any]:
+    """An endpoint in the specs."""
+    (found,) = [each for spec in specs() for each in spec["endpoints"] if each["id"] == number]
+    return dict(found)
+
+
+def test_each_flow_has_a_sender_and_one_end_for_each_target() -> None:
+    assert [f"{each.role} {','.join(each.inputs)}>{','.join(each.outputs)}" for each in topology(cell()).endpoints] == [
+        *("source >l0", "sink l0>", "sink l0>"),
+        *("follower >f1.l0", "sink f1.l0>"),
+        *("source >f2.l0", "sink f2.l0>"),
+        *("client >f3.l0", "server f3.l0>"),
+        *("follower >f4.l0", "server f4.l0>"),
+        *("follower >f5.l0", "sink f5.l0>"),
+    ]
+
+
+def test_a_link_has_one_receiver_for_each_target() -> None:
+    links = topology(cell()).links
+    assert links == {"l0": 2, "f1.l0": 1, "f2.l0": 1, "f3.l0": 1, "f4.l0": 1, "f5.l0": 1}
+    duplex = topology(cell(transport("bus", rpc="duplex"))).links
+    assert {name for name in duplex if name.startswith("f3")} == {"f3.l0.request", "f3.l0.reply"}
+
+
+def test_a_participant_is_one_node_with_all_its_endpoints() -> None:
+    nodes = topology(cell()).nodes
+    assert [[each.id for each in node] for node in nodes] == [[0, 6, 7, 12], [1, 3, 8, 9], [2, 4, 5, 10, 11]]
+    assert [language for language, _ in node_specs(cell(), PLACE)] == ["rust", "python", "rust"]
+
+
+def test_the_topology_of_one_flow_keeps_its_ids() -> None:
+    (row,) = [each for each in rows_of(cell()) if each.flow == "ask"]
+    assert [(each.id, each.role) for each in topology(row).endpoints] == [(ASK, "client"), (ASK_SERVER, "server")]
+    assert list(topology(row).links) == ["f3.l0"]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (OBJECTS, {"after": [DETECTOR_SINK], "join": "any", "every": 3}),
+        (STATE, {"latest": OBJECTS_SINK}),
+        (NESTED, {"after": [ASK_SERVER], "join": "any", "every": 1}),
+        (FUSED, {"after": [MOTOR_SINK, OBJECTS_SINK], "join": "all", "every": 1}),
+        (FRAMES, {}),
+        (ASK, {}),
+        (DETECTOR_SINK, {}),
+    ],
+)
+def test_an_endpoint_knows_the_endpoints_that_cause_its_messages(number: int, told: dict[str, Any]) -> None:
+    found = endpoint(number)
+    assert {key: found[key] for key in ("after", "join", "every", "latest") if key in found} == told
+    assert found.get("causes") == (f"/s/{number}.causes" if told else None)
+
+
+def test_a_follower_and_a_server_do_the_work_of_their_flow_and_sinks_that_of_receivers() -> None:
+    works = {number: endpoint(number)["work"]["kind"] for number in range(13)}
+    assert {number: kind for number, kind in works.items() if kind != "none"} == {
+        OBJECTS: "spin",
+        ASK_SERVER: "sleep",
+        12: "spin",
+    }
+
+
+def test_a_participant_has_its_own_threads_wait_cores_and_priority() -> None:
+    assert [(each["threads"], each["wait"], each["fifo"]) for each in specs()] == [
+        (0, "block", 0),
+        (1, "block", 0),
+        (0, "spin", 5),
+    ]
+    assert {each["core"] for each in specs()[2]["endpoints"]} == {0}
+
+
+def test_a_node_knows_the_flows_of_its_endpoints_alone() -> None:
+    numbers = [[flow["number"] for flow in spec["flows"]] for spec in specs()]
+    assert numbers == [[0, 2, 3, 5], [0, 1, 3, 4], [0, 1, 2, 4, 5]]
+    assert [flow["payload_bytes"] for flow in specs()[1]["flows"]] == [500, 0, 0, 0]
+
+
+def test_all_clocks_send_for_the_same_time() -> None:
+    workload = cell().workload
+    assert workload is not None
+    counts = {flow.name: (flow.messages, flow.warmup) for flow in workload.flows}
+    assert counts["frames"] == (60, 6) and counts["state"] == (200, 20)
+    assert counts["objects"] == (20, 6), "a third of the samples, but each message of the warm-up"
+    assert counts["nested"] == counts["ask"] == (20, 2)
+    assert counts["fused"][0] == 20, "as many as the slower of the two flows has"
+
+
+def test_each_flow_and_path_has_a_row_with_its_axes() -> None:
+    whole, *rows = rows_of(cell())
+    assert [row.id.removeprefix(f"{whole.id}.") for row in rows] == [*FLOWS, "reaction"]
+    assert [(row.axes.pattern, row.axes.sinks) for row in rows[:4]] == [
+        ("pubsub", 2),
+        ("pubsub", 1),
+        ("pubsub", 1),
+        ("rpc", 1),
+    ]
+    assert [row.axes.language for row in rows[:3]] == ["rust>python", "python>rust", "rust"]
+    assert [row.axes.wait for row in rows[:3]] == ["block+spin", "spin", "block"]
+    assert [row.axes.rate_hz for row in rows[:2]] == [30, None]
+    assert [row.deadline_s for row in (whole, *rows)] == [None, 0.033, None, None, 0.005, None, None, 0.05]
+    assert {whole_id(row) for row in rows} == {whole.id}
+    assert rows[-1].axes.rate_hz == 30, "a path has the axes of its first flow"
+
+
+def test_a_workload_is_the_same_after_it_was_stored() -> None:
+    one = cell()
+    assert Cell.from_json(json.loads(json.dumps(one.as_json()))) == one
+
+
+def test_a_scenario_with_a_workload_can_be_read_again_from_its_run(tmp_path: Path) -> None:
+    made = make_plan()
+    stored = made.scenario.model_dump(exclude_none=True, by_alias=True)
+    assert validate(Scenario, json.loads(json.dumps(stored)), "its scenario") == made.scenario
+
+
+ONLY_BLOCK = {word: {"waits": ["block"], "library": "L"} for word in ("rust", "python")}
+ONLY_RUST = {"rust": {"waits": ["block", "spin"], "library": "L"}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        ({"patterns": ["pubsub"], "rpc": None}, "D-NOT-OFFERED flow ask: rpc"),
+        ({"max_payload_bytes": 300}, "D-TOO-LARGE flow frames: 500 300"),
+        ({"languages": ONLY_RUST}, "D-NO-LANGUAGE flow frames: python"),
+        ({"max_receivers": 1}, "D-RECEIVERS flow frames: 2 1"),
+        ({"languages": ONLY_BLOCK}, "D-NOT-OFFERED flow frames: spin"),
+    ],
+)
+def test_a_transport_that_cannot_carry_a_flow_says_which(manifest: dict[str, Any], reason: str) -> None:
+    assert lacking(cell(transport("bus", **manifest)).dropped, reason) == []
+
+
+def test_a_participant_whose_cores_are_absent_drops_the_workload() -> None:
+    dropped = cell(participant=PARTICIPANTS | {"motor": {"cores": "7"}}).dropped
+    assert lacking(dropped, "D-NO-CORES motor 7") == []
+    assert rows_of(cell(participant=PARTICIPANTS | {"motor": {"cores": "7"}}))[1:] == []
+
+
+@pytest.mark.parametrize("name", files.every())
+def test_shipped_scenarios_have_the_structure_that_is_stored(name: str) -> None:
+    if name in STORED:
+        assert structures(name) == STORED[name]
+
+
+def test_the_structure_of_each_ordinary_scenario_is_stored() -> None:
+    ordinary = {name for name, path in files.every().items() if not files.load(path)[0].flow}
+    assert ordinary == set(STORED)
+
+
+@pytest.mark.parametrize("name", ["fan-out", "message-passing", "parallel-servers", "sockets"])
+def test_the_specs_have_the_endpoints_and_links_of_the_topology(name: str) -> None:
+    for one in [each for each in cells_of(name) if not each.dropped][::40]:
+        shape, told = topology(one), [spec for _, spec in node_specs(one, PLACE)]
+        ends = [(each["id"], each["role"], each["flow"]) for spec in told for each in spec["endpoints"]]
+        assert ends == [(each.id, each.role, each.flow) for node in shape.nodes for each in node]
+        assert all({key: each["receivers"] for key, each in spec["links"].items()} == shape.links for spec in told)
+        assert all(
+            {each["flow"] for each in spec["endpoints"]} == {each["number"] for each in spec["flows"]} for spec in told
+        )
