@@ -1,0 +1,67 @@
+"""Running a workload over `synthetic`, and reading the samples and causes of its first trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hopmeter.model.cell import Cell
+from hopmeter.plan.topology import topology
+from hopmeter.store import RunFolder
+from hopmeter.store.causes import read_causes
+from tests.known_truth.measuring import hopmeter
+
+HEAD = """
+title = "Known truth"
+question = "Is a workload over a transport that misbehaves by plan measured as exactly that?"
+transport = "synthetic"
+wait = "block"
+cores = "free"
+duration = "1s"
+trials = 1
+"""
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The rows of a run by the name of the flow or path, and the samples of its only trial."""
+
+    rows: dict[str, dict[str, Any]]
+    cell: Cell
+    samples: Path
+
+    def end(self, flow: str, place: int) -> int:
+        """The endpoint of a flow: its sender is at place 0, its first target at place 1."""
+        assert self.cell.workload is not None
+        return topology(self.cell).flows[self.cell.workload.flow(flow).number][place].id
+
+    def times(self, flow: str, place: int, column: str) -> dict[int, int]:
+        """A time of each message at an end of a flow, in ns."""
+        table = pq.read_table(self.samples, filters=[("endpoint", "=", self.end(flow, place))])
+        return dict(zip(table.column("seq").to_pylist(), table.column(column).to_pylist(), strict=True))
+
+    def causes(self, flow: str, cause: str) -> dict[int, int]:
+        """For each message of a flow, the message of another flow that caused it."""
+        found = read_causes(self.samples)
+        assert self.cell.workload is not None
+        place = 1 + self.cell.workload.flow(cause).targets.index(self.cell.workload.flow(flow).source)
+        mine = (found["endpoint"] == self.end(flow, 0)) & (found["cause_endpoint"] == self.end(cause, place))
+        return dict(zip(found["seq"][mine].tolist(), found["cause_seq"][mine].tolist(), strict=True))
+
+
+def measure_workload(folder: Path, tables: str, settings: str, drain: str = "500ms") -> Trial:
+    """Run a workload once."""
+    scenario = folder / "workload.toml"
+    scenario.write_text(f'{HEAD}drain = "{drain}"\nsettings.synthetic = {{ {settings} }}\n{tables}')
+    done = hopmeter("run", scenario, "--out", folder / "run", "--no-report", "--json")
+    assert done.returncode == 0, done.stderr
+    run = RunFolder.open(folder / "run")
+    (cell,) = run.cells
+    rows = pq.read_table(folder / "run/cells.parquet").to_pylist()
+    return Trial({row["flow"] or row["path"]: row for row in rows}, cell, folder / f"run/samples/{cell.id}-0.parquet")
