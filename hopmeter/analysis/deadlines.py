@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, norm, t
 
 from hopmeter.analysis.arrivals import Times
 from hopmeter.analysis.intervals import LEAST_TRIALS
@@ -64,7 +64,8 @@ def miss_interval(trials: Sequence[Misses]) -> tuple[float | None, float | None]
     """Return the 95 % interval of the share of misses (Clopper and Pearson), None where it is not resolved.
 
     Misses come in clusters: if the shares of the trials differ more than those of independent messages would, as many
-    fewer messages count (Rao and Scott 1992).
+    fewer messages count (Rao and Scott 1992), and fewer still because few trials show this difference only roughly
+    (Korn and Graubard 1998).
     """
     messages = np.array([each.messages for each in trials], float)
     misses = np.array([each.missed for each in trials], float)
@@ -79,9 +80,14 @@ def miss_interval(trials: Sequence[Misses]) -> tuple[float | None, float | None]
 
 
 def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64]) -> float:
-    """Return how many times larger the variance between the trials is than that of independent messages; at least 1."""
+    """Return how many times larger the variance of the share is than that of independent messages; at least 1.
+
+    The variance between trials has few degrees of freedom, for which the quantile of t instead of the normal stands.
+    """
     share, many = misses.sum() / messages.sum(), len(messages)
     if not 0 < share < 1:
         return 1.0  # nothing shows how misses come together
     variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
-    return float(max(1.0, variance * messages.sum() / (share * (1 - share))))
+    tail = (1 - CONFIDENCE) / 2
+    few = (t.ppf(tail, many - 1) / norm.ppf(tail)) ** 2
+    return float(max(1.0, few * variance * messages.sum() / (share * (1 - share))))

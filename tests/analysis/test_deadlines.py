@@ -1,0 +1,100 @@
+"""Missed deadlines: which messages missed, how many one after the other, and the interval of their share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from hopmeter.analysis.deadlines import Misses, count_misses, miss_columns, miss_interval, missed
+from hopmeter.store.samples import NONE_NS
+
+MS = 1_000_000
+SIMULATIONS = 600
+LEAST_COVERAGE = 0.93
+
+
+def test_a_message_that_is_late_or_never_arrives_has_missed() -> None:
+    due = np.arange(5) * 10 * MS
+    done = np.array([due[0] + 2 * MS, due[1] + 2 * MS + 1, NONE_NS, due[3] + 1 * MS, due[4] + 9 * MS])
+    assert missed(due, done, 0.002).tolist() == [False, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        ("", Misses(0, 0, 0)),
+        ("....", Misses(4, 0, 0)),
+        ("xxxx", Misses(4, 4, 4)),
+        ("x.xx.x", Misses(6, 4, 2)),
+        ("..xxx", Misses(5, 3, 3)),
+    ],
+)
+def test_misses_and_their_longest_run_are_counted(late: str, expected: Misses) -> None:
+    assert count_misses(np.array([each == "x" for each in late], bool)) == expected
+
+
+def test_the_columns_sum_the_trials() -> None:
+    columns = miss_columns(0.005, [Misses(100, 3, 2), Misses(100, 0, 0), Misses(100, 9, 5), Misses(100, 0, 0)])
+    assert (columns["deadline_us"], columns["misses"], columns["miss_share"], columns["miss_run"]) == (
+        5000,
+        12,
+        0.03,
+        5,
+    )
+    assert columns["miss_share_low"] < 0.03 < columns["miss_share_high"]
+
+
+def test_without_a_deadline_or_a_trial_there_are_no_columns() -> None:
+    assert miss_columns(None, [Misses(10, 1, 1)]) == {}
+    assert miss_columns(0.1, []) == {}
+
+
+def test_few_messages_or_trials_have_no_interval() -> None:
+    assert miss_interval([Misses(1000, 10, 1)]) == (None, None)
+    assert miss_interval([Misses(5, 1, 1)] * 5) == (None, None)
+
+
+def test_no_miss_is_bounded_by_the_number_of_messages() -> None:
+    low, high = miss_interval([Misses(100, 0, 0)] * 5)
+    assert low == 0
+    assert high == pytest.approx(1 - 0.025 ** (1 / 500))
+    assert miss_interval([Misses(100, 100, 100)] * 5)[1] == 1
+
+
+def test_misses_that_come_together_widen_the_interval() -> None:
+    even = miss_interval([Misses(200, 10, 1)] * 8)
+    uneven = miss_interval([Misses(200, 40, 40), Misses(200, 40, 40), *[Misses(200, 0, 0)] * 6])
+    assert even[0] is not None and even[1] is not None and uneven[0] is not None and uneven[1] is not None
+    assert uneven[0] < even[0] and uneven[1] > 1.5 * even[1]
+
+
+Trial = Callable[[np.random.Generator], Misses]
+SHARE = 0.05
+
+
+def independent(rng: np.random.Generator) -> Misses:
+    return count_misses(rng.random(300) < SHARE)
+
+
+def in_bursts(rng: np.random.Generator) -> Misses:
+    """Bursts of ten misses."""
+    starts = rng.random(310) < -np.log1p(-SHARE) / 10
+    late = np.convolve(starts, np.ones(10))[9:309] > 0
+    return count_misses(late)
+
+
+def levels_differ(rng: np.random.Generator) -> Misses:
+    """The share of a trial differs from that of the next by half."""
+    return count_misses(rng.random(300) < SHARE * rng.gamma(4, 1 / 4))
+
+
+@pytest.mark.parametrize("trial", [independent, in_bursts, levels_differ], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("trials", [5, 12])
+def test_the_interval_contains_the_share(trial: Trial, trials: int) -> None:
+    rng = np.random.default_rng(7)
+    truth = np.mean([trial(rng).missed for _ in range(4000)]) / 300
+    found = [miss_interval([trial(rng) for _ in range(trials)]) for _ in range(SIMULATIONS)]
+    inside = [low is not None and high is not None and low <= truth <= high for low, high in found]
+    assert np.mean(inside) >= LEAST_COVERAGE

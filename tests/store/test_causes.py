@@ -1,0 +1,55 @@
+"""The causes of messages: raw files become one Parquet file, and damage is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hopmeter.store.causes import causes_path, read_causes, write_causes
+from hopmeter.store.disk import StoreError
+from tests.coded import lacking
+from tests.store.causes import raw_causes, write_causes_of
+
+
+def test_raw_files_become_one_file_beside_the_samples(tmp_path: Path) -> None:
+    raw = [tmp_path / "1.raw", tmp_path / "3.raw", tmp_path / "5.raw"]
+    write_causes_of(raw[0], 1, [(0, 7, 4), (1, 7, 5)])
+    write_causes_of(raw[2], 5, [(0, 1, 2**40)])
+    write_causes(raw, tmp_path / "c1-0.parquet")
+    assert causes_path(tmp_path / "c1-0.parquet").name == "c1-0.causes.parquet"
+    found = {name: column.tolist() for name, column in read_causes(tmp_path / "c1-0.parquet").items()}
+    assert found == {"endpoint": [1, 1, 5], "seq": [0, 1, 0], "cause_endpoint": [7, 7, 1], "cause_seq": [4, 5, 2**40]}
+
+
+def test_an_ordinary_trial_has_no_causes(tmp_path: Path) -> None:
+    write_causes([tmp_path / "0.raw"], tmp_path / "c1-0.parquet")
+    assert list(tmp_path.iterdir()) == []
+    assert all(len(column) == 0 for column in read_causes(tmp_path / "c1-0.parquet").values())
+
+
+WHOLE = raw_causes(3, [(0, 1, 0), (1, 1, 1)])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", WHOLE[:63], b"HMSAMPLE" + WHOLE[8:], WHOLE[:-1], WHOLE + bytes(24), WHOLE[:12] + b"\x10" + WHOLE[13:]],
+    ids=["empty", "half a head", "other file", "cut", "longer", "other records"],
+)
+def test_a_damaged_raw_file_is_reported_and_nothing_is_written(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "3.causes").write_bytes(content)
+    with pytest.raises(StoreError) as damage:
+        write_causes([tmp_path / "3.raw"], tmp_path / "c1-0.parquet")
+    assert lacking(str(damage.value), f"E-SAMPLES-DAMAGED {tmp_path}/3.causes measure") == []
+    assert [path.name for path in tmp_path.iterdir()] == ["3.causes"]
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200])
+def test_a_damaged_parquet_file_is_reported(tmp_path: Path, keep: int) -> None:
+    write_causes_of(tmp_path / "3.raw", 3, [(seq, 1, seq) for seq in range(500)])
+    write_causes([tmp_path / "3.raw"], tmp_path / "c1-0.parquet")
+    path = causes_path(tmp_path / "c1-0.parquet")
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(StoreError) as damage:
+        read_causes(tmp_path / "c1-0.parquet")
+    assert lacking(str(damage.value), f"E-SAMPLES-DAMAGED {path}") == []
