@@ -89,7 +89,13 @@ def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
 
 def _columns(group: Group) -> list[Column]:
     place = [column.title for column in COLUMNS].index("Loss") + 1
-    return [*COLUMNS[:place], *([LATE] if _has_deadline(group) else []), *COLUMNS[place:]]
+    after = COLUMNS[place:] if _has_copies(group) else COLUMNS[place + 1 :]
+    return [*COLUMNS[:place], *([LATE] if _has_deadline(group) else []), *after]
+
+
+def _has_copies(group: Group) -> bool:
+    """Return whether copies are known; in a workload, they are those of all flows."""
+    return group.rows[0].cell.workload is None
 
 
 def _has_deadline(group: Group) -> bool:
@@ -132,7 +138,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
         Value(formatting.percent(row.loss), sort=row.loss),
         *([_late(row)] if _has_deadline(group) else []),
-        Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"]),
+        *([_copies(row)] if _has_copies(group) else []),
         Value(status, sort=status),
     ]
     return Line(values, status if row.recommendable else f"{status} reference")
@@ -141,6 +147,10 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
 def _notes_of_ratio(row: Row) -> tuple[str, str]:
     """Return the interval of the ratio to the best, and whether an earlier look decided it."""
     return _ends(row, "ratio_to_best"), "stopped early" if row["stopped_early"] else ""
+
+
+def _copies(row: Row) -> Value:
+    return Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"])
 
 
 def _late(row: Row) -> Value:

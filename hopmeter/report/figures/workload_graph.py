@@ -1,0 +1,140 @@
+"""The graph of a workload: its participants, and the flows between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+
+from hopmeter.analysis.groups import Group
+from hopmeter.model.workload import Flow, Workload
+from hopmeter.report import formatting, theme
+from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.workload_words import graph_lines, is_whole
+
+ORDER = 5
+COLUMN, ROW = 200.0, 74.0
+"""Pixels between the middles of two participants."""
+BOX_WIDTH, BOX_HEIGHT = 96.0, 28.0
+ROOM = 30.0
+SPREAD = 22.0
+"""Pixels between two flows of the same two participants."""
+Places = dict[str, tuple[float, float]]
+
+
+def draw(group: Group, style: Style) -> Figure | None:
+    """Draw participants from top to bottom, in the direction of the flows."""
+    del style
+    workload = group.rows[0].cell.workload
+    if workload is None or not is_whole(group):
+        return None
+    places, late = _places(workload), _late_flows(group)
+    edges = [edge for flow in workload.flows for edge in _edges(flow, places, flow.name in late, workload)]
+    boxes = [{"name": name, **_box(place)} for name, place in places.items()]
+    return Figure(
+        "workload",
+        "Participants and flows",
+        "Orange: a flow of which messages missed their deadline over at least one transport.",
+        _chart(boxes, edges, places),
+        "; ".join(graph_lines(workload)),
+    )
+
+
+def _late_flows(group: Group) -> set[str]:
+    """Return the flows of which messages missed their deadline."""
+    graph = group.rows[0].cell.graph
+    rows = [row for run in {id(row.run): row.run for row in group.rows}.values() for row in run.rows]
+    return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["misses"]}
+
+
+def _places(workload: Workload) -> Places:
+    """Place each participant one row below the first from which it receives."""
+    rows: dict[str, int] = {}
+    for flow in workload.flows:
+        rows.setdefault(flow.source, 0)
+        for target in flow.targets:
+            rows.setdefault(target, rows[flow.source] + 1)
+    filled: dict[int, int] = {}
+    places: Places = {}
+    for name, row in rows.items():
+        filled[row] = filled.get(row, -1) + 1
+        places[name] = (filled[row] * COLUMN, row * ROW)
+    return places
+
+
+def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for target in flow.targets:
+        between = [each.name for each in workload.flows if {flow.source, target} <= {each.source, *each.targets}]
+        aside = (between.index(flow.name) - (len(between) - 1) / 2) * SPREAD
+        label = flow.name if found else _label(flow)
+        found.append(_edge(places[flow.source], places[target], aside) | {"late": is_late, "label": label})
+    return found
+
+
+def _label(flow: Flow) -> str:
+    causes = [*flow.after, *filter(None, [flow.during])]
+    rate = formatting.rate(flow.rate_hz) if flow.rate_hz else f"after {formatting.join(causes)}"
+    return f"{flow.name}, {formatting.payload_bytes(flow.payload_bytes)}, {rate}"
+
+
+def _edge(source: tuple[float, float], target: tuple[float, float], aside: float) -> dict[str, Any]:
+    """Return a line from the edge of one box to the edge of another, moved aside, and the angle of its arrowhead."""
+    (x, y), (x2, y2) = source, target
+    length = math.hypot(x2 - x, y2 - y) or 1.0
+    along = ((x2 - x) / length, (y2 - y) / length)
+    x, x2 = x - along[1] * aside, x2 - along[1] * aside
+    y, y2 = y + along[0] * aside, y2 + along[0] * aside
+    sides = zip((BOX_WIDTH / 2, BOX_HEIGHT / 2), along, strict=True)
+    away = min(half / abs(part) for half, part in sides if abs(part) > 1e-6)
+    return {
+        "x": x + along[0] * away,
+        "y": y + along[1] * away,
+        "x2": x2 - along[0] * away,
+        "y2": y2 - along[1] * away,
+        "angle": math.degrees(math.atan2(along[0], -along[1])),
+        "label_x": (x + x2) / 2 + 5,
+        "label_y": (y + y2) / 2 - 4,
+    }
+
+
+def _box(place: tuple[float, float]) -> dict[str, float]:
+    x, y = place
+    return {
+        "x": x - BOX_WIDTH / 2,
+        "x2": x + BOX_WIDTH / 2,
+        "y": y - BOX_HEIGHT / 2,
+        "y2": y + BOX_HEIGHT / 2,
+        "middle_x": x,
+        "middle_y": y,
+    }
+
+
+def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Mapping[str, tuple[float, float]]) -> Any:
+    right, down = (max(place[axis] for place in places.values()) for axis in (0, 1))
+    scales = {
+        "x": alt.Scale(domain=[-BOX_WIDTH / 2 - ROOM, right + BOX_WIDTH / 2 + ROOM], nice=False, zero=False),
+        "y": alt.Scale(domain=[down + BOX_HEIGHT + ROOM, -BOX_HEIGHT - ROOM], nice=False, zero=False),
+    }
+
+    def at(x: str, y: str) -> dict[str, Any]:
+        return {
+            "x": alt.X(f"{x}:Q", scale=scales["x"], axis=None),
+            "y": alt.Y(f"{y}:Q", scale=scales["y"], axis=None),
+        }
+
+    colour = alt.condition("datum.late", alt.value(theme.SERIES[1]), alt.value(theme.SOFT))
+    lines, rects = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes))
+    return alt.layer(
+        lines.mark_rule(strokeWidth=1.3).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q", color=colour),
+        lines.mark_point(shape="triangle-up", size=60, filled=True, opacity=1).encode(
+            **at("x2", "y2"), angle=alt.Angle("angle:Q", scale=None), color=colour
+        ),
+        lines.mark_text(fontSize=11, align="left").encode(**at("label_x", "label_y"), text="label:N", color=colour),
+        rects.mark_rect(cornerRadius=4, fillOpacity=0.12, stroke=theme.SOFT).encode(
+            **at("x", "y"), x2="x2:Q", y2="y2:Q"
+        ),
+        rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "middle_y"), text="name:N"),
+    ).properties(width=right + BOX_WIDTH + 2 * ROOM, height=down + 2 * BOX_HEIGHT + 2 * ROOM)

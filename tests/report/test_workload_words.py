@@ -1,0 +1,50 @@
+"""Workloads in the report: titles, the graph as text and as a figure, and the answer about deadlines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hopmeter.model.workload import Flow, Participant, Path, Workload
+from hopmeter.report.figures.workload_graph import _edges, _places
+from hopmeter.report.workload_words import graph_lines
+
+FLOWS: list[dict[str, Any]] = [
+    {"name": "frames", "source": "camera", "targets": ("detector", "display"), "rate_hz": 30.0, "deadline_s": 0.033},
+    {"name": "objects", "source": "detector", "targets": ("motor",), "after": ("frames",), "work": "spin:4ms"},
+    {"name": "ask", "source": "display", "targets": ("detector",), "pattern": "rpc", "rate_hz": 5.0},
+]
+
+
+@pytest.fixture
+def workload() -> Workload:
+    names = ("camera", "detector", "display", "motor")
+    participants = tuple(
+        Participant(name, "c++", "block", threads="1" if name == "detector" else "per-flow") for name in names
+    )
+    flows = tuple(Flow(number, "bytes:2000", 2000, **each) for number, each in enumerate(FLOWS))
+    return Workload(participants, flows, (Path("reaction", ("frames", "objects"), 0.05),))
+
+
+def test_the_graph_as_text_has_a_line_for_each_part(workload: Workload) -> None:
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(workload)}
+    assert lines["detector"] == "c++, waits by block, handles 1 at once"
+    assert lines["frames"].startswith("camera → detector and display, bytes:2000")
+    assert lines["frames"].endswith("deadline 33 ms")
+    assert lines["objects"].endswith("after frames, work spin:4ms")
+    assert lines["ask"].startswith("display calls detector")
+    assert lines["reaction"] == "frames → objects, deadline 50 ms"
+
+
+def test_receivers_are_drawn_below_their_senders_and_no_two_boxes_overlap(workload: Workload) -> None:
+    places = _places(workload)
+    assert set(places) == {"camera", "detector", "display", "motor"}
+    assert places["camera"][1] < places["detector"][1] < places["motor"][1]
+    assert len(set(places.values())) == len(places)
+
+
+def test_each_receiver_of_a_flow_has_an_arrow_and_a_late_flow_is_marked(workload: Workload) -> None:
+    edges = _edges(workload.flow("frames"), _places(workload), True, workload)
+    assert [edge["late"] for edge in edges] == [True, True]
+    assert all(edge["y2"] > edge["y"] for edge in edges), "the arrows lead down, from the edge of one box to another"
