@@ -135,7 +135,7 @@ def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Chang
     row = next(run[key] for run in (*after.rows, *before.rows) if key in run)
     old, new = _side(key, before), _side(key, after)
     found, reason = without_value(old, new)
-    change = Change(row.cell, trial_values.column(row, metric), old, new, reason=reason)
+    change = Change(row, trial_values.column(row, metric), old, new, reason=reason)
     return replace(change, verdict=found or UNDECIDED, is_control=matching.is_control(row.cell))
 
 

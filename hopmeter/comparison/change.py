@@ -67,7 +67,8 @@ class Side:
 class Change:
     """One cell on both sides. Without an estimate the verdict is `undecided`, for the reason."""
 
-    cell: Cell
+    row: Row
+    """The cell in the results of the newest run that has it."""
     metric: str
     """The column: `response_p50_us`."""
     old: Side | None
@@ -82,6 +83,11 @@ class Change:
     """The level that all changes of a table share; less if looks at unfinished rounds have used some of it."""
     is_control: bool = False
     """Whether the cell shows the drift of the machine: a floor, or `synthetic`."""
+
+    @property
+    def cell(self) -> Cell:
+        """Return the cell."""
+        return self.row.cell
 
     @property
     def ratio(self) -> float | None:

@@ -50,7 +50,7 @@ def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> 
 
 def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
     before, after = (_side(row, ranking, metric) for row in (old, new))
-    change = Change(new.cell, trial_values.column(new, metric), before, after)
+    change = Change(new, trial_values.column(new, metric), before, after)
     pair = next((each for each in ranking.pairs if {each.a, each.b} == {old.id, new.id}), None)
     reason = without_value(before, after)[1] or _why_undecided(ranking, pair)
     if reason or pair is None:

@@ -21,7 +21,7 @@ from hopmeter.comparison.change import Change, Estimate, judge
 from hopmeter.comparison.interleaved import estimate
 from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.runs import compare_runs
-from tests.cells import cell
+from tests.report.rows import cell, run_of
 
 RECORDED = Path(__file__).parents[1] / "statistics/equal_cells.csv"
 TABLES = 200
@@ -44,7 +44,8 @@ def recording(table: str) -> dict[str, list[Trial]]:
 
 
 def verdicts(estimates: Sequence[Estimate]) -> list[str]:
-    made = [Change(cell(id=f"c{at}"), "p50", None, None, each) for at, each in enumerate(estimates)]
+    run = run_of(*(cell(f"transport{at}", 1.0) for at in range(len(estimates))))
+    made = [Change(row, "p50", None, None, each) for row, each in zip(run.rows, estimates, strict=True)]
     return [each.verdict for each in judge(made)]
 
 

@@ -79,7 +79,7 @@ def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> 
 
 def full_name(each: Change) -> str:
     """Return a name that is the same in every run: all conditions, the cell and the metric."""
-    group = Group({name: each.cell[name] for name in CONDITIONS}, ())
+    group = Group({name: each.cell[name] for name in CONDITIONS}, (each.row,))
     return f"{conditions.describe(group)}: {each.name} {each.metric}".replace(formatting.THIN, " ")
 
 

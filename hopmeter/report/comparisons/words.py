@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hopmeter.analysis.groups import CONDITIONS, Group
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
@@ -36,10 +37,10 @@ def titles(changes: Sequence[Change]) -> dict[str, str]:
 
 def tables(changes: Sequence[Change]) -> dict[str, Group]:
     """Return the conditions of each table, by its group."""
-    groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, ()) for each in changes}
+    groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, (each.row,)) for each in changes}
     values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
     varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
-    return {key: Group(group.conditions, (), varied=varied) for key, group in groups.items()}
+    return {key: replace(group, varied=varied) for key, group in groups.items()}
 
 
 def value(microseconds: float | None) -> str:
