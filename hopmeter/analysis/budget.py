@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from hopmeter.plan.make import Plan
 from hopmeter.runtime.executor import HOPELESS
 from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
 from hopmeter.scenario.resolve import decision, least_rounds
-from hopmeter.statistics import Observation, spend
+from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.store import RunFolder
 from hopmeter.system import humanize
 
@@ -111,12 +111,15 @@ class BudgetedRounds:
         self._trials: Counter[str] = Counter()
         self._good: Counter[str] = Counter()
         self._seen: dict[str, list[Observation]] = {}
+        self._steal: list[float] = []
+        self._disturbed: dict[str, int] = {}
         self._cells = {cell.id: cell for cell in plan.runnable}
         self._tables = [self._table(plan, *each) for each in tables(plan.runnable).items()]
         self._used_before_s = sum(each.wall_s for each in done)
         self._began: float | None = None
         for result in done:
             self.note(result)
+        self._disturbed.clear()
         self._resume(plan, done, looks or {})
 
     def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
@@ -148,9 +151,20 @@ class BudgetedRounds:
         value = self._value(self._cells[result.cell], result) if result.good else None
         if value is None or result.round is None:
             return
-        self._good[result.cell] += 1
-        seen = Observation(result.cell, result.round, value, result.steal_share)
-        self._seen.setdefault(self._cells[result.cell].group, []).append(seen)
+        seen = self._seen.setdefault(self._cells[result.cell].group, [])
+        earlier = [each for each in seen if (each.cell, each.round) == (result.cell, result.round)]
+        for each in earlier:
+            seen.remove(each)
+        seen.append(Observation(result.cell, result.round, value, result.steal_share))
+        self._good[result.cell] += not earlier
+        self._note_steal(result, is_repetition=bool(earlier))
+
+    def _note_steal(self, result: TrialResult, is_repetition: bool) -> None:
+        """Note whether a trial is disturbed beyond use; one that was repeated stays as it is."""
+        share = result.steal_share or 0.0
+        self._steal.append(share)
+        if not is_repetition and result.round is not None and is_beyond_use(share, median(self._steal)):
+            self._disturbed[result.cell] = result.round
 
     @property
     def left_s(self) -> float:
@@ -170,6 +184,8 @@ class BudgetedRounds:
         """Return the turns of the next round; none if everything is decided or the time does not suffice."""
         if self._began is None:
             self._began = self._clock()
+        if again := self._repetitions():
+            return again
         for table in self._tables:
             self._look_if_due(table)
         possible = list(filter(self._may_continue, self._tables))
@@ -178,14 +194,26 @@ class BudgetedRounds:
             return []
         return self._turns(min(possible, key=self._urgency))
 
+    def _repetitions(self) -> list[Turn]:
+        """Return the trials of the last round that are measured again, if the time suffices: both sides of a cell."""
+        disturbed, self._disturbed = self._disturbed, {}
+        rounds = dict(disturbed)
+        for name, number in disturbed.items():
+            if other := self._cells[name].comparison.counterpart:
+                rounds[other] = number
+        cells = [cell for name, cell in self._cells.items() if name in rounds]
+        if sum(map(self._trial_s, cells)) > self.left_s:
+            return []
+        return [self._turn(cell, rounds[cell.id]) for cell in shuffle(cells, self._draw)]
+
     def _turns(self, table: Table) -> list[Turn]:
         table.rounds += 1
         table.next_number += 1
         cells = shuffle([cell for cell in table.cells if self._is_active(table, cell)], self._draw)
-        return [
-            Turn(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), table.next_number - 1)
-            for cell in cells
-        ]
+        return [self._turn(cell, table.next_number - 1) for cell in cells]
+
+    def _turn(self, cell: Cell, number: int) -> Turn:
+        return Turn(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), number)
 
     def _urgency(self, table: Table) -> float:
         """Return the share of its rounds that a table has had; tables that show a level get theirs in between."""

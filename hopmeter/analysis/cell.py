@@ -15,6 +15,7 @@ from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.repeated import is_repeated
 from hopmeter.analysis.summary import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
@@ -56,8 +57,11 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
 
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
     """Return the row of a cell from its measured trials."""
+    repeated = sum(is_repeated(each.result) for each in trials)
+    trials = [each for each in trials if not is_repeated(each.result)]
     good = [each for each in trials if each.measured]
     columns = dict.fromkeys(CELLS) | _planned_columns(cell) | {"trials_good": len(good), "warnings": []}
+    columns["trials_repeated"] = repeated
     if folder.about.get("scenario", {}).get("budget") and not cell.comparison.search:
         columns |= {"trials": len(trials), "quick": False}
     columns |= _status(cell, trials)

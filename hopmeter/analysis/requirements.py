@@ -9,6 +9,7 @@ from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.evidence import Evidence, row_evidence, sample_evidence
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.open_questions import Bounds, IsJudged
+from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.model.cell import Cell
 from hopmeter.scenario.requirement import Requirement, parse
 from hopmeter.store import RunFolder
@@ -71,7 +72,7 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
     """Return the function that says whether the trials so far decide all requirements of a cell."""
 
     def is_judged(cell: Cell, median: Bounds, alpha: float) -> bool:
-        trials = [examine(cell, trial, folder) for trial in folder.trials_of(cell.id)]
+        trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]
         values = row(cell, trials, folder)
         values |= dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
         return Judge(cell, trials, required, alpha).columns(values).get("require") != "undecided"

@@ -12,6 +12,7 @@ from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.percentiles import quantiles
+from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.analysis.requirements import Judge, look_levels
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
@@ -37,7 +38,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     levels = look_levels(looks) if decision(scenario.get("until"), required) == "require" else {}
     cells, rows, judges, trials = [each for cell in folder.cells for each in rows_of(cell)], [], [], []
     for cell in cells:
-        examined = [examine(cell, trial, folder) for trial in folder.trials_of(whole_id(cell))]
+        examined = [examine(cell, each, folder) for each in set_aside_repeated(folder.trials_of(whole_id(cell)))]
         rows.append(row(cell, examined, folder))
         judges.append(Judge(cell, examined, required, levels.get(cell.group, ALPHA)))
         if scenario.get("why") and rows[-1]["trials_good"]:

@@ -8,14 +8,19 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.analysis.steal import Steal, steal_of
 from hopmeter.report import formatting
 
-DONE = "Trials that lost much count less in the comparison; none was left out."
+DONE = "Trials that lost much count less in the comparison"
 """What was done about it."""
 
 
 def steal_sentence(runs: Sequence[Run]) -> str:
     """Return the share, the worst trial and what was done; empty if nothing was stolen."""
     found = steal_of(runs)
-    return f"During the trials the hypervisor took {describe(found)}. {DONE}" if found and found.worst else ""
+    if not found or not found.worst:
+        return ""
+    many = sum(row["trials_repeated"] or 0 for run in runs for row in run.measured_rows)
+    rest = f"{formatting.plural(many, 'trial')} beyond use {'was' if many == 1 else 'were'} measured again"
+    done = f"{DONE}; {rest if many else 'none was left out'}."
+    return f"During the trials the hypervisor took {describe(found)}. {done}"
 
 
 def describe(found: Steal) -> str:

@@ -3,6 +3,7 @@
 from hopmeter.statistics.detection import detectable, rounds_needed
 from hopmeter.statistics.duets import pair_turns
 from hopmeter.statistics.looks import is_precise, level_of_result, look_rounds, retain_decisions, spend
+from hopmeter.statistics.noise_model import is_beyond_use
 from hopmeter.statistics.observations import Observation
 from hopmeter.statistics.ranking import Noise, Pair, Ranking, fit
 from hopmeter.statistics.verdicts import Verdict, verdict
@@ -15,6 +16,7 @@ __all__ = [
     "Verdict",
     "detectable",
     "fit",
+    "is_beyond_use",
     "is_precise",
     "level_of_result",
     "look_rounds",

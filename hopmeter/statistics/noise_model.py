@@ -28,6 +28,14 @@ STEAL_WEIGHT_SPREAD = 1.5
 LEAST_VARIANCE = 0.3
 """A cell weighs at most as one whose variance is this share of the middle one: a quiet cell must not fix the rounds."""
 FLOOR = 1e-18
+BEYOND_USE = 10.0
+"""A trial with so many times the usual variance is beyond use."""
+
+
+def is_beyond_use(steal: float, usual_steal: float) -> bool:
+    """Return whether a trial lost so much more time than is usual that it shows next to nothing about its cell."""
+    variance, usual = (1 + USUAL_STEAL_WEIGHT * share**2 for share in (steal, usual_steal))
+    return variance > BEYOND_USE * usual
 
 
 @dataclass(frozen=True)

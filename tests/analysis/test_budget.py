@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.budget import BudgetedRounds
+from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.analysis.requirements import Judge
 from hopmeter.analysis.search import Hunt
 from hopmeter.model.cell import Cell
@@ -47,6 +48,7 @@ class Run:
     trials: list[TrialResult] = field(default_factory=list)
     looks: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     fails: frozenset[str] = frozenset()
+    steal: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def is_judged(self, cell: Cell, median: tuple[float | None, float | None, float | None], alpha: float) -> bool:
         row: dict[str, Any] = dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
@@ -67,6 +69,7 @@ class Run:
                 self.now += TRIAL_S
                 good = turn.cell.id not in self.fails
                 result = TrialResult(turn.cell.id, turn.trial, good, order=turn.order, wall_s=TRIAL_S, round=turn.round)
+                result.steal_share = self.steal.get((turn.cell.id, turn.trial), 0.0)
                 self.trials.append(result)
                 self.budget.note(result)
             yield turns
@@ -99,6 +102,40 @@ def test_a_floor_is_in_every_round() -> None:
     candidates = [each.with_values(floor="f") for each in cells_of(20, 40, 40.1, 80, 160)]
     counts = Run(plan([*candidates, floor])).counts()
     assert counts["f"] == counts["c1"] == counts["c2"] > counts["c4"]
+
+
+def trials_of(run: Run, cell: str) -> list[TrialResult]:
+    return [trial for trial in run.trials if trial.cell == cell]
+
+
+def test_a_trial_disturbed_beyond_use_is_measured_again_in_its_round() -> None:
+    run = Run(plan(cells_of(10, 20)), steal={("c0", 1): 0.5, ("c0", 2): 0.5})
+    run.counts()
+    again = trials_of(run, "c0")[:6]
+    assert [each.round for each in again] == [0, 1, 1, 2, 3, 4], "the second attempt counts, although disturbed too"
+    assert [each.good for each in set_aside_repeated(again)] == [True, False, True, True, True, True]
+    assert len(trials_of(run, "c0")) == len(trials_of(run, "c1")) + 1
+
+
+def test_trials_that_lose_as_much_as_all_others_are_not_measured_again() -> None:
+    run = Run(plan(cells_of(10, 20)), steal={(cell, trial): 0.5 for cell in ("c0", "c1") for trial in range(20)})
+    assert run.counts()["c0"] == run.counts()["c1"] == len({each.round for each in trials_of(run, "c0")})
+
+
+def test_a_trial_is_measured_again_only_while_the_budget_lasts() -> None:
+    run = Run(plan(cells_of(10, 10.001), budget="6s"), steal={("c0", trial): 0.5 for trial in range(3, 20)})
+    assert run.counts()["c0"] > run.counts()["c1"] and run.budget.left_s >= 0
+
+
+def test_both_sides_of_a_cell_are_measured_again() -> None:
+    old, new = (
+        cell(id=side, transport=f"t{us}", side=side, counterpart=other)
+        for side, us, other in (("old", 10, "new"), ("new", 20, "old"))
+    )
+    run = Run(plan([old, new]), steal={("old", 1): 0.5})
+    run.counts()
+    assert [each.round for each in trials_of(run, "old")][:4] == [0, 1, 1, 2]
+    assert [each.round for each in trials_of(run, "new")][:4] == [0, 1, 1, 2]
 
 
 def test_only_the_best_is_decided_if_that_is_the_question() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from tests.analysis.made import MS, US, analyse_trials, arrivals, cell, messages
+from hopmeter.analysis import analyse_run
+from hopmeter.model.trial import TrialResult
+from tests.analysis.made import MS, US, analyse_trials, arrivals, cell, messages, run_of
 from tests.coded import lacking
+from tests.store.raw import write_raw
 
 COUNTS = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray")
 
@@ -134,3 +138,20 @@ def test_altered_payloads_fail_their_trial(tmp_path: Path) -> None:
     row = analyse_trials(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert (row["status"], row["content_errors"]) == ("failed", 2)
     assert lacking(row["reason"], "E-CONTENT 2") == []
+
+
+def test_a_trial_that_was_measured_again_is_in_no_result(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, cell(trials=3))
+    for number, (many, in_round) in enumerate(((20, 0), (30, 1), (20, 1))):
+        files = [
+            write_raw(folder.path / f"{who}.raw", who, records)
+            for who, records in ((0, messages(many)), (1, arrivals(range(many))))
+        ]
+        folder.add_trial(TrialResult(cell().id, number, good=True, round=in_round, steal_share=0.4), files)
+    row = analyse_run(folder)[0]
+    assert (row["status"], row["reason"], row["received"]) == ("ok", None, 40)
+    assert (row["trials_good"], row["trials_repeated"]) == (2, 1)
+    folder.finish([row])
+    stored = pl.read_parquet(folder.path / "trials.parquet")
+    assert stored["good"].to_list() == [True, False, True]
+    assert "[W-REPEATED]" in stored["reason"][1] and "40%" in stored["reason"][1]

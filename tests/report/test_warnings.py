@@ -11,6 +11,7 @@ from hopmeter.analysis import percentiles
 from hopmeter.messages import tag
 from hopmeter.report.formatting import THIN
 from hopmeter.report.result_rules import RULES, warnings
+from hopmeter.report.steal_sentences import steal_sentence
 from tests.coded import lacking
 
 GOOD = cell("shm", 10, 9, 11)
@@ -93,6 +94,14 @@ def test_a_single_trial_that_lost_much_is_named() -> None:
     ]
     [said] = [warning.text for warning in warnings([run]) if warning.code == "W-STEAL"]
     assert f"took 0.32{THIN}% of the measured cores' time, at worst 32{THIN}% (shm (rust), trial 99)" in said
+
+
+def test_trials_that_were_measured_again_are_counted() -> None:
+    run = run_of(GOOD | {"trials_repeated": 2})
+    run.trials = [{"cell": "c0", "trial": 0, "good": True, "wall_s": 1.0, "steal_us": 0.0, "steal_share": 0.4}]
+    assert "2 trials beyond use were measured again." in steal_sentence([run])
+    run.rows[0].values["trials_repeated"] = 0
+    assert "none was left out." in steal_sentence([run])
 
 
 def test_runs_of_several_machines_and_versions_are_told_apart() -> None:

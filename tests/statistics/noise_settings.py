@@ -12,6 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hopmeter.statistics import is_beyond_use
+
 Floats = NDArray[np.float64]
 Trials = tuple[Floats, Floats]
 """Logarithms of trials, and their steal shares, with the axes table, cell, round."""
@@ -58,6 +60,13 @@ def stolen_outliers(rng: Generator, shape: Shape) -> Trials:
     steal = np.where(stolen, rng.uniform(0.4, 0.65, shape), rng.beta(1, 15, shape))
     noise = 0.1 * rng.normal(size=shape) * np.sqrt(1 + 100 * np.where(stolen, 0, steal) ** 2)
     return noise + np.where(stolen, rng.uniform(math.log(2.5), math.log(6), shape), 0), steal
+
+
+def stolen_and_repeated(rng: Generator, shape: Shape) -> Trials:
+    """The same, but trials that are beyond use are measured again, once."""
+    (first, stolen), (second, stolen_again) = (stolen_outliers(rng, shape) for _ in range(2))
+    is_repeated = np.vectorize(is_beyond_use)(stolen, np.median(stolen))
+    return np.where(is_repeated, second, first), np.where(is_repeated, stolen_again, stolen)
 
 
 def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
@@ -108,6 +117,7 @@ HOSTILE: tuple[Setting, ...] = (
     drift,
     heavy_tails,
     stolen_outliers,
+    stolen_and_repeated,
     unseen_outliers,
 )
 RECORDED: tuple[Setting, ...] = (unix, shm)

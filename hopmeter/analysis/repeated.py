@@ -1,0 +1,30 @@
+"""Trials that lost so much time to the hypervisor that they were measured again in the same round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hopmeter.messages import split_code, tag
+from hopmeter.model.trial import TrialResult
+
+
+def set_aside_repeated(trials: Sequence[TrialResult]) -> list[TrialResult]:
+    """Return the trials of a cell; of several good ones of a round only the last one is good."""
+    last = {trial.round: trial.trial for trial in trials if trial.good}
+    return [_set_aside(trial) if _is_earlier(trial, last) else trial for trial in trials]
+
+
+def _is_earlier(trial: TrialResult, last: Mapping[int | None, int]) -> bool:
+    return trial.good and trial.round is not None and trial.trial < last[trial.round]
+
+
+def _set_aside(trial: TrialResult) -> TrialResult:
+    share = f"{trial.steal_share:.0%}" if trial.steal_share is not None else "too much"
+    reason = tag("W-REPEATED", f"the hypervisor took {share} of its cores' time, and the trial was measured again")
+    return replace(trial, good=False, reason=reason, remedy="")
+
+
+def is_repeated(trial: TrialResult) -> bool:
+    """Return whether another trial took the place of this one: it neither counts nor failed."""
+    return split_code(trial.reason)[1] == "W-REPEATED"
