@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
         empty.Transport,
         lambda: transport_class(folder).version(),
         _facts(collects),
-        _has_work(spec),
+        _roles_wait(spec),
         _drop_option(arguments, "--adapter"),
         *_objects(spec, folder, objects),
     )
@@ -107,9 +107,11 @@ def _facts(collects: bool) -> dict[str, str]:
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
-def _has_work(spec: dict[str, Any]) -> bool:
-    """Return whether a relay or server has work to do; other threads of the interpreter may run then."""
-    return any(endpoint["work"]["kind"] != "none" for endpoint in spec.get("endpoints", ()))
+def _roles_wait(spec: dict[str, Any]) -> bool:
+    """Return whether a role works, or waits for another thread, while it has a frame: the other threads of the
+    interpreter have to run then."""
+    endpoints = spec.get("endpoints", ())
+    return spec.get("threads", 0) > 0 or any(one["work"]["kind"] != "none" or one.get("after") for one in endpoints)
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
