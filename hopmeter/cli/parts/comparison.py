@@ -12,7 +12,7 @@ from rich.text import Text
 from hopmeter.comparison.between_runs import drift
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
-from hopmeter.report import conditions
+from hopmeter.report import conditions, formatting
 from hopmeter.report.comparisons import words
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -77,17 +77,16 @@ def _report_gate(
         console.print(said, style="bold red", markup=False, soft_wrap=True)
     if not failures:
         console.print("gate passed", style="bold green")
-    for change in [] if gate.strict else [each for name in gate.metrics for each in changes[name]]:
-        if change.verdict == ONLY_OLD:
-            said = f"  not judged: {change.name} ({change.metric}): the new side does not have it"
-            console.print(said, style="yellow", markup=False, soft_wrap=True)
-        if change.verdict == UNDECIDED:
-            said = f"  undecided: {change.name} ({change.metric}): {_what_would_be_seen(change)}"
-            console.print(said, markup=False, soft_wrap=True)
+    if not gate.strict:
+        _print_what_passed(console, [each for name in gate.metrics for each in changes[name]])
     return GATE_FAILED if failures else 0
 
 
-def _what_would_be_seen(change: Change) -> str:
-    if change.detectable is None:
-        return words.verdict(change)
-    return f"a change of {words.percent(change.detectable)} would be found ({words.interval(change)})"
+def _print_what_passed(console: Console, changes: Sequence[Change]) -> None:
+    """Print which changes the gate did not judge, and how many it could not decide."""
+    for name in formatting.distinct(each.name for each in changes if each.verdict == ONLY_OLD):
+        said = f"  not judged: {name}: the new side does not have it"
+        console.print(said, style="yellow", markup=False, soft_wrap=True)
+    if many := sum(each.verdict == UNDECIDED for each in changes):
+        said = f"  {formatting.plural(many, 'undecided change')} passed; `--fail-if undecided` fails then"
+        console.print(said, markup=False, soft_wrap=True)
