@@ -102,7 +102,8 @@ def judge(old: str, new: str | None, metric: str, request: Request) -> Compariso
     before, after = sources.open_runs(old), sources.open_runs(new)
     check_second_side(request, len(before.runs) + len(after.runs) > 2)
     found = _judge(partial(between_runs.compare, before, after), metric, request)
-    return replace(found, notes=run_facts.notes(before, after))
+    drift = words.drift_note(found.all_changes, between_runs.drift(found.all_changes))
+    return replace(found, notes=[*drift, *run_facts.notes(before, after)])
 
 
 def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:

@@ -319,6 +319,17 @@ def test_the_gate_on_a_baseline_exits_with_three(
     assert "gate failed: unix" in out
     assert "gate failed: shm" not in out
     assert "not judged: tcp" in out, "a cell that is gone is no change, but nobody should overlook it"
+    assert "Look at the machine" not in out
+
+
+def test_a_gate_that_fails_on_another_state_of_the_machine_says_so(
+    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = make_run(tmp_path / "new", [(SHM, medians(40, 7)), (UNIX, medians(80, 8))])
+    done, out, _ = exit_code(["compare", baseline, str(new), "--fail-if", "slower:5%"], capsys)
+    assert done == 3
+    assert "Cells that should not change (shm (rust)) changed by" in " ".join(out.split())
+    assert "Look at the machine first." in " ".join(out.split())
 
 
 def test_a_run_with_one_side_is_not_compared_with_itself(tmp_path: Path) -> None:

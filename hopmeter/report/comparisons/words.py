@@ -24,6 +24,8 @@ VERDICTS = {
 SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
+DRIFT = 1.25
+"""Control cells that change by more make the machine the likely cause of other changes."""
 LARGEST = 1000
 """A larger ratio says nothing."""
 MULTIPLE = 2
@@ -136,6 +138,14 @@ def _drift(drift: Mapping[str, float]) -> str:
     low, high = min(drift.values()), max(drift.values())
     span = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
     return f" Cells that should not change ({formatting.join(sorted(drift))}) changed by {span}."
+
+
+def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[str]:
+    """Return that the machine was different, if the cells of a decided comparison that should not change did."""
+    is_decided = any(each.estimate for each in changes)
+    if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
+        return []
+    return [f"{_drift(drift).strip()} Look at the machine first."]
 
 
 def _part(word: str, changes: Sequence[Change]) -> str:
