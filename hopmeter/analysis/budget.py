@@ -180,6 +180,13 @@ class BudgetedRounds:
         still_open = sum(len(table.open) for table in self._tables)
         return f"{still_open} of {asked} {UNITS.get(self.until, 'medians')} open, {left}" if asked else left
 
+    @property
+    def medians(self) -> list[tuple[Cell, float]]:
+        """Return the median of the trials' medians, in us, of each cell whose table decides something."""
+        seen = [each for table in self._tables if not table.level_only for each in self._seen.get(table.group, ())]
+        values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
+        return [(self._cells[name], median(each)) for name, each in values.items() if each]
+
     def next_round(self) -> list[Turn]:
         """Return the turns of the next round; none if everything is decided or the time does not suffice."""
         if self._began is None:

@@ -127,13 +127,13 @@ def _halve_changes(run: Run) -> str:
 
 def _decide(run: Run, further: Further) -> str:
     """Return the command that decides the requirements of some rows, and how many others need longer."""
-    rows = formatting.distinct(map(formatting.row_name, further.rows))
-    names = formatting.join(formatting.first(rows, MOST_NAMES))
+    several = len({row["payload"] for row in run.measured_rows}) > 1
+    rows = [formatting.row_name(row) + (f" for {row['payload']}" if several else "") for row in further.rows]
+    names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))
     has_budget = bool(run.part("scenario").get("budget"))
     length = ("--budget", _tidy(further.seconds)) if has_budget else ("--trials", str(further.rounds))
-    rest = (
-        f"; {formatting.plural(further.others, 'other row needs', 'other rows need')} longer" if further.others else ""
-    )
+    others = formatting.plural(further.others, "other row needs", "other rows need")
+    rest = f"; {others} longer" if further.others else ""
     return f"To decide {formatting.join(requirements_of_run(run))} for {names}, run `{_command(run, *length)}`{rest}."
 
 

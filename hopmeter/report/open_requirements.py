@@ -36,25 +36,19 @@ def requirements_of_run(run: Run) -> list[str]:
 def further_run(run: Run) -> Further | None:
     """Return the run that decides as many rows as fit in two hours, or otherwise the row that needs the least; None if
     nothing is undecided, or no row says how many rounds it needs."""
-    undecided = [
-        row
-        for group in groups([run])
-        if not shows_level(group)
-        for row in group.choices
-        if row.ok and row["require"] == "undecided"
-    ]
+    tables = [group for group in groups([run]) if not shows_level(group)]
+    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
     known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row["require_rounds"])
     if not known:
         return None
-    possible = [_further(run, known[:many], len(undecided) - many) for many in range(1, len(known) + 1)]
-    return max(
-        (each for each in possible if each.seconds <= MOST_S), key=lambda each: len(each.rows), default=possible[0]
-    )
+    continued = [row for group in tables for row in group.rows if row["require"] == "undecided" or row.is_floor]
+    possible = [_further(run, known[:many], continued, len(undecided) - many) for many in range(1, len(known) + 1)]
+    short = [each for each in possible if each.seconds <= MOST_S]
+    return short[-1] if short else possible[0]
 
 
-def _further(run: Run, rows: list[Row], others: int) -> Further:
+def _further(run: Run, rows: list[Row], continued: Sequence[Row], others: int) -> Further:
     rounds = max(max(row["require_rounds"], (row["trials_good"] or 0) + 1) for row in rows)
-    continued = [row for row in run.measured_rows if row["require"] == "undecided" or row.is_floor]
     further_s = sum(_trial_s(row) * max(rounds - len(row.trials), 0) for row in continued)
     return Further(rows, others, rounds, max(_budget_s(run), sum(_times(run.trials))) + further_s)
 

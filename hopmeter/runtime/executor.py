@@ -19,6 +19,7 @@ from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OLD
 from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
 from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
 from hopmeter.runtime.running_trial import Work
@@ -46,6 +47,10 @@ class RoundSource(Protocol):
     @property
     def status(self) -> str:
         """Return the questions that are being decided, for the line of progress."""
+
+    @property
+    def medians(self) -> list[Median]:
+        """Return the medians so far of the cells that are compared, for the terminal."""
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:

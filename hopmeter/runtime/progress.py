@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 
 from hopmeter.plan.make import scheduled_s
+from hopmeter.runtime.interim_table import Median, interim_table
 from hopmeter.runtime.order import Turn
 from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 START_S = 0.25
 """The assumed time to start and end the nodes of a trial, until it is measured."""
+MEDIANS_S = 30.0
+"""After this time the medians so far are shown."""
+OTHER_LINES = 6
+"""The lines of the screen that the rows of the medians leave free."""
+
+
+class _Bar(Progress):
+    """A progress bar, and what is shown above it."""
+
+    above: RenderableType | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield what is above the bar, and the bar."""
+        if self.above is not None:
+            yield self.above
+        yield from super().get_renderables()
 
 
 class RunBar:
@@ -26,7 +44,7 @@ class RunBar:
         """`columns` are those between the bar and the time that is left."""
         self._console = console
         shown = (TextColumn("{task.description}"), BarColumn(), *columns, TextColumn("{task.fields[left]}"))
-        self._bar = Progress(*shown, console=console, auto_refresh=False, transient=True)
+        self._bar = _Bar(*shown, console=console, auto_refresh=False, transient=True)
         self._task = self._bar.add_task("", total=total, left="")
 
     def __enter__(self) -> Self:
@@ -78,9 +96,14 @@ class Budget(Protocol):
     def status(self) -> str:
         """Return what is being decided: `7 of 105 pairs open, 22 s left`."""
 
+    @property
+    def medians(self) -> list[Median]:
+        """Return the medians so far of the cells that are compared."""
+
 
 class BudgetProgress(RunBar):
-    """A progress bar that fills with the used time of the budget."""
+    """A progress bar that fills with the used time of the budget. After half a minute, a terminal shows the medians so
+    far above it."""
 
     def __init__(self, console: Console, budget: Budget) -> None:
         super().__init__(console, budget.budget_s)
@@ -98,7 +121,10 @@ class BudgetProgress(RunBar):
 
     def begin(self, turn: Turn) -> None:
         """Note that a trial begins."""
-        self._show(turn, self._budget.status, completed=self._budget.budget_s - self._budget.left_s)
+        used_s = self._budget.budget_s - self._budget.left_s
+        if used_s >= MEDIANS_S and self._console.is_terminal:
+            self._bar.above = interim_table(self._budget.medians, max(self._console.height - OTHER_LINES, 1))
+        self._show(turn, self._budget.status, completed=used_s)
 
 
 class RunProgress(RunBar):

@@ -88,6 +88,12 @@ def test_a_clear_order_ends_the_run_before_its_budget() -> None:
     assert run.budget.status.startswith("0 of 10 pairs open")
 
 
+def test_the_medians_so_far_are_those_of_the_compared_cells() -> None:
+    run = Run(plan(cells_of(10, 20)), noise=0.0)
+    run.counts()
+    assert [(cell.id, pytest.approx(value)) for cell, value in run.budget.medians] == [("c0", 10), ("c1", 20)]
+
+
 def test_settled_cells_stop_and_both_ends_of_an_open_pair_continue_with_the_best() -> None:
     run = Run(plan(cells_of(10, 20, 40, 80, 160, 160.1)))
     counts = run.counts()

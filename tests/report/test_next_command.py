@@ -99,6 +99,13 @@ def test_an_undecided_requirement_gets_the_time_that_it_needs() -> None:
     )
 
 
+def test_rows_of_several_payloads_name_theirs() -> None:
+    run = undecided_run(26)
+    other = row_with_interval("nng", 90.0, payload="image:8x8", require="meets")
+    run.rows += in_rounds(other).rows
+    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for timing, run ")
+
+
 def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:
     said = next_sentence(undecided_run(26, 9000, None))
     assert said.startswith("To decide p99 < 1ms for zenoh (rust), run ") and said.endswith(
