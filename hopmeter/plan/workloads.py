@@ -39,7 +39,9 @@ WHOLE = "workload"
 def expand_workload(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     """Yield the cells of a workload, one for each transport, without ids."""
     for manifest in transports_of(ask, world):
-        for values in itertools.product(*(ask.axes[name] for name in ("language", "wait", "cores", "heap"))):
+        # Two cores, the default of other scenarios, are too few for all programs of a system.
+        cores = scenario.cores or ["free"]
+        for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
             for given in settings_of(manifest, ask):
                 cell = _workload_cell(scenario, ask, manifest, given, axes, world)
@@ -77,7 +79,7 @@ def _workload_cell(
         limit_s=duration_s + _warmup_s(scenario) + 3,
         workload=Workload(participants, flows, paths),
     )
-    return replace(whole, dropped=whole.dropped or _no_cores(scenario, world))
+    return replace(whole, dropped=whole.dropped or _no_cores(scenario, world) or _spinning(whole, world))
 
 
 _EACH: dict[str, Any] = {
@@ -129,6 +131,22 @@ def _no_cores(scenario: Scenario, world: World) -> str:
         except NoCoresError as absent:
             return tag("D-NO-CORES", f"participant {name}: cores {each.cores}: {absent}")
     return ""
+
+
+def _spinning(cell: Cell, world: World) -> str:
+    """Return why the spinning participants cannot be measured; empty if they can."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell has its own rule"
+    spinning = {each.name for each in workload.participants if each.wait == "spin"}
+    limited = [each.name for each in workload.participants if each.name in spinning and each.threads != PER_FLOW]
+    if limited:
+        said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
+        return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
+    receiving = [name for flow in workload.flows for name in (*flow.targets, *([flow.source] if flow.is_call else []))]
+    threads = sum(name in spinning for name in receiving)
+    cores = len(world.machine.allowed)
+    said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
+    return tag("D-SPINNING", said) if threads > cores else ""
 
 
 def _flows(scenario: Scenario, duration_s: float) -> tuple[Flow, ...]:

@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Protocol
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest.choices import LANGUAGES
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
@@ -29,8 +30,8 @@ class WithWorkload(Protocol):
 
 def check_workload(scenario: WithWorkload) -> None:
     """Raise RefusedValueError, which names the key, at the first part that does not fit."""
-    for fault in _faults(scenario):
-        raise RefusedValueError(*fault)
+    for code, what in _faults(scenario):
+        raise RefusedValueError(code, what)
 
 
 Fault = tuple[str, str]
@@ -39,6 +40,7 @@ Fault = tuple[str, str]
 def _faults(scenario: WithWorkload) -> Iterator[Fault]:
     participants, flows, paths = scenario.participant, scenario.flow, scenario.path
     yield from _key_faults(scenario)
+    yield from _default_faults(scenario)
     for name, flow in flows.items():
         yield from _participant_faults(f"flow.{name}", flow, participants)
         yield from _pace_faults(f"flow.{name}", flow)
@@ -61,6 +63,16 @@ def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
     for key in OTHERS:
         if getattr(scenario, key):
             yield "E-VALUES-CONFLICT", f"{key}: a workload has none; omit it"
+
+
+def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
+    """Check the defaults of participants: one language, and one wait for all flows of a participant."""
+    for language in getattr(scenario, "language", None) or []:
+        if language not in ("one", *LANGUAGES):
+            yield "E-VALUE-CHOICE", f"language: in a workload, {one_of(language, ['one', *LANGUAGES])}"
+    for wait in getattr(scenario, "wait", None) or []:
+        if "+" in wait:
+            yield "E-VALUE-CHOICE", f"wait: in a workload, {one_of(wait, ['spin', 'block', 'callback'])}"
 
 
 def receivers(flow: Flow) -> list[str]:

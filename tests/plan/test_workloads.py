@@ -211,6 +211,13 @@ def test_a_participant_whose_cores_are_absent_drops_the_workload() -> None:
     assert rows_of(cell(participant=PARTICIPANTS | {"motor": {"cores": "7"}}))[1:] == []
 
 
+def test_spinning_participants_need_cores_and_a_thread_for_each_flow() -> None:
+    assert not cell(wait="block").dropped
+    assert lacking(cell(wait="spin").dropped, "D-SPINNING-THREADS detector threads") == []
+    each = PARTICIPANTS | {"detector": {}}
+    assert lacking(cell(wait="spin", participant=each).dropped, "D-SPINNING 9 threads 4 cores") == []
+
+
 @pytest.mark.parametrize("name", files.every())
 def test_shipped_scenarios_have_the_structure_that_is_stored(name: str) -> None:
     if name in STORED:

@@ -123,6 +123,8 @@ def test_a_key_of_flows_is_refused_at_the_top_level(tmp_path: Path, key: str) ->
     [
         (PARTICIPANTS + FLOWS + "[[case]]\nwait = 'spin'\n", "[[case]]", "E-VALUES-CONFLICT case: none"),
         (PARTICIPANTS + FLOWS + "[search]\nbound_p99 = '5ms'\n", "[search]", "E-VALUES-CONFLICT search"),
+        ("language = 'each'\n" + PARTICIPANTS + FLOWS, "language", "E-VALUE-CHOICE language each rust"),
+        ("wait = 'block+spin'\n" + PARTICIPANTS + FLOWS, "wait", "E-VALUE-CHOICE wait block+spin callback"),
         (PARTICIPANTS + "[flow]\n", "[flow]", "E-MISSING-KEY [flow]"),
         ("[participant]\n" + FLOWS, "[participant]", "E-MISSING-KEY [participant]"),
         (PARTICIPANTS + "idle = {}\n" + FLOWS, "idle", "E-VALUES-CONFLICT participant.idle: flow"),
