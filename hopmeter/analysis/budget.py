@@ -11,11 +11,8 @@ from itertools import count
 from statistics import fmean, median
 from typing import Any
 
-import numpy as np
-
-from hopmeter.analysis.cell import examine
-from hopmeter.analysis.floors import headline
 from hopmeter.analysis.open_questions import Answer, IsJudged, Question, look, look_at_requirements
+from hopmeter.analysis.trial_medians import Value
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.budget import LEVEL_ROUNDS, shows_level, trial_s
@@ -24,7 +21,6 @@ from hopmeter.runtime.executor import HOPELESS
 from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
 from hopmeter.scenario.resolve import decision, least_rounds
 from hopmeter.statistics import Observation, is_beyond_use, spend
-from hopmeter.store import RunFolder
 from hopmeter.system import humanize
 
 LOOKS = 1.6
@@ -33,20 +29,6 @@ LAST_SHARE = 0.85
 """After this share of the rounds that fit, the next look is the last one."""
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
 """The unit of the open questions; medians if a percentage is asked."""
-
-Value = Callable[[Cell, TrialResult], float | None]
-"""Returns a trial's median of the latency that ranks its cell; None if it has none."""
-
-
-def median_us(folder: RunFolder) -> Value:
-    """Return the function that gives a trial's median; any number of messages suffices."""
-
-    def value(cell: Cell, result: TrialResult) -> float | None:
-        measured = examine(cell, result, folder).measured
-        pieces = measured.latencies.get(headline(cell), []) if measured else []
-        return float(np.median(np.concatenate(pieces))) / 1000 if any(map(len, pieces)) else None
-
-    return value
 
 
 @dataclass
@@ -67,6 +49,11 @@ class Table:
     decided: frozenset[Question] = frozenset()
     """What any look has decided; it stays decided."""
     looks: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def asks(self) -> bool:
+        """Return whether looks decide its question; a workload has many, and is measured until the time is over."""
+        return not self.level_only and self.cells[0].workload is None
 
     @property
     def is_decided(self) -> bool:
@@ -124,7 +111,11 @@ class BudgetedRounds:
 
     def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
         only = all(shows_level(cell, plan) for cell in cells)
-        alone = sum(cell.comparison.ranked for cell in cells) < 2 and UNITS.get(self.until) == "pairs"
+        alone = (
+            cells[0].workload is None
+            and sum(cell.comparison.ranked for cell in cells) < 2
+            and UNITS.get(self.until) == "pairs"
+        )
         least = self._least if alone else None
         return Table(group, cells, only, self._least, least, active=frozenset(cell.id for cell in cells))
 
@@ -148,6 +139,9 @@ class BudgetedRounds:
         """Take a finished trial into account."""
         self._trials[result.cell] = max(self._trials[result.cell], result.trial + 1)
         self._took.setdefault(result.cell, []).append(result.wall_s)
+        if self._cells[result.cell].workload is not None:
+            self._good[result.cell] += result.good
+            return
         value = self._value(self._cells[result.cell], result) if result.good else None
         if value is None or result.round is None:
             return
@@ -245,7 +239,7 @@ class BudgetedRounds:
         return fmean(took) if took else trial_s(cell)
 
     def _look_if_due(self, table: Table) -> None:
-        if table.level_only or table.rounds < table.next_look:
+        if not table.asks or table.rounds < table.next_look:
             return
         share = table.rounds / self._rounds_that_fit(table)
         if share < LAST_SHARE:
@@ -283,7 +277,7 @@ class BudgetedRounds:
         """Spend what is left of the level on rounds that no look has seen."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
-            if is_new and table.rounds and not table.level_only and not table.is_decided:
+            if is_new and table.rounds and table.asks and not table.is_decided:
                 self._look(table, 1.0)
 
     @property

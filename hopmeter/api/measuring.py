@@ -173,9 +173,10 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any], RunFolder], consoles:
 
 def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any], console: Console) -> bool:
     """Run the trials, and return whether all were executed."""
-    from hopmeter.analysis.budget import BudgetedRounds, median_us
+    from hopmeter.analysis.budget import BudgetedRounds
     from hopmeter.analysis.requirements import judge_trials
     from hopmeter.analysis.search import Hunt
+    from hopmeter.analysis.trial_medians import median_us
     from hopmeter.runtime.executor import Executor
 
     made, old = prepared.plan, prepared.old

@@ -14,6 +14,9 @@ NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks
 """Axes with numbers as values."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {
+    "participant",
+    "flow",
+    "path",
     *("case", "checksum", "columns", "drain", "look", "question", "quick", "reply", "retry", "search", "settings"),
     *("spin_us", "timeout"),
 }

@@ -108,6 +108,9 @@ def _is_clear(best: Row, row: Row) -> bool:
 
 
 def _missed(row: Row) -> str:
+    if row["misses"] == 0:
+        most = row["miss_share_high"]
+        return "no message missed its deadline" + (f", at most {formatting.percent(most)} may" if most else "")
     return f"{missed_text(row)} of the messages of {row['miss_part']} missed"
 
 

@@ -28,7 +28,8 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
     With two sides the question is whether a transport became faster or slower.
     """
     what = _than(given, against) if against else _who(given)
-    parts = [f"{what} for {_join(_messages(asks(scenario)))}"]
+    about = f"“{scenario.title}”" if scenario.flow else _join(_messages(asks(scenario)))
+    parts = [f"{what} for {about}"]
     languages = _value_texts(given.get("language", []))
     parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
     others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]

@@ -1,0 +1,27 @@
+"""The median of each trial, as soon as the trial is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hopmeter.analysis.cell import examine
+from hopmeter.analysis.floors import headline
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.store import RunFolder
+
+Value = Callable[[Cell, TrialResult], float | None]
+"""Returns a trial's median of the latency that ranks its cell; None if it has none."""
+
+
+def median_us(folder: RunFolder) -> Value:
+    """Return the function that gives a trial's median; any number of messages suffices."""
+
+    def value(cell: Cell, result: TrialResult) -> float | None:
+        measured = examine(cell, result, folder).measured
+        pieces = measured.latencies.get(headline(cell), []) if measured else []
+        return float(np.median(np.concatenate(pieces))) / 1000 if any(map(len, pieces)) else None
+
+    return value
