@@ -31,7 +31,7 @@ class Misses:
     """The most misses one after the other."""
 
 
-def missed(due: Times, done: Times, deadline_s: float) -> Missed:
+def find_misses(due: Times, done: Times, deadline_s: float) -> Missed:
     """Return which messages missed their deadline; one that never arrived has missed it."""
     late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
     return late

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.deadlines import Misses, count_misses, missed
+from hopmeter.analysis.deadlines import Misses, count_misses, find_misses
 from hopmeter.analysis.latencies import Pieces, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.pair import Pair
@@ -84,7 +84,7 @@ def measure(cell: Cell, path: Path) -> Measured:
     deadline_s = cell.deadline_s
     for pair in pairs(cell, Samples(path)):
         if deadline_s is not None:
-            trial.misses = count_misses(missed(pair.intended_times, pair.completion_times, deadline_s))
+            trial.misses = count_misses(find_misses(pair.intended_times, pair.completion_times, deadline_s))
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair)
         trial.paces.append(measure_pace(pair))
@@ -114,7 +114,7 @@ def _measure_path(cell: Cell, file: Path) -> Measured:
     trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]})
     trial.missing["reaction"] = counts.lost
     if deadline_s is not None:
-        trial.misses = count_misses(missed(times.due, times.effect, deadline_s))
+        trial.misses = count_misses(find_misses(times.due, times.effect, deadline_s))
     return trial
 
 

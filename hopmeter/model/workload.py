@@ -116,12 +116,12 @@ class Workload:
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
         """Make a workload from the JSON object in `run.json`; the reverse of `dataclasses.asdict`."""
         return cls(
-            participants=tuple(_made(Participant, each) for each in row["participants"]),
-            flows=tuple(_made(Flow, each) for each in row["flows"]),
-            paths=tuple(_made(Path, each) for each in row["paths"]),
+            participants=tuple(_make(Participant, each) for each in row["participants"]),
+            flows=tuple(_make(Flow, each) for each in row["flows"]),
+            paths=tuple(_make(Path, each) for each in row["paths"]),
         )
 
 
-def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:
+def _make(kind: type[Any], row: Mapping[str, Any]) -> Any:
     known = {each.name for each in fields(kind)} & set(row)
     return kind(**{name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in known})

@@ -85,20 +85,20 @@ def deadline_lines(group: Group) -> list[str]:
     best, *others = rows
     clear = [row for row in others if _is_clear(best, row)]
     open_ = [row for row in others if row not in clear]
-    lines = [f"{group.label(best)} keeps the deadlines best: {_missed(best)}."]
+    lines = [f"{group.label(best)} keeps the deadlines best: {_misses_text(best)}."]
     if open_:
-        lines[0] = f"It is open which transport keeps the deadlines best: {_listed(group, [best, *open_])}."
-    lines += [f"{group.label(row)} misses more: {_missed(row)}." for row in clear]
+        lines[0] = f"It is open which transport keeps the deadlines best: {_list_rows(group, [best, *open_])}."
+    lines += [f"{group.label(row)} misses more: {_misses_text(row)}." for row in clear]
     known = _by_misses(row for row in group.references if row not in rows)
-    return lines + ([f"For comparison, no library to install: {_listed(group, known)}."] if known else [])
+    return lines + ([f"For comparison, no library to install: {_list_rows(group, known)}."] if known else [])
 
 
 def _by_misses(rows: Iterable[Row]) -> list[Row]:
     return sorted((row for row in rows if row["miss_share"] is not None), key=lambda row: float(row["miss_share"]))
 
 
-def _listed(group: Group, rows: Iterable[Row]) -> str:
-    return ", ".join(f"{group.label(row)} ({_missed(row)})" for row in rows)
+def _list_rows(group: Group, rows: Iterable[Row]) -> str:
+    return ", ".join(f"{group.label(row)} ({_misses_text(row)})" for row in rows)
 
 
 def _is_clear(best: Row, row: Row) -> bool:
@@ -107,7 +107,7 @@ def _is_clear(best: Row, row: Row) -> bool:
     return high is not None and low is not None and low > high
 
 
-def _missed(row: Row) -> str:
+def _misses_text(row: Row) -> str:
     if row["misses"] == 0:
         most = row["miss_share_high"]
         return "no message missed its deadline" + (f", at most {formatting.percent(most)} may" if most else "")

@@ -48,8 +48,8 @@ class RunBar:
         self._task = self._bar.add_task("", total=total, left="")
 
     def __enter__(self) -> Self:
-        """Print the expected duration once if the output is not a terminal."""
-        self._print_line(self.expected)
+        """Print the estimate duration once if the output is not a terminal."""
+        self._print_line(self.estimate)
         self._bar.start()
         return self
 
@@ -60,7 +60,7 @@ class RunBar:
         self._print_line(self.outcome)
 
     @property
-    def expected(self) -> str:
+    def estimate(self) -> str:
         """Return how long the run will take; empty if there is nothing to say."""
         return ""
 
@@ -110,7 +110,7 @@ class BudgetProgress(RunBar):
         self._budget = budget
 
     @property
-    def expected(self) -> str:
+    def estimate(self) -> str:
         """Return the budget that is left."""
         return f"at most {humanize.time(self._budget.left_s)}"
 
@@ -136,7 +136,7 @@ class RunProgress(RunBar):
         self._overhead_s, self._done = START_S, 0
 
     @property
-    def expected(self) -> str:
+    def estimate(self) -> str:
         """Return how many trials there are and how long they will take."""
         trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
         return f"{trials}, about {humanize.time(self._left_s())}" if self._left else ""

@@ -169,9 +169,9 @@ def _path_faults(key: str, path: Path, flows: Mapping[str, Flow]) -> Iterator[Fa
             return
     for before, name in zip(path.flows, path.flows[1:], strict=False):
         if before not in causes(flows[name]):
-            caused = _listed(causes(flows[name])) or "its own clock"
+            caused = _list_names(causes(flows[name])) or "its own clock"
             yield "E-VALUES-CONFLICT", f"{key}: `{name}` is not caused by `{before}`, but by {caused}"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -52,7 +52,7 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str, text: st
     try:
         return model.model_validate(table)
     except ValidationError as cause:
-        found = [_located(error, model, text) for error in cause.errors()]
+        found = [_with_line(error, model, text) for error in cause.errors()]
         if len(codes := {code for code, _ in found}) == 1:
             lines, code = [what for _, what in found], codes.pop()
         else:
@@ -90,7 +90,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     return code or kind, f"{key}{value}: {what}" if key else what
 
 
-def _located(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
+def _with_line(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
     """Return the code and the text of the error, after the line in the file's text if it is known."""
     code, what = _complaint(error, model)
     line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))

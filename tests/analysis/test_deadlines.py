@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hopmeter.analysis.deadlines import Misses, count_misses, miss_columns, miss_interval, missed
+from hopmeter.analysis.deadlines import Misses, count_misses, find_misses, miss_columns, miss_interval
 from hopmeter.store.samples import NONE_NS
 
 MS = 1_000_000
@@ -18,7 +18,7 @@ LEAST_COVERAGE = 0.93
 def test_a_message_that_is_late_or_never_arrives_has_missed() -> None:
     due = np.arange(5) * 10 * MS
     done = np.array([due[0] + 2 * MS, due[1] + 2 * MS + 1, NONE_NS, due[3] + 1 * MS, due[4] + 9 * MS])
-    assert missed(due, done, 0.002).tolist() == [False, True, True, False, True]
+    assert find_misses(due, done, 0.002).tolist() == [False, True, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ WORKLOADS_CELL = cell(workload=WORKLOAD, payload="workload", rate_hz=None)
 Causes = Mapping[int, Sequence[Cause]]
 
 
-def sent(times_ms: Sequence[float]) -> Rows:
+def sent_times(times_ms: Sequence[float]) -> Rows:
     return [{"seq": seq, "intended": round(at * MS), "sent": round(at * MS)} for seq, at in enumerate(times_ms)]
 
 
-def arrived(times_ms: Mapping[int, float]) -> Rows:
+def arrival_times(times_ms: Mapping[int, float]) -> Rows:
     return [{"seq": seq, "arrived": round(at * MS)} for seq, at in times_ms.items()]
 
 
@@ -71,14 +71,14 @@ def times(folder: Path, name: str) -> tuple[list[float | None], list[float]]:
     return reactions, [age / MS for age in found.data_age.tolist()]
 
 
-FRAMES_SENT = sent([0, 10, 20, 30])
+FRAMES_SENT = sent_times([0, 10, 20, 30])
 ALL = {
     FRAMES: FRAMES_SENT,
-    FRAMES_SINK: arrived({0: 1, 1: 11, 2: 21, 3: 31}),
-    OBJECTS: sent([2, 12, 22, 32]),
-    OBJECTS_SINK: arrived({0: 3, 1: 13, 2: 23, 3: 33}),
-    ORDERS: sent([4, 14, 24, 34]),
-    ORDERS_SINK: arrived({0: 5, 1: 15, 2: 25, 3: 36}),
+    FRAMES_SINK: arrival_times({0: 1, 1: 11, 2: 21, 3: 31}),
+    OBJECTS: sent_times([2, 12, 22, 32]),
+    OBJECTS_SINK: arrival_times({0: 3, 1: 13, 2: 23, 3: 33}),
+    ORDERS: sent_times([4, 14, 24, 34]),
+    ORDERS_SINK: arrival_times({0: 5, 1: 15, 2: 25, 3: 36}),
 }
 EACH = {
     OBJECTS: [(seq, FRAMES_SINK, seq) for seq in range(4)],
@@ -98,10 +98,10 @@ def test_each_message_with_an_effect_of_its_own(tmp_path: Path) -> None:
 
 def test_a_decimated_message_has_its_effect_with_the_next_that_has_one(tmp_path: Path) -> None:
     trial = ALL | {
-        OBJECTS: sent([12, 32]),
-        OBJECTS_SINK: arrived({0: 13, 1: 33}),
-        ORDERS: sent([14, 34]),
-        ORDERS_SINK: arrived({0: 15, 1: 35}),
+        OBJECTS: sent_times([12, 32]),
+        OBJECTS_SINK: arrival_times({0: 13, 1: 33}),
+        ORDERS: sent_times([14, 34]),
+        ORDERS_SINK: arrival_times({0: 15, 1: 35}),
     }
     causes = {OBJECTS: [(0, FRAMES_SINK, 1), (1, FRAMES_SINK, 3)], ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 1)]}
     rows = analyse(tmp_path, trial, causes)
@@ -110,14 +110,14 @@ def test_a_decimated_message_has_its_effect_with_the_next_that_has_one(tmp_path:
 
 
 def test_a_lost_trigger_is_a_miss_unless_a_newer_one_has_an_effect(tmp_path: Path) -> None:
-    trial = ALL | {ORDERS_SINK: arrived({0: 5, 2: 25})}
+    trial = ALL | {ORDERS_SINK: arrival_times({0: 5, 2: 25})}
     row = analyse(tmp_path, trial, EACH)["reaction"]
     assert times(tmp_path, "reaction") == ([5, 15, 5, None], [5, 5])
     assert (row["received"], row["lost"], row["misses"], row["miss_run"]) == (3, 1, 2, 1)
 
 
 def test_the_first_of_several_effects_counts_and_each_has_an_age(tmp_path: Path) -> None:
-    trial = ALL | {ORDERS: sent([4, 8, 14, 18]), ORDERS_SINK: arrived({0: 5, 1: 9, 2: 15, 3: 19})}
+    trial = ALL | {ORDERS: sent_times([4, 8, 14, 18]), ORDERS_SINK: arrival_times({0: 5, 1: 9, 2: 15, 3: 19})}
     causes = EACH | {ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 0), (2, OBJECTS_SINK, 1), (3, OBJECTS_SINK, 1)]}
     row = analyse(tmp_path, trial, causes)["reaction"]
     assert times(tmp_path, "reaction") == ([5, 5, None, None], [5, 9, 5, 9])
@@ -125,7 +125,7 @@ def test_the_first_of_several_effects_counts_and_each_has_an_age(tmp_path: Path)
 
 
 def test_an_effect_that_overtakes_an_older_one_serves_older_messages_too(tmp_path: Path) -> None:
-    trial = ALL | {ORDERS_SINK: arrived({1: 14.5, 0: 16, 2: 25, 3: 35})}
+    trial = ALL | {ORDERS_SINK: arrival_times({1: 14.5, 0: 16, 2: 25, 3: 35})}
     analyse(tmp_path, trial, EACH)
     assert times(tmp_path, "reaction") == ([14.5, 4.5, 5, 5], [16, 4.5, 5, 5])
 
@@ -155,7 +155,7 @@ def test_damaged_causes_are_reported_in_the_row(tmp_path: Path) -> None:
 
 
 def test_the_row_of_the_whole_has_the_misses_of_all_parts(tmp_path: Path) -> None:
-    trial = ALL | {FRAMES_SINK: arrived({0: 1, 1: 14, 2: 24, 3: 31})}
+    trial = ALL | {FRAMES_SINK: arrival_times({0: 1, 1: 14, 2: 24, 3: 31})}
     rows = analyse(tmp_path, trial, EACH)
     assert (rows["frames"]["misses"], rows["frames"]["miss_run"]) == (2, 2)
     assert (rows[""]["misses"], rows[""]["miss_share"], rows[""]["miss_run"]) == (2, 0.5, 2)

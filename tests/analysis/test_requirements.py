@@ -80,11 +80,12 @@ def test_an_undecided_limit_says_how_many_rounds_it_takes() -> None:
 def trials_of(*late: int, lost: int = 0, us: float = 5000.0) -> list[Judged]:
     """Return trials of 125 messages; so many of each take `us`, the others 50 us."""
     return [
-        Judged(TrialResult(CELL.id, number, good=True), measured(many, lost, us)) for number, many in enumerate(late)
+        Judged(TrialResult(CELL.id, number, good=True), make_measured(many, lost, us))
+        for number, many in enumerate(late)
     ]
 
 
-def measured(late: int, lost: int, us: float) -> Measured:
+def make_measured(late: int, lost: int, us: float) -> Measured:
     took = np.array([us * US] * late + [50 * US] * (125 - late - lost), np.int64)
     counts = Counts(sent=125, received=125 - lost, expected=125, messages=125)
     return Measured(counts, {"response": [took]}, Counter(response=lost))

@@ -27,7 +27,7 @@ class FakeBudget:
     )
 
 
-def shown(left_s: float, is_terminal: bool, height: int = 30) -> str:
+def show_text(left_s: float, is_terminal: bool, height: int = 30) -> str:
     written = io.StringIO()
     console = Console(file=written, force_terminal=is_terminal, width=100, height=height, color_system=None)
     with BudgetProgress(console, FakeBudget(left_s)) as progress:
@@ -41,13 +41,13 @@ def shown(left_s: float, is_terminal: bool, height: int = 30) -> str:
 def test_the_medians_so_far_are_shown_after_half_a_minute_on_a_terminal(
     left_s: float, is_terminal: bool, expected: bool
 ) -> None:
-    said = shown(left_s, is_terminal)
+    said = show_text(left_s, is_terminal)
     assert ("1,234" in said and "21.4" in said and "medians so far" in said) is expected
     assert "pairs open" in said
 
 
 def test_a_low_terminal_shows_fewer_rows_and_counts_the_others() -> None:
-    said = shown(50, True, height=7)
+    said = show_text(50, True, height=7)
     assert "zenoh" in said and "and 2 others" in said and "shm" not in said
 
 

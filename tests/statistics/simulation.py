@@ -237,7 +237,7 @@ def print_missed(tables: int = 1000) -> None:
     """Print the table of intervals that miss the true ratio."""
     rates = {
         setting: [
-            "" if _is_too_large(setting, len(levels)) else _missed(setting, levels, tables)
+            "" if _is_too_large(setting, len(levels)) else _missed_text(setting, levels, tables)
             for levels in MADE_LEVELS.values()
         ]
         for setting in HOSTILE + RECORDED
@@ -250,7 +250,7 @@ def _families(setting: Setting, split: tuple[int, int], tables: int) -> str:
     return ", ".join("/".join(f"{100 * rate:.1f}" for rate in each) for each in found)
 
 
-def _missed(setting: Setting, levels: Sequence[float], tables: int) -> str:
+def _missed_text(setting: Setting, levels: Sequence[float], tables: int) -> str:
     return ", ".join(f"{100 * missed_intervals(setting, levels, rounds, tables):.1f}" for rounds in FITS)
 
 

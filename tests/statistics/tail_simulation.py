@@ -71,15 +71,15 @@ def _stalls(rng: Generator, trials: int, per_s: float, mean_ms: float) -> Floats
 
 def busy_unix(rng: Generator, trials: int) -> Floats:
     """Trials recorded on a guest of two cores on which other programs ran: eight wanted to run on average."""
-    return _recorded("unix")[rng.integers(0, len(_recorded("unix")), trials)]
+    return _recorded_trials("unix")[rng.integers(0, len(_recorded_trials("unix")), trials)]
 
 
 def busy_zeromq(rng: Generator, trials: int) -> Floats:
-    return _recorded("zeromq")[rng.integers(0, len(_recorded("zeromq")), trials)]
+    return _recorded_trials("zeromq")[rng.integers(0, len(_recorded_trials("zeromq")), trials)]
 
 
 @cache
-def _recorded(cell: str) -> Floats:
+def _recorded_trials(cell: str) -> Floats:
     """Return the recorded trials. The file has the slowest 20 % of all messages; the others count as 0."""
     with (Path(__file__).parent / "short_trials.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["cell"] == cell]
@@ -97,7 +97,7 @@ SETTINGS = (independent, levels_differ, rare_mode, short_stalls, frequent_stalls
 def quantile(setting: Setting, share: float) -> float:
     """Return the true quantile of a setting."""
     if setting in (busy_unix, busy_zeromq):
-        values = _recorded("unix" if setting is busy_unix else "zeromq")
+        values = _recorded_trials("unix" if setting is busy_unix else "zeromq")
     else:
         values = setting(np.random.default_rng(7), 5000)
     return float(np.quantile(values, share, method="inverted_cdf"))

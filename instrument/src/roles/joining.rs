@@ -100,7 +100,7 @@ mod tests {
     }
 
     /// The `seq` of each cause, for each arrival that causes a message.
-    fn caused(joining: &mut Joining, arrivals: &[(u32, u64)]) -> Vec<Vec<(u32, u64)>> {
+    fn find_causes(joining: &mut Joining, arrivals: &[(u32, u64)]) -> Vec<Vec<(u32, u64)>> {
         let add = |(endpoint, seq): &(u32, u64)| match joining.add(*endpoint, &header(*seq, 0)) {
             Some(Arrived::Message { causes, .. }) => Some(causes.to_vec()),
             _ => None,
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn any_arrival_causes_a_message_and_every_third_only_one_of_three() {
-        assert_eq!(caused(&mut joining(&[4, 5], Join::Any, 1), &[(4, 0), (5, 7)]), [[(4, 0)], [(5, 7)]]);
+        assert_eq!(find_causes(&mut joining(&[4, 5], Join::Any, 1), &[(4, 0), (5, 7)]), [[(4, 0)], [(5, 7)]]);
         let third: Vec<_> = (0..7).map(|seq| (4, seq)).collect();
-        assert_eq!(caused(&mut joining(&[4], Join::Any, 3), &third), [[(4, 2)], [(4, 5)]]);
+        assert_eq!(find_causes(&mut joining(&[4], Join::Any, 3), &third), [[(4, 2)], [(4, 5)]]);
     }
 
     #[test]
     fn all_flows_must_have_arrived_and_the_newest_of_each_is_the_cause() {
         let arrivals = [(4, 0), (4, 1), (5, 7), (5, 8), (4, 2)];
-        assert_eq!(caused(&mut joining(&[4, 5], Join::All, 1), &arrivals), [[(4, 1), (5, 7)], [(4, 2), (5, 8)]]);
+        assert_eq!(find_causes(&mut joining(&[4, 5], Join::All, 1), &arrivals), [[(4, 1), (5, 7)], [(4, 2), (5, 8)]]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl Synthetic {
         Ok(Arc::new(Self(Plan::read(setup.settings.clone().into())?)))
     }
 
-    fn polled(&self, link: &Link, sleeps: bool) -> Result<Box<dyn Subscriber>> {
+    fn open_polled(&self, link: &Link, sleeps: bool) -> Result<Box<dyn Subscriber>> {
         let receiver = Receiver::connect(&link.address, &link.name, self.0.clone(), sleeps)?;
         Ok(Box::new(SyntheticSubscriber { receiver, sleeps }))
     }
@@ -26,11 +26,11 @@ impl Transport for Synthetic {
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        self.polled(link, link.wait != Wait::Spin)
+        self.open_polled(link, link.wait != Wait::Spin)
     }
 
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
-        subscribe_by_polling(self.polled(link, true)?, on_frame)
+        subscribe_by_polling(self.open_polled(link, true)?, on_frame)
     }
 
     fn facts(&self) -> Vec<(String, String)> {
