@@ -49,9 +49,9 @@ def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
     """Return the values of both sides of each duet, in which neighbouring turns are compared; none if there was no
     duet."""
     found = []
-    befores, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
-    for number in befores.keys() & afters.keys():
-        both = befores[number], afters[number]
+    earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
+    for number in earlier.keys() & afters.keys():
+        both = earlier[number], afters[number]
         values = pair_turns(*(trial["turn_medians_us"] for trial in both)) or ()
         found += [
             Observation(row.id, number, value, trial["steal_share"])
