@@ -32,7 +32,7 @@ cpu_samples voluntary_switches_per_message involuntary_switches_per_message loop
 floor_us times_floor library_version group rank_low rank_high ratio_to_best ratio_to_best_low ratio_to_best_high rounds
 stopped_early
 """
-FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess"
+FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age"
 STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count "
     "p50_low_us p50_high_us p99_low_us p99_high_us p999_low_us p999_high_us"
