@@ -115,7 +115,9 @@ def copy_files(revision: Revision) -> None:
             ["git", "-C", str(checkout), "archive", revision.commit], capture_output=True, check=True
         ).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(partial, filter="tar")
+            if hasattr(tarfile, "tar_filter"):
+                files.extraction_filter = tarfile.tar_filter  # Python 3.11.2 has no filters
+            files.extractall(partial)
         partial.rename(revision.tree)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -30,15 +30,15 @@ def hopmeter(folder: Path, *words: str, **beyond: str) -> subprocess.CompletedPr
     [
         (
             SOUND + 'wiat = "block"\nrat = 5',
-            ["[E-UNKNOWN-KEY]", "wrong.toml: ", '"wiat"', '"wait"', '"rat"', '"rate"'],
+            ["[E-UNKNOWN-KEY]", "wrong.toml:5: ", '"wiat"', '"wait"', '"rat"', '"rate"'],
         ),
         (
             SOUND + "rate = -1\ntrials = 0",
-            ["[E-VALUE-RANGE]", "wrong.toml: rate = -1: ", "0.001", "wrong.toml: trials = 0: "],
+            ["[E-VALUE-RANGE]", "wrong.toml:5: rate = -1: ", "0.001", "wrong.toml:6: trials = 0: "],
         ),
         (
             SOUND + 'payload = "bytes:many"',
-            ["[E-VALUE-FORM]", "wrong.toml: payload", "timing, bytes:N, image:WIDTHxHEIGHT"],
+            ["[E-VALUE-FORM]", "wrong.toml:5: payload", "timing, bytes:N, image:WIDTHxHEIGHT"],
         ),
         (
             SOUND + "[settings.unix]\nsend_bufer = 1",

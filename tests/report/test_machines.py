@@ -130,10 +130,10 @@ def test_the_report_shows_machines_side_by_side(made: ModuleType, tmp_path: Path
 def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None:
     counted = "shared memory for {} of 300 frames received, tcp on the loopback device"
     run = run_of(
-        cell("ros2", 9.0, language="c++", path="rmw_cyclonedds_cpp"),
-        cell("zenoh", 9.0, language="rust", path=counted.format(298)),
-        cell("zenoh", 9.0, language="rust", path=counted.format(299)),
-        cell("zenoh", 9.0, language="rust", path="tcp on the loopback device", profile="shared_memory=off"),
+        cell("ros2", 9.0, language="c++", carried_by="rmw_cyclonedds_cpp"),
+        cell("zenoh", 9.0, language="rust", carried_by=counted.format(298)),
+        cell("zenoh", 9.0, language="rust", carried_by=counted.format(299)),
+        cell("zenoh", 9.0, language="rust", carried_by="tcp on the loopback device", profile="shared_memory=off"),
     )
     way = "shared memory, tcp on the loopback device"
     told = [
@@ -144,7 +144,9 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
 
 
 def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
-    runs = [run_of(cell("ros2", 9.0, path=rmw), cell("tcp", 9.0, path="lo")) for rmw in ("rmw_one", "rmw_two")]
+    runs = [
+        run_of(cell("ros2", 9.0, carried_by=rmw), cell("tcp", 9.0, carried_by="lo")) for rmw in ("rmw_one", "rmw_two")
+    ]
     for run, name in zip(runs, ("first", "second"), strict=True):
         run.folder = Path(f"results/{name}")
     told = [("ros2 (rust)", "rmw_one (in first); rmw_two (in second)"), ("tcp (rust)", "lo")]
