@@ -98,7 +98,7 @@ def _remedy(library: Library) -> str:
 def _why_same(cell: Cell, transport: str) -> str:
     if cell.axes.transport != transport or LANGUAGE not in languages(cell):
         return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
-    if cell.axes.codec != "none":
+    if cell.has_codec:
         return tag("D-SIDE-CODEC", "the environment of the old side has no framework for a codec")
     return ""
 

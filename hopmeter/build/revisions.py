@@ -214,7 +214,7 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
     """Return the cell as the old manifest describes it, with those settings that differ from the defaults."""
-    if cell.axes.codec != "none":
+    if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):
         return replace(

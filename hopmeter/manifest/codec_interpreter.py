@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import tomllib
+from collections.abc import Sequence
 from importlib import machinery, metadata
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +43,15 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
             f"install the system's own package of {absent}, or choose another transport for {codec}",
         )
     return found
+
+
+def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
+    """Return the codec whose Python has the packages of all these codecs, or None if there is no such Python."""
+    for codec in codecs:
+        found = interpreter(codec, offer)
+        if found is not None and all(has(found, other) for other in codecs):
+            return codec
+    return None
 
 
 def joint_environment(codec: str, offer: Offer) -> str | None:

@@ -18,6 +18,7 @@ from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interprete
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.user_install import Owned
+from hopmeter.model.workload import NO_CODEC
 from hopmeter.system import paths
 
 PATIENCE_S = 30
@@ -26,8 +27,6 @@ SPEC_FORMAT = 5
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
 NOT_INSTALLED = "it is not installed here"
-NO_CODEC = "none"
-"""The value of `codec` for a cell whose nodes carry bytes."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,17 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     return Readiness(
         manifest.name, language, ready=True, version=str(about.get("version", "")), command=tuple(command), about=about
     )
+
+
+def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
+    """Return the readiness of the Python node of a transport on a Python with the frameworks of all these codecs."""
+    from hopmeter.manifest import codec_interpreter  # this imports NumPy, which only codecs need
+
+    try:
+        common = codec_interpreter.common_codec(codecs, manifest.offers["python"])
+    except NoPythonError:
+        common = None  # `readiness` reports what is missing
+    return readiness(manifest, "python", common or codecs[0])
 
 
 def describe(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
-from hopmeter.model.workload import Workload
+from hopmeter.model.workload import NO_CODEC, Workload
 
 CALL_S = 10.0
 """The minimum time for which a client waits for a missing reply."""
@@ -224,7 +224,17 @@ class Cell:
         if self.workload is None:
             return ""
         programs = tuple(replace(each, language="") for each in self.workload.participants)
-        return blake2b(repr(replace(self.workload, participants=programs)).encode(), digest_size=4).hexdigest()
+        # As in `table_key`, the size of an encoded object is left out.
+        flows = tuple(replace(each, payload_bytes=0) if each.has_codec else each for each in self.workload.flows)
+        alike = replace(self.workload, participants=programs, flows=flows)
+        return blake2b(repr(alike).encode(), digest_size=4).hexdigest()
+
+    @property
+    def has_codec(self) -> bool:
+        """Return whether it, or a flow of its workload, carries objects that a codec encodes."""
+        if self.workload is None:
+            return self.axes.codec != NO_CODEC
+        return any(flow.has_codec for flow in self.workload.flows)
 
     def get(self, name: str) -> Any:
         """Return a value by its column name, or None if a cell has no such value."""

@@ -13,6 +13,8 @@ from hopmeter.model.paces import PaceName
 
 PER_FLOW = "per-flow"
 """The value of `threads` for a participant that handles the messages of each flow on a thread of its own."""
+NO_CODEC = "none"
+"""The value of `codec` for a flow whose messages are bytes."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Flow:
     pattern: str = "pubsub"
     """`pubsub` for messages, `rpc` for calls to one server, `scatter` for calls to several servers."""
     touch: str = "none"
-    codec: str = "none"
+    codec: str = NO_CODEC
     device: str = "cpu"
     share: str = "none"
     pace: PaceName = "open"
@@ -76,6 +78,11 @@ class Flow:
     """The number of calls under way at once."""
     deadline_s: float | None = None
     """The most time from when a message is due until it arrives, or until its reply arrives."""
+
+    @property
+    def has_codec(self) -> bool:
+        """Return whether its messages are objects that a codec encodes."""
+        return self.codec != NO_CODEC
 
     @property
     def is_call(self) -> bool:
@@ -107,6 +114,11 @@ class Workload:
     def participant(self, name: str) -> Participant:
         """Return the participant with this name."""
         return next(each for each in self.participants if each.name == name)
+
+    def codecs_of(self, participant: str) -> tuple[str, ...]:
+        """Return the codecs of the flows that start or end at a participant, each once."""
+        ours = [each for each in self.flows if participant in (each.source, *each.targets) and each.has_codec]
+        return tuple(dict.fromkeys(each.codec for each in ours))
 
     def path(self, name: str) -> Path:
         """Return the path with this name."""

@@ -199,7 +199,7 @@ class CallableServer(Protocol):
 
 
 class Objects(Protocol):
-    """The object of a cell, for a transport that encodes objects itself.
+    """The object of a flow, for a transport that encodes objects itself.
 
     `send` lets `fill` write a header and a payload as always, but publishes the header and `leaving`. A receiver passes
     the received object to `arrive`; then, on the same thread, it calls `take` with the header and any buffer of the
@@ -243,9 +243,9 @@ class Transport(Closable, Protocol):
 class ObjectTransport(Protocol):
     """A transport that itself encodes the objects that its manifest lists as `objects`."""
 
-    def carry(self, objects: Objects, /) -> None:
-        """Send the object in each message, instead of the payload. This is called once in a cell with a codec, before
-        any link end is opened."""
+    def carry(self, objects: Mapping[str, Objects], /) -> None:
+        """Send an object in each message of these links, by the name of the link, instead of the payload; all other
+        links carry bytes. This is called once if a flow of the node has a codec, before any link end is opened."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from hopmeter.node.objects import Frames, Objects
 
 
 class NativeObjects:
-    """The object of a cell, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
+    """The object of a flow, for an adapter that offers `carry(objects)`; the instrument calls the same methods.
 
     A payload has the same length as on every other transport, so that rows can be compared, but it is neither written
     nor read: the adapter publishes `leaving` instead, and passes the received object to `arrive` before it calls

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hopmeter import _instrument
 from hopmeter.node import empty
 from hopmeter.node.contract import AdapterError, ObjectTransport
+from hopmeter.node.flow_objects import FlowObjects
 from hopmeter.node.loading import transport_class, transport_name
 
 
@@ -28,12 +28,12 @@ def run(arguments: list[str]) -> int:
     if "--describe" in arguments and not _can_load(folder):
         return 1
 
-    objects: list[Any] = []
+    objects = FlowObjects(spec, folder)
 
     def open_transport(setup: Any) -> Any:
         transport = transport_class(folder)(setup)
-        if objects and isinstance(transport, ObjectTransport):
-            transport.carry(objects[0])
+        if objects.by_link and isinstance(transport, ObjectTransport):
+            transport.carry(objects.by_link)
         _settle_collector(collects)
         return transport
 
@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
         _facts(collects),
         _roles_wait(spec),
         _drop_option(arguments, "--adapter"),
-        *_objects(spec, folder, objects),
+        *([objects.make] if objects.numbers else []),
     )
 
 
@@ -57,26 +57,6 @@ def _can_load(folder: Path) -> bool:
         print(f"{failed} ({failed.remedy})", file=sys.stderr)
         return False
     return True
-
-
-def _objects(spec: dict[str, Any], folder: Path, made: list[Any]) -> list[Callable[[], Any]]:
-    """Return a function that makes the object of the flow with a codec and puts it into `made`.
-
-    The function imports the framework, which takes seconds, only when it is called.
-    """
-    flow = next((each for each in spec.get("flows", ()) if each.get("codec")), None)
-    if flow is None:
-        return []
-
-    def make() -> Any:
-        from hopmeter.node.native_objects import NativeObjects
-        from hopmeter.node.objects import open_objects
-
-        objects = open_objects(flow["codec"], flow["object"], flow["device"], flow.get("share", "none"))
-        made.append(NativeObjects(objects) if issubclass(transport_class(folder), ObjectTransport) else objects)
-        return made[0]
-
-    return [make]
 
 
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:

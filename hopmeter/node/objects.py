@@ -1,4 +1,4 @@
-"""The object of a cell with a codec: the source encodes it for every message, and the last receiver decodes and
+"""The object of a flow with a codec: the source encodes it for every message, and the last receiver decodes and
 compares it. The instrument calls these methods, and reads the clock before and after `encode` and `decode`; this module
 reads no clock."""
 
@@ -62,6 +62,10 @@ class Objects:
         """Return the object, in the memory of the payload if its framework can share memory."""
         return self._decode(unpack(payload))
 
+    def for_another_flow(self) -> Objects:
+        """Return the object for another flow that sends the same."""
+        return self
+
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
         """Return whether an object equals the sent one in type and shape; with `thoroughly`, also in every number."""
         if type(obj) is not type(self._object) or _shape(obj) != _shape(self._object):
@@ -111,6 +115,10 @@ class Frames:
             raise CodecError("E-FRAME-COUNT", f"the receiver got frame {number} of {len(self._objects)}")
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
+    def for_another_flow(self) -> Frames:
+        """Return the same objects for another flow, which sends them in its own order."""
+        return Frames(self._objects)
+
     def is_right(self, came: tuple[int, Any], thoroughly: bool) -> bool:
         """Return whether an object equals the frame with this number, compared as in `Objects.is_right`."""
         number, obj = came
@@ -122,7 +130,7 @@ class Frames:
 
 
 def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
-    """Build the object that a cell with a codec sends, from the text of its payload (`forms.arrays_of`).
+    """Build the object that a flow with a codec sends, from the text of its payload (`forms.arrays_of`).
 
     Raises CodecError if the framework or the device is missing, or the framework has no such object.
     """

@@ -16,6 +16,13 @@ def flows(cell: Cell) -> tuple[Flow, ...]:
     return tuple(flow for flow in cell.workload.flows if cell.flow in ("", flow.name))
 
 
+def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
+    """Return the codecs whose objects a node of a cell carries, each once."""
+    if cell.workload is None:
+        return (cell.axes.codec,) if cell.has_codec else ()
+    return cell.workload.codecs_of(cell.workload.participants[number].name)
+
+
 def _flow_of_axes(cell: Cell) -> Flow:
     axes, schedule = cell.axes, cell.schedule
     return Flow(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, expand
 from hopmeter.plan.floors import add_floors, skip_floors
-from hopmeter.plan.objects import set_payload_sizes
-from hopmeter.plan.rules import why_not
-from hopmeter.plan.workloads import drop_workload, expand_workload, single_target_cells
+from hopmeter.plan.objects import set_payload_sizes, with_sizes
+from hopmeter.plan.workload_rules import drop_impossible
+from hopmeter.plan.workloads import expand_workload
 from hopmeter.scenario import Scenario, asks
 
 
@@ -58,19 +58,13 @@ def make(name: str, scenario: Scenario, world: World) -> Plan:
 
 def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
     """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass every other rule."""
-    first = [_judge(_weightless(cell), cell, world) for cell in cells]
-    return [_judge(cell, cell, world) for cell in set_payload_sizes(first, world)]
+    first = [drop_impossible(_without_sizes(cell), cell, world) for cell in cells]
+    return [drop_impossible(cell, cell, world) for cell in set_payload_sizes(first, world)]
 
 
-def _judge(judged: Cell, cell: Cell, world: World) -> Cell:
-    """Drop a cell with the reason; a workload is impossible if one of its flows is."""
-    if cell.workload is None:
-        return replace(cell, dropped=why_not(judged, world))
-    return drop_workload(cell, [(flow, why_not(each, world)) for flow, each in single_target_cells(cell)])
-
-
-def _weightless(cell: Cell) -> Cell:
-    return cell if cell.axes.codec == "none" else cell.with_values(payload_bytes=0)
+def _without_sizes(cell: Cell) -> Cell:
+    """Return the cell with objects of 0 bytes, because their size is not known yet."""
+    return with_sizes(cell, lambda _: 0) if cell.has_codec else cell
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:

@@ -1,19 +1,23 @@
-"""Set the payload size of cells with a codec, or drop them with the reason why there is no object."""
+"""Set the payload size of flows with a codec, or drop their cells with the reason why there is no object."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from hopmeter import images
 from hopmeter.manifest.readiness import Readiness
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import object_of
+from hopmeter.model.workload import Flow
 from hopmeter.plan.expand import World
+from hopmeter.plan.flows import flows
 from hopmeter.plan.object_sizes import Asked, Weights, weights
+from hopmeter.plan.workloads import drop_flow
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
@@ -63,46 +67,101 @@ def _no_handle(cell: Cell) -> str:
 
 
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
-    """Return the cells; those with a codec have the size of their object, or are dropped with the reason."""
-    pairs = sorted({(cell.axes.transport, cell.axes.codec) for cell in cells if _carries(cell)})
+    """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
+    carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
+    pairs = sorted({(cell.axes.transport, flow.codec) for cell in carried for flow in _object_flows(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
         carriers = dict(zip(pairs, found, strict=True))
+    sizes = _Sizes(carriers, _measure_sizes(carried, carriers, world))
+    return [sizes.set(cell, world) if cell.has_codec and not cell.dropped else cell for cell in cells]
+
+
+def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
+    """Return the cell with another payload size for each flow with a codec."""
+    if cell.workload is None:
+        return cell.with_values(payload_bytes=size(flows(cell)[0]))
+    sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_codec else flow for flow in cell.workload.flows)
+    largest = max(flow.payload_bytes for flow in sized)
+    return cell.with_values(workload=replace(cell.workload, flows=sized), payload_bytes=largest)
+
+
+def _object_flows(cell: Cell) -> list[Flow]:
+    """Return the flows of a cell that carry objects. All pairs of an ordinary cell carry the same."""
+    found = flows(cell) if cell.workload is not None else flows(cell)[:1]
+    return [flow for flow in found if flow.has_codec]
+
+
+def _key(transport: str, flow: Flow) -> Key:
+    return transport, flow.codec, flow.device, flow.share
+
+
+def _measure_sizes(
+    cells: Sequence[Cell], carriers: Mapping[tuple[str, str], Readiness], world: World
+) -> dict[Key, Weights]:
     asked: dict[Key, Asked] = {}
-    for cell in filter(_carries, cells):
-        carrier = carriers[cell.axes.transport, cell.axes.codec]
-        if carrier.ready:
-            one = asked.get(_key(cell)) or asked.setdefault(_key(cell), _question(cell, carrier, world))
-            one.payloads[object_of(cell.axes.payload)] = None
+    for cell in cells:
+        for flow in _object_flows(cell):
+            key, carrier = _key(cell.axes.transport, flow), carriers[cell.axes.transport, flow.codec]
+            if carrier.ready:
+                one = asked.get(key) or asked.setdefault(key, _question(key, carrier, world))
+                one.payloads[object_of(flow.payload)] = None
     answers = weights(list(asked.values()))
-    told = {key: answers[one.identity] for key, one in asked.items()}
-    return [_set_payload_size(cell, carriers, told) if _carries(cell) else cell for cell in cells]
+    return {key: answers[one.identity] for key, one in asked.items()}
 
 
-def _question(cell: Cell, carrier: Readiness, world: World) -> Asked:
+def _question(key: Key, carrier: Readiness, world: World) -> Asked:
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
-    python = codec_interpreter.interpreter(cell.axes.codec, world.manifests[cell.axes.transport].offers["python"])
+    transport, codec, device, share = key
+    python = codec_interpreter.interpreter(codec, world.manifests[transport].offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
-    return Asked(carrier.command, python if is_it else None, cell.axes.codec, cell.axes.device, cell.axes.share)
+    return Asked(carrier.command, python if is_it else None, codec, device, share)
 
 
-def _carries(cell: Cell) -> bool:
-    return cell.axes.codec != "none" and not cell.dropped
+@dataclass(frozen=True)
+class _Sizes:
+    """The sizes of the objects of all cells."""
+
+    carriers: Mapping[tuple[str, str], Readiness]
+    """The Python nodes that carry the objects, by transport and codec."""
+    known: Mapping[Key, Weights]
+
+    def set(self, cell: Cell, world: World) -> Cell:
+        """Return the cell with the sizes of its objects, or dropped with the reason."""
+        transport, ours = cell.axes.transport, _object_flows(cell)
+        reasons = chain(
+            ((flow, self._reason(transport, flow)) for flow in ours),
+            ((flow, _why_apart(cell, flow, world)) for flow in ours),
+        )
+        for flow, reason in reasons:
+            if reason:
+                return drop_flow(cell, flow.name, reason) if cell.workload else replace(cell, dropped=reason)
+        return with_sizes(cell, lambda flow: self._size(transport, flow)[0])
+
+    def _reason(self, transport: str, flow: Flow) -> str:
+        """Return why there is no object; empty if there is one."""
+        carrier = self.carriers[transport, flow.codec]
+        if not carrier.ready:
+            get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
+            return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")
+        missing = self._size(transport, flow)[1]
+        return tag("D-NO-OBJECT", f"codec {flow.codec}: {split_code(missing)[0]}") if missing else ""
+
+    def _size(self, transport: str, flow: Flow) -> tuple[int, str]:
+        return self.known[_key(transport, flow)][object_of(flow.payload)]
 
 
-def _key(cell: Cell) -> Key:
-    return cell.axes.transport, cell.axes.codec, cell.axes.device, cell.axes.share
+def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
+    """Return why no Python has the packages of all codecs of a participant at an end of a flow; empty if one has."""
+    from hopmeter.manifest import codec_interpreter
 
-
-def _set_payload_size(cell: Cell, carriers: Mapping[tuple[str, str], Readiness], told: Mapping[Key, Weights]) -> Cell:
-    carrier = carriers[cell.axes.transport, cell.axes.codec]
-    if not carrier.ready:
-        get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
-        return replace(cell, dropped=tag("D-CODEC-MISSING", f"codec {cell.axes.codec}: {carrier.missing}; {get}"))
-    payload_bytes, missing = told[_key(cell)][object_of(cell.axes.payload)]
-    return (
-        replace(cell, dropped=tag("D-NO-OBJECT", f"codec {cell.axes.codec}: {split_code(missing)[0]}"))
-        if missing
-        else cell.with_values(payload_bytes=payload_bytes)
-    )
+    if cell.workload is None:
+        return ""
+    offer = world.manifests[cell.axes.transport].offers["python"]
+    for name in (flow.source, *flow.targets):
+        codecs = cell.workload.codecs_of(name)
+        if len(codecs) > 1 and codec_interpreter.common_codec(codecs, offer) is None:
+            said = f"no Python here has the packages of {' and '.join(codecs)} together"
+            return tag("D-CODECS-APART", f"participant {name}: {said}; give these flows different participants")
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ class Place:
     """The folder of the Python adapter, by language."""
     daemon: str = ""
     """The address of the transport's daemon, if it has one."""
-    picture: Decoded | None = None
-    """The frames that are the payloads, if the payloads come from an image or a video file."""
+    pictures: Mapping[str, Decoded] = field(default_factory=dict)
+    """The frames of image and video files, by payload."""
     why: bool = False
     """Whether the nodes read the counters of their threads at each message."""
     turns: Turns | None = None
@@ -149,17 +149,18 @@ def _causes(
 
 
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:
-    if flow.codec != "none":
+    if flow.has_codec:
         return {"kind": "bytes"}
-    return place.picture.payload if place.picture else units.payload(flow.payload)
+    picture = place.pictures.get(flow.payload)
+    return picture.payload if picture else units.payload(flow.payload)
 
 
 def _object(flow: Flow, place: Place) -> dict[str, Any]:
     """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
-    if flow.codec == "none":
+    if not flow.has_codec:
         return {}
     made_of = flow.payload
-    if picture := place.picture:
+    if picture := place.pictures.get(flow.payload):
         made_of = f"{units.object_of(flow.payload)}:{picture.frames}:{picture.file}"
     told = {"codec": flow.codec, "device": flow.device, "object": made_of}
     return told if flow.share == "none" else {**told, "share": flow.share}
@@ -167,7 +168,7 @@ def _object(flow: Flow, place: Place) -> dict[str, Any]:
 
 def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
     """Return the file with the payloads; empty if they are a pattern."""
-    if (picture := place.picture) and flow.codec == "none":
+    if (picture := place.pictures.get(flow.payload)) and not flow.has_codec:
         return {"payload_file": str(picture.file), "payload_frames": picture.frames}
     file = units.payload_file(flow.payload)
     return {"payload_file": str(file)} if file else {}

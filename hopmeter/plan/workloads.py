@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from hopmeter.manifest import Manifest
 from hopmeter.messages import split_code, tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import PER_FLOW, Flow, Participant, Path, Workload
+from hopmeter.model.workload import NO_CODEC, PER_FLOW, Flow, Participant, Path, Workload
 from hopmeter.plan.cores import NoCoresError
 from hopmeter.plan.expand import (
     World,
@@ -52,7 +52,9 @@ def _workload_cell(
     scenario: Scenario, ask: Ask, manifest: Manifest, given: dict[str, Any], axes: dict[str, Any], world: World
 ) -> Cell:
     duration_s = units.seconds(ask.duration or DURATION)
-    default = preferred_language(manifest, {**_EACH, **axes}, world.ready) if axes["language"] == "one" else None
+    codec = next((each.codec for each in scenario.flow.values() if each.codec != NO_CODEC), NO_CODEC)
+    wanted = {**_EACH, **axes, "codec": codec}
+    default = preferred_language(manifest, wanted, world.ready) if axes["language"] == "one" else None
     participants = _participants(scenario, axes, default or axes["language"], world)
     flows = _flows(scenario, duration_s)
     names = list(dict.fromkeys(each.language for each in participants))
@@ -73,6 +75,7 @@ def _workload_cell(
         language="+".join(names),
         payload=WHOLE,
         payload_bytes=max(flow.payload_bytes for flow in flows),
+        own_encoders=codec != NO_CODEC and _encodes_objects(manifest),
         rate_hz=None,
         messages=max(flow.messages for flow in flows),
         warmup=0,
@@ -100,6 +103,10 @@ _EACH: dict[str, Any] = {
     "burst": 1,
 }
 """The axes of a cell that belong to the flows of a workload, and not to the whole."""
+
+
+def _encodes_objects(manifest: Manifest) -> bool:
+    return "python" in manifest.offers and bool(manifest.offers["python"].objects)
 
 
 def _participants(scenario: Scenario, axes: Mapping[str, Any], language: str, world: World) -> tuple[Participant, ...]:
@@ -187,7 +194,11 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
         payload=keys.payload,
         payload_bytes=units.payload_bytes(keys.payload),
-        touch=keys.touch,
+        # An object is created once; the sender touches it by encoding, the receiver by decoding.
+        touch=keys.touch if keys.codec == NO_CODEC else "none",
+        codec=keys.codec,
+        device=keys.device,
+        share=keys.share,
         pace=keys.pace,
         rate_hz=keys.rate,
         burst=keys.burst,
@@ -244,6 +255,10 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         payload=flow.payload,
         payload_bytes=flow.payload_bytes,
         touch=flow.touch,
+        codec=flow.codec,
+        device=flow.device,
+        share=flow.share,
+        own_encoders=cell.carriage.own_encoders and flow.has_codec,
         pace=flow.pace,
         rate_hz=flow.rate_hz,
         sinks=len(flow.targets),
@@ -269,24 +284,7 @@ def _no_floor() -> dict[str, Any]:
     return {"floor": None, "floor_reason": ""}
 
 
-def single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
-    """Yield each flow of a workload to each of its targets, as an ordinary cell that the rules can judge."""
-    workload = cell.workload
-    assert workload is not None, "an ordinary cell is judged itself"
-    for flow in workload.flows:
-        whole = flow_cell(cell, flow)
-        source = workload.participant(flow.source)
-        for name in flow.targets:
-            target = workload.participant(name)
-            language = join_languages((source.language, source.language, target.language))
-            wait = (source if flow.is_call else target).wait
-            yield flow.name, whole.with_values(language=language, wait=wait, workload=None, flow="")
-
-
-def drop_workload(cell: Cell, reasons: Sequence[tuple[str, str]]) -> Cell:
-    """Drop a workload if one of its flows is impossible, and name the flow. `reasons` are pairs of flow and reason."""
-    found = next(((flow, reason) for flow, reason in reasons if reason), None)
-    if cell.dropped or found is None:
-        return cell
-    said, code = split_code(found[1])
-    return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {found[0]}: {said}"))
+def drop_flow(cell: Cell, flow: str, reason: str) -> Cell:
+    """Drop a workload because one of its flows is impossible; the reason names the flow."""
+    said, code = split_code(reason)
+    return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {flow}: {said}"))

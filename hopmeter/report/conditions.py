@@ -17,7 +17,7 @@ IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
 """Words for a usual condition if others of the report are not."""
 IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs", *OF_WORKLOAD}
-OF_FLOWS = {"pattern", "touch", "work", "dispatch", "burst"}
+OF_FLOWS = {"pattern", "touch", "codec", "device", "share", "work", "dispatch", "burst"}
 """Conditions that belong to the flows of a workload."""
 
 
@@ -120,6 +120,7 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "sinks": lambda value, others: formatting.plural(value, "server" if others["pattern"] == "scatter" else "sink"),
     "dispatch": lambda *_: "requests one after the other",
     "pairs": lambda value, _: formatting.plural(value, "pair"),
+    "graph": lambda *_: "",
     "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",

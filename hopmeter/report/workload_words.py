@@ -47,7 +47,13 @@ def _flow_words(flow: Flow) -> str:
     verb = "calls" if flow.is_call else "→"
     ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
     size = f"{flow.payload}, {formatting.payload_bytes(flow.payload_bytes)}" if flow.payload_bytes else flow.payload
-    return ", ".join([ends, size, *_cause_words(flow), *_deadline_words(flow.deadline_s)])
+    return ", ".join([ends, size, *_codec_words(flow), *_cause_words(flow), *_deadline_words(flow.deadline_s)])
+
+
+def _codec_words(flow: Flow) -> Iterator[str]:
+    if flow.has_codec:
+        on = f" on the {flow.device.upper()}" if flow.device != "cpu" else ""
+        yield f"as an object of {flow.codec}{on}{'' if flow.share == 'none' else f', shared by {flow.share}'}"
 
 
 def _cause_words(flow: Flow) -> Iterator[str]:

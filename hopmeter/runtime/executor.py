@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hopmeter.images.decoded import Decoded
-from hopmeter.manifest.readiness import NO_CODEC, Readiness, readiness
+from hopmeter.manifest.readiness import Readiness, readiness_with_codecs
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
+from hopmeter.plan.flows import codecs_of_node
 from hopmeter.plan.sides import OLD
+from hopmeter.plan.topology import topology
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
@@ -192,22 +193,28 @@ class Executor:
             round=turn.round,
             seed=turn.seed,
             manifest=self._world_of(cell).manifests[cell.axes.transport],
-            ready={language: self._ready(cell, language) for language in languages(cell)},
+            ready=self._programs(cell),
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
-            picture=self.pictures.get(cell.axes.payload),
+            pictures=self.pictures,
         )
 
     def _world_of(self, cell: Cell) -> World:
         return self.old if self.old is not None and cell.comparison.side == OLD else self.world
 
-    def _ready(self, cell: Cell, language: str) -> Readiness:
-        """Return the readiness of the node for a cell. A Python node that carries a codec's objects may need another
-        Python."""
+    def _programs(self, cell: Cell) -> dict[int, Readiness]:
+        """Return the program of each node of a cell, by its number. A Python node that carries objects of codecs may
+        need another Python."""
+        nodes = topology(cell).nodes
+        wanted = [(hosted[0].language, codecs_of_node(cell, number)) for number, hosted in enumerate(nodes)]
+        ready = {each: self._ready(cell, *each) for each in dict.fromkeys(wanted)}
+        return {number: ready[each] for number, each in enumerate(wanted)}
+
+    def _ready(self, cell: Cell, language: str, codecs: tuple[str, ...]) -> Readiness:
         world = self._world_of(cell)
-        if language != "python" or cell.axes.codec == NO_CODEC or world is not self.world:
+        if language != "python" or not codecs or world is not self.world:
             return world.ready[cell.axes.transport, language]
-        return readiness(self.world.manifests[cell.axes.transport], language, cell.axes.codec)
+        return readiness_with_codecs(self.world.manifests[cell.axes.transport], codecs)
 
     def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:

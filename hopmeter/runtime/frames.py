@@ -10,6 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.images import parse_source
 from hopmeter.images.decoded import Decoded, decode
 from hopmeter.plan import Plan
+from hopmeter.plan.flows import flows
 from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -40,11 +41,11 @@ def decode_payloads(plan: Plan) -> Iterator[Pictures]:
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
     """Return, for each payload, how many frames are sent before they repeat; None if the number is unknown."""
     needed: dict[str, int | None] = {}
-    for cell in plan.runnable:
-        if parse_source(cell.axes.payload):
-            before = needed.get(cell.axes.payload, 0)
-            sent = None if plan.scenario.search else max(cell.schedule.messages, cell.schedule.warmup)
-            needed[cell.axes.payload] = None if sent is None or before is None else max(before, sent)
+    for flow in (flow for cell in plan.runnable for flow in flows(cell)):
+        if parse_source(flow.payload):
+            before = needed.get(flow.payload, 0)
+            sent = None if plan.scenario.search else max(flow.messages, flow.warmup)
+            needed[flow.payload] = None if sent is None or before is None else max(before, sent)
     return needed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,13 @@ class Work:
     order: int
     seed: int
     manifest: Manifest
-    ready: dict[str, Readiness]
-    """Readiness by language."""
+    ready: Mapping[int, Readiness]
+    """The program of each node, by its number."""
     logs: Path
     cpu: Path | None = None
     """The file for CPU samples, if the trial takes any."""
-    picture: Decoded | None = None
-    """The frames that are the payloads, if they come from an image or a video file."""
+    pictures: Mapping[str, Decoded] = field(default_factory=dict)
+    """The frames of image and video files, by payload."""
     round: int | None = None
     why: bool = False
     """Whether the nodes read their threads' counters at each message."""
@@ -158,8 +158,8 @@ def _place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place:
     ends = folder / "s"
     ends.mkdir(mode=0o700)
     adapters = {"python": work.manifest.folder / "python"}
-    place = Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters, picture=work.picture)
-    return replace(place, why=work.why, turns=turns)
+    place = Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters)
+    return replace(place, pictures=work.pictures, why=work.why, turns=turns)
 
 
 def _daemon(work: Work, place: Place) -> Daemon | None:
@@ -186,11 +186,11 @@ def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterato
         yield Start(
             name=f"node {number} ({work.cell.axes.transport} {language}, {roles})",
             language=language,
-            command=work.ready[language].command,
+            command=work.ready[number].command,
             spec=spec,
             spec_file=place.samples / f"node{number}.json",
             log=work.logs / f"{work.name}-{number}.log",
-            environment={**work.ready[language].environment, **environment},
+            environment={**work.ready[number].environment, **environment},
         )
 
 

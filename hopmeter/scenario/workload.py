@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from hopmeter.errors import RefusedValueError
 from hopmeter.model.paces import PaceName
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
-from hopmeter.scenario.values import Cores, Duration, OneLanguage, OneOrMore, Payload, Span, Work, as_list
+from hopmeter.scenario.values import Codec, Cores, Duration, OneLanguage, OneOrMore, Payload, Span, Work, as_list
 
 NAME = r"^[a-z][a-z0-9_-]{0,30}$"
 
@@ -56,8 +56,16 @@ class Flow(Keys):
     to: Names | None = Field(None, description="The participants that receive each message.")
     call: Names | None = Field(None, description="The participants that are called, instead of `to`.")
     payload: Payload = Field("timing", description="The content of a message after the 64-byte header.")
+    codec: Codec = Field(
+        "none", description="The codec that converts objects to frames and back, in Python; none: the payload is bytes."
+    )
+    device: Literal["cpu", "gpu"] = Field("cpu", description="The device that stores the object of the codec.")
+    share: Literal["none", "cuda-ipc"] = Field(
+        "none",
+        description="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory.",
+    )
     touch: Literal["none", "write", "write+read"] = Field(
-        "write", description="What sender and receivers do with the payload."
+        "write", description="What sender and receivers do with the payload; with a codec, they encode and decode it."
     )
     rate: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] | None = Field(
         None, description="Messages per second, of a flow with a clock."

@@ -1,11 +1,11 @@
-//! Converts objects to payloads and back, in nodes whose language has such objects. If a cell has a codec, the source
+//! Converts objects to payloads and back, in nodes whose language has such objects. If a flow has a codec, the source
 //! encodes an object for every message, and the receiver decodes the object. The roles record when encoding and
 //! decoding end.
 
 use crate::error::Result;
 
-/// Converts the one object that all messages of a cell carry. The threads of all endpoints of the node use the same
-/// codec.
+/// Converts the object that the messages of a flow carry. The threads of all endpoints of this flow in the node use the
+/// same codec.
 pub trait Codec: Send + Sync {
     /// Encodes the object; called once per message.
     fn encode(&self) -> Result<Box<dyn Encoded>>;

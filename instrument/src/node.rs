@@ -27,7 +27,10 @@ use crate::roles::{self, Progress, RoleContext, Triggers};
 use crate::scripted_node;
 use crate::spec::{Endpoint, Flow, Heap, RoleKind, SPEC_FORMAT, Spec};
 
-/// The parts of a node that depend on its language: its transport, its codec, and the code around its threads.
+/// Creates the codec of a flow.
+pub type MakeCodec = dyn Fn(&Flow) -> Result<Arc<dyn Codec>> + Sync;
+
+/// The parts of a node that depend on its language: its transport, its codecs, and the code around its threads.
 pub struct Host<'a> {
     pub transport: &'a str,
     pub language: &'a str,
@@ -39,8 +42,8 @@ pub struct Host<'a> {
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens the empty transport ([`crate::empty`]) in the language of the node.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Creates the codec if the spec names one; none if the language has no objects.
-    pub codec: Option<&'a (dyn Fn() -> Result<Arc<dyn Codec>> + Sync)>,
+    /// Creates the codec of a flow whose spec names one; none if the language has no objects.
+    pub codec: Option<&'a MakeCodec>,
     /// Wraps all code that runs on an endpoint's thread; Python keeps its thread state alive around it.
     pub around: fn(&mut dyn FnMut()),
 }
@@ -152,10 +155,11 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// The transport, the codec and the payloads that the endpoints of a node share.
+/// The transport, the codecs and the payloads that the endpoints of a node share.
 struct Means<'a> {
     transport: &'a dyn Transport,
-    codec: Option<Arc<dyn Codec>>,
+    /// The codec of each flow that has one, by the number of the flow.
+    codecs: BTreeMap<u32, Arc<dyn Codec>>,
     /// The content of the payloads, by the number of the flow.
     contents: BTreeMap<u32, Arc<Content>>,
     triggers: Arc<Triggers>,
@@ -172,11 +176,11 @@ struct Node<'a> {
 impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
-        let (codec, contents) = (self.codec()?, self.contents()?);
+        let (codecs, contents) = (self.codecs()?, self.contents()?);
         let transport = (self.host.open)(&self.setup())?;
         let triggers = Arc::new(Triggers::new(self.spec));
         let permits = Arc::new(Permits::new(self.spec.threads));
-        let means = Means { transport: transport.as_ref(), codec, contents, triggers, permits };
+        let means = Means { transport: transport.as_ref(), codecs, contents, triggers, permits };
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
@@ -220,12 +224,21 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// The codec, if a flow has one.
-    fn codec(&self) -> Result<Option<Arc<dyn Codec>>> {
-        match (self.spec.flows.iter().find_map(|flow| flow.codec.as_ref()), self.host.codec) {
-            (None, _) => Ok(None),
-            (Some(_), Some(make)) => make().map(Some),
-            (Some(name), None) => Err(Error::new(format!("the codec {name} needs Python objects"))
+    /// The codecs of the flows that have one.
+    fn codecs(&self) -> Result<BTreeMap<u32, Arc<dyn Codec>>> {
+        let mut codecs = BTreeMap::new();
+        for flow in &self.spec.flows {
+            if let Some(name) = &flow.codec {
+                codecs.insert(flow.number, self.codec(flow, name)?);
+            }
+        }
+        Ok(codecs)
+    }
+
+    fn codec(&self, flow: &Flow, name: &str) -> Result<Arc<dyn Codec>> {
+        match self.host.codec {
+            Some(make) => make(flow),
+            None => Err(Error::new(format!("the codec {name} needs Python objects"))
                 .remedy("use Python at both ends: --language python")),
         }
     }
@@ -329,7 +342,7 @@ impl Node<'_> {
         }
         let (spec, control, phase, run) = (self.spec, self.control, self.phase, self.spec.run_id()?);
         let (transport, flow) = (means.transport, spec.flow(me.flow)?);
-        let codec = means.codec.clone().filter(|_| flow.codec.is_some());
+        let codec = means.codecs.get(&me.flow).cloned();
         let content = means.contents.get(&me.flow).cloned().unwrap_or_default();
         let open_empty = &|| (self.host.open_empty)(&self.setup());
         roles::take(&RoleContext {

@@ -33,8 +33,9 @@ PASSING = """
     def line(link): return lines.setdefault(link.name, queue.SimpleQueue())
     def carry(self, objects): self.objects = objects
     Transport.carry = carry
-    Transport.publisher = lambda self, link: Passing(line(link), self.objects)
-    Transport.subscriber = lambda self, link: Arriving(line(link), self.objects, bytes(link.frame_bytes - 64))
+    Transport.publisher = lambda self, link: Passing(line(link), self.objects[link.name])
+    room = lambda link: bytes(link.frame_bytes - 64)
+    Transport.subscriber = lambda self, link: Arriving(line(link), self.objects[link.name], room(link))
     altered = lambda obj: obj
 """
 

@@ -152,7 +152,7 @@ def test_a_file_is_a_payload_of_its_size(tmp_path: Path) -> None:
 def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int) -> None:
     source = Source("video", Path("/a/one.mp4"))
     picture = Decoded(source, Path("/d/0.rgb8"), "h264", size=(4, 2), own_size=(8, 4), frames=frames, crc32=0)
-    (_, spec), *_ = node_specs(cell(payload="image:4x2"), replace(PLACE, picture=picture))
+    (_, spec), *_ = node_specs(cell(payload="image:4x2"), replace(PLACE, pictures={"image:4x2": picture}))
     (flow,) = spec["flows"]
     assert flow["payload"] == {"kind": "image", "width": 4, "height": 2}
     assert (flow["payload_file"], flow["payload_bytes"], flow["payload_frames"]) == ("/d/0.rgb8", 24, frames)

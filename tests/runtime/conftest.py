@@ -9,11 +9,13 @@ import pytest
 
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.daemon import Daemon
+from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OldSide, add_old_sides
+from hopmeter.plan.topology import topology
 from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_duet, execute_trial
@@ -59,6 +61,11 @@ def fake_plan(**given: Any) -> Plan:
     return make("fake", validate(Scenario, table, "test"), fake_world())
 
 
+def programs(cell: Cell, world: World) -> dict[int, Readiness]:
+    """The fake node, for each node of a cell."""
+    return dict.fromkeys(range(len(topology(cell).nodes)), world.ready["fake", "rust"])
+
+
 def with_equal_sides(plan: Plan) -> Plan:
     """Give each cell an old side that is the same."""
     return add_old_sides(plan, OldSide("itself", fake_world(), lambda cell: cell))
@@ -77,9 +84,8 @@ class Bench:
         world = fake_world()
         with Alarm() as alarm, ScratchDir() as ground:
             self.ground = ground.directory
-            ready = {"rust": world.ready["fake", "rust"]}
             works = [
-                Work(cell, number, number, 1, world.manifests["fake"], ready, self.folder)
+                Work(cell, number, number, 1, world.manifests["fake"], programs(cell, world), self.folder)
                 for number, cell in enumerate(cells)
             ]
             with execute_duet(works, 0.02, ground, alarm) as outcomes:
@@ -91,8 +97,8 @@ class Bench:
         world = fake_world(self.daemon)
         with Alarm() as alarm, ScratchDir() as ground:
             self.ground = ground.directory
-            ready = {"rust": world.ready["fake", "rust"]}
-            work = Work(made.cells[0], 0, 0, 1, world.manifests["fake"], ready, self.folder)
+            cell = made.cells[0]
+            work = Work(cell, 0, 0, 1, world.manifests["fake"], programs(cell, world), self.folder)
             with execute_trial(work, ground, alarm) as outcome:
                 self.raw = [path.stat().st_size for path in outcome.raw_files]
                 return outcome.result

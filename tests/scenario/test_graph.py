@@ -77,6 +77,13 @@ def test_a_graph_that_fits_has_no_fault(tmp_path: Path) -> None:
         ('from = "detector", call = ["motor", "camera"], after = "frames"', "E-VALUES-CONFLICT flow.new.call: one"),
         ('from = "camera", call = "motor", rate = 1, receiver_work = "spin:1ms"', "E-VALUES-CONFLICT .receiver_work:"),
         ('from = "camera", to = "motor", rate = 1, lossy = true', 'E-UNKNOWN-KEY "lossy" flow.new'),
+        ('from = "camera", to = "motor", rate = 1, codec = "nunpy"', 'E-VALUE-CHOICE flow.new.codec: "nunpy" "numpy"'),
+        ('from = "camera", to = "motor", rate = 1, device = "tpu"', 'E-VALUE-CHOICE flow.new.device: "tpu" gpu'),
+        ('from = "camera", to = "motor", rate = 1, share = "ipc"', 'E-VALUE-CHOICE flow.new.share: "ipc" cuda-ipc'),
+        (
+            'from = "camera", to = "motor", rate = 1, payload = "video:no.mp4"',
+            "E-FILE-UNREADABLE flow.new.payload no.mp4",
+        ),
         ('from = "A camera", to = "motor", rate = 1', 'E-VALUE-FORM flow.new.from: "A'),
     ],
 )

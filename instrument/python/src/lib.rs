@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 use hopmeter_instrument::contract::Setup;
 use hopmeter_instrument::node::{self, Host};
+use hopmeter_instrument::spec::Flow;
 use pyo3::prelude::*;
 
 use crate::objects::PyCodec;
@@ -36,8 +37,8 @@ use crate::transport::PyTransport;
 /// open(setup) creates the adapter's Transport; version() returns the library's version. The node calls both only when
 /// it needs them, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport
 /// of `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do;
-/// other threads of the interpreter may run during that work. objects() creates the codec of a spec that names one
-/// (`hopmeter.node.objects.Objects`). `arguments` are the node's.
+/// other threads of the interpreter may run during that work. objects(number) creates the codec of the flow with this
+/// number (`hopmeter.node.objects.Objects`); it is called for each flow whose spec names a codec. `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name
@@ -55,7 +56,7 @@ fn run(
     let tell = || transport::version(&version);
     let open = |setup: &Setup| PyTransport::open(&open, setup, Detach(works), &facts);
     let open_empty = |setup: &Setup| PyTransport::open(&open_empty, setup, Detach(false), &BTreeMap::new());
-    let codec = objects.map(|make| move || PyCodec::open(&make));
+    let codec = objects.map(|make| move |flow: &Flow| PyCodec::open(&make, flow.number));
     let host = Host {
         transport,
         language: "python",

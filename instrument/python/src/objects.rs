@@ -26,14 +26,14 @@ struct Methods {
     told: AtomicBool,
 }
 
-/// The codec of a cell.
+/// The codec of a flow.
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object, and everything that its framework creates at the first use.
-    pub fn open(make: &Py<PyAny>) -> Result<Arc<dyn Codec>> {
+    /// Creates the object of a flow, and everything that its framework creates at the first use.
+    pub fn open(make: &Py<PyAny>, flow: u32) -> Result<Arc<dyn Codec>> {
         attach(|py| {
-            let opened = make.bind(py).call0().and_then(|objects| {
+            let opened = make.bind(py).call1((flow,)).and_then(|objects| {
                 let method = |name| objects.getattr(name).map(Bound::unbind);
                 Ok(Methods {
                     encode: method("encode")?,

@@ -63,7 +63,7 @@ impl Intake {
         }
     }
 
-    /// The intake of the last receiver, which decodes objects if the cell has a codec. Receivers before the last one
+    /// The intake of the last receiver, which decodes objects if the flow has a codec. Receivers before the last one
     /// only forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }

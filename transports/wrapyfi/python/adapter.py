@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._objects: Objects | None = None
+        self._objects: Mapping[str, Objects] = {}
         place, told = setup.daemon.split(maxsplit=1)
         host, _, self._listeners_port = place.rpartition(":")
         self._publishers_port = Path(told).read_text() if told.startswith("/") else told
@@ -105,25 +106,25 @@ class Transport(BaseTransport):
     def version() -> str:
         return f"{package_version('wrapyfi', 'wrapyfi')()}, libzmq {zmq.zmq_version()}, pyzmq {zmq.pyzmq_version()}"
 
-    def carry(self, objects: Objects) -> None:
+    def carry(self, objects: Mapping[str, Objects]) -> None:
         self._objects = objects
-        root = type(objects.leaving).__module__.partition(".")[0]
-        if root in PLUGINS:
+        roots = {type(each.leaving).__module__.partition(".")[0] for each in objects.values()}
+        for root in roots & PLUGINS.keys():
             importlib.import_module(f"wrapyfi.plugins.{PLUGINS[root]}")
 
     def publisher(self, link: Link) -> Publisher:
         port = int(self._publishers_port)
         given = {**self._given, "socket_sub_port": port, "start_proxy_broker": False}
-        return Publisher(Communicator("publish", topic(link), **given), self._objects)
+        return Publisher(Communicator("publish", topic(link), **given), self._objects.get(link.name))
 
     def subscriber(self, link: Link) -> Subscriber:
         opened: list[WaitedListener] = []
         communicator = Communicator("listen", topic(link), opened=opened.append, **self._given)
         communicator.exchange()  # opens the link end; a message that is already there was a probe
-        return Subscriber(communicator, opened[0], link, self._objects)
+        return Subscriber(communicator, opened[0], link, self._objects.get(link.name))
 
     def facts(self) -> dict[str, str]:
-        return super().facts() | ({} if self._objects is None else {"encoding": "Wrapyfi's, within the hop"})
+        return super().facts() | ({"encoding": "Wrapyfi's, within the hop"} if self._objects else {})
 
     def close(self) -> None:
         ZeroMQMiddlewarePubSubPublish.deinit()

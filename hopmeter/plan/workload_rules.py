@@ -1,0 +1,36 @@
+"""The rules of ordinary cells, applied to each flow of a workload: a workload is impossible if one of its flows is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hopmeter.model.cell import Cell
+from hopmeter.plan.expand import World, join_languages
+from hopmeter.plan.rules import why_not
+from hopmeter.plan.workloads import drop_flow, flow_cell
+
+
+def drop_impossible(judged: Cell, cell: Cell, world: World) -> Cell:
+    """Drop a cell with the reason for which `judged` is impossible; of a workload, the reason names the flow."""
+    if cell.workload is None:
+        return replace(cell, dropped=why_not(judged, world))
+    if cell.dropped:
+        return cell
+    reasons = ((flow, why_not(each, world)) for flow, each in _single_target_cells(judged))
+    found = next(((flow, reason) for flow, reason in reasons if reason), None)
+    return cell if found is None else drop_flow(cell, *found)
+
+
+def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
+    """Yield each flow of a workload to each of its targets, as an ordinary cell that the rules can judge."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell is judged itself"
+    for flow in workload.flows:
+        whole = flow_cell(cell, flow)
+        source = workload.participant(flow.source)
+        for name in flow.targets:
+            target = workload.participant(name)
+            language = join_languages((source.language, source.language, target.language))
+            wait = (source if flow.is_call else target).wait
+            yield flow.name, whole.with_values(language=language, wait=wait, workload=None, flow="")
