@@ -27,9 +27,9 @@ from hopmeter.plan.duets import SIDES, TURN_S
 from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 from hopmeter.plan.spec import Turns
-from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
+from hopmeter.runtime.work import Work
 from hopmeter.statistics import Observation, fit, pair_turns
 from hopmeter.statistics.verdicts import verdict
 from hopmeter.store.samples import read_raw

@@ -20,9 +20,9 @@ from hopmeter.plan.expand import World
 from hopmeter.plan.rules import languages
 from hopmeter.runtime import running_trial
 from hopmeter.runtime.control import Control
-from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
+from hopmeter.runtime.work import Work
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 

@@ -12,9 +12,9 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
-from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
+from hopmeter.runtime.work import Work
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 

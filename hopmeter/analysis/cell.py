@@ -76,8 +76,9 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= resources.resources(results, sum(each.counts.messages for each in measured))
         columns |= resources.core_share(results, measured, cell.axes.pairs)
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
-        lost = resources.losses(results) if columns["lost"] else []
-        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(results), *resources.stops(results), *lost]
+        own = resources.results_of_transport(cell, results)
+        lost = resources.losses(own) if columns["lost"] else []
+        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
     columns["reason_code"] = split_code(columns["reason"] or "")[1]
     columns["warning_codes"] = codes(columns["warnings"] or [])
     return columns
@@ -188,7 +189,7 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
         **{name: sum(sum_counter(each, name) for each in results) for name in counters},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
         "achieved_mb_s": counts.received * cell.carriage.frame_bytes / 1e6 / seconds if seconds else None,
-        **resources.reports(results),
+        **resources.reports(resources.results_of_transport(cell, results)),
     }
 
 

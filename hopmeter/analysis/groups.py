@@ -147,10 +147,10 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
         id(row): {part: str(row[part] or "") for part in ("transport", "language", "side", "cell")} for row in rows
     }
     for row in rows:
-        parts[id(row)] |= {"profile": profile(row, rows), "run": row.run.name}
-    differing = [
-        part for part in ("language", "profile", "side", "run") if len({each[part] for each in parts.values()}) > 1
-    ]
+        alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
+        parts[id(row)] |= {"profile": profile(row, rows), "alongside": alongside, "run": row.run.name}
+    optional = ("language", "profile", "alongside", "side", "run")
+    differing = [part for part in optional if len({each[part] for each in parts.values()}) > 1]
     names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
     if len({(names[id(row)], *(row[key] for key in columns)) for row in rows}) < len(rows):
         names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in parts.items()}

@@ -147,13 +147,13 @@ def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
 
 def _identity(row: Row) -> tuple[Any, ...]:
     """Return what the same cell has in common in all runs."""
-    return row["transport"], row["language"], row["profile"], row.headline, *table_key(row)
+    return row["transport"], row["language"], row["profile"], row["alongside"] or "", row.headline, *table_key(row)
 
 
 def _order(item: tuple[tuple[Any, ...], list[Row]]) -> tuple[Any, ...]:
     (machine, scenario, *names), row = item[0], item[1][-1]
     size = (row["payload_bytes"] or 0, row["rate_hz"] or 0.0)
-    return machine, *size, [str(each) for each in names[4:]], scenario, [str(each) for each in names[:4]]
+    return machine, *size, [str(each) for each in names[5:]], scenario, [str(each) for each in names[:5]]
 
 
 def _points(rows: Sequence[Row], metric: str) -> Iterator[Point]:

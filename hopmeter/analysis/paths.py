@@ -55,7 +55,7 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
     assert cell.workload is not None, "only a workload has paths"
     samples, causes = Samples(file), read_causes(file)
     whole = replace(cell, path="")
-    flows = [cell.workload.flow(name) for name in cell.workload.path(cell.path).flows]
+    flows = cell.workload.route(cell.path)
     first, last = (next(pairs(flow_cell(whole, flow), samples)) for flow in (flows[0], flows[-1]))
     origin = _origins(whole, flows, causes, last.messages)
     due, done = first.intended_times, last.completion_times

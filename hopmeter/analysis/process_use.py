@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -71,14 +71,17 @@ def mapped_mb(row: Row) -> float | None:
 
 @lru_cache(maxsize=1024)
 def processes(row: Row) -> tuple[Process, ...]:
-    """Every process of a row's good trials."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    """Every process of a row's good trials; the processes of one participant of a workload together."""
+    found: dict[str, list[list[dict[str, Any]]]] = {}
     for trial in row.trials:
         sampled = _mean_by_process(row, trial) if trial["good"] else {}
+        together: dict[str, list[dict[str, Any]]] = {}
         for each in of_trial(trial) if trial["good"] else ():
             each["sampled_percent"] = sampled.get(each["pid"])
-            found.setdefault(each["process"], []).append(each)
-    return tuple(_process(found[number]) for number in sorted(found))
+            together.setdefault(each["participant"] or str(each["process"]), []).append(each)
+        for key, used in together.items():
+            found.setdefault(key, []).append(used)
+    return tuple(map(_process, found.values()))
 
 
 def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
@@ -98,11 +101,19 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
 
 
-def _process(trials: Sequence[dict[str, Any]]) -> Process:
-    first = trials[0]
-    return Process(
-        first["name"], first["roles"], first["language"] or "", _spreads([_statistics(each) for each in trials])
-    )
+def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
+    """Return the process, or the sum of the processes of a participant, of which each trial has the readings."""
+    first, *others = trials[0]
+    name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
+    roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
+    return Process(name, roles, first["language"] or "", _spreads([_sum(map(_statistics, each)) for each in trials]))
+
+
+def _sum(statistics: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
+    """Sum each statistic; None if no process has it."""
+    each = list(statistics)
+    known = {name: [value for one in each if (value := one[name]) is not None] for name in NAMES}
+    return {name: sum(values) if values else None for name, values in known.items()}
 
 
 def _statistics(used: dict[str, Any]) -> dict[str, float | None]:

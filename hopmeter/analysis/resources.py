@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,9 +13,19 @@ import pyarrow.parquet as pq
 from hopmeter.analysis.intervals import interval
 from hopmeter.analysis.trial import Measured, sum_counter
 from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 
 SENDERS = ("source", "client", "relay")
+
+
+def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[TrialResult]:
+    """Return the trials of the row of a flow with the processes of its transport alone, for what transports report."""
+
+    def is_used(node: Mapping[str, Any]) -> bool:
+        return not cell.flow or str(node.get("carrier", cell.axes.transport)).split()[0] == cell.axes.transport
+
+    return [replace(trial, nodes=[node for node in trial.nodes if is_used(node)]) for trial in trials]
 
 
 def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:

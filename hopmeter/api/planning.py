@@ -13,7 +13,7 @@ from hopmeter.errors import UsageError
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
-from hopmeter.plan.sides import OLD, OldSide, add_old_sides
+from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
@@ -39,6 +39,7 @@ def prepare(
     prepared = _plan(asked, given, settings, full, against)
     if not against:
         return prepared
+    check_sides(prepared.plan)
     old = prepare_old_side(against, prepared.plan, prepared.world, console)
     return replace(prepared, plan=add_old_sides(prepared.plan, old), old=old)
 
@@ -93,7 +94,8 @@ def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> O
 
 def is_measurable(made: Plan) -> bool:
     """Return whether a cell that answers the question can be measured here."""
-    return any(cell.comparison.ranked or cell.axes.transport in _requested_transports(made) for cell in made.runnable)
+    named = _requested_transports(made)
+    return any(cell.comparison.ranked or named & set(cell.axes.transport.split("+")) for cell in made.runnable)
 
 
 def check_measurable(made: Plan) -> None:
@@ -104,7 +106,8 @@ def check_measurable(made: Plan) -> None:
 
 def _requested_transports(made: Plan) -> set[str]:
     """Transports that the user named; an unranked one counts then."""
-    return {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
+    own = {flow.transport for flow in made.scenario.flow.values() if flow.transport}
+    return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
 
 def _remedy(made: Plan) -> str:
@@ -124,14 +127,14 @@ def _build_commands(what: Sequence[str]) -> str:
 
 def check_still_ready(made: Plan, world: World) -> None:
     """Raise UsageError if a transport of a run that shall continue is not ready any more."""
-    from hopmeter.plan.rules import languages
+    from hopmeter.plan.rules import adapters
 
     for cell in made.runnable:
-        for language in languages(cell) if cell.comparison.side != OLD else ():
-            state = world.ready.get((cell.axes.transport, language))
+        for transport, language in adapters(cell) if cell.comparison.side != OLD else ():
+            state = world.ready.get((transport, language))
             if state is None or not state.ready:
                 raise UsageError(
                     "E-NO-LONGER-READY",
-                    f"{cell.axes.transport} ({language}) was ready when this run began, but is not ready now",
-                    f"hopmeter build {cell.axes.transport}",
+                    f"{transport} ({language}) was ready when this run began, but is not ready now",
+                    f"hopmeter build {transport}",
                 )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from hopmeter.build.targets import Target, one_language_each, select_targets
-from hopmeter.manifest import select_transports
+from hopmeter.build.targets import Target, one_language_each, one_language_for_all, select_targets
+from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
-from hopmeter.scenario import Ask, asks, files
+from hopmeter.scenario import Ask, Scenario, asks, files
+from hopmeter.scenario.graph import has_own_transports, receivers
 
 
 def needed_for(name: str) -> list[Target]:
     """Return the adapters that a scenario (a name or a file) and its floors need."""
     scenario, _ = files.load(files.find(name))
     floors = [target for target in select_targets(languages=[LANGUAGE]) if target.transport in FLOORS.values()]
-    wanted = [target for ask in asks(scenario) for target in _targets_of(ask)]
+    targets_of = _targets_of_workload if scenario.flow else _targets_of_axes
+    wanted = [target for ask in asks(scenario) for target in targets_of(scenario, ask)]
     return list({target.title: target for target in [*floors, *wanted]}.values())
 
 
-def _targets_of(ask: Ask) -> Iterator[Target]:
-    targets = list(_all_targets(ask.axes["transport"]))
+def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
+    targets = select_targets(list(select_transports(ask.axes["transport"])))
     for word in ask.axes["language"]:
         if word == "one":
             yield from one_language_each(targets)
@@ -29,5 +31,20 @@ def _targets_of(ask: Ask) -> Iterator[Target]:
             yield from (target for target in targets if target.language in word.split(">"))
 
 
-def _all_targets(transports: list[str]) -> Iterator[Target]:
-    yield from select_targets(list(select_transports(transports)))
+def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
+    """Yield the adapters of each participant: for the transports of its flows, in a language that has them all."""
+    own_alone = has_own_transports(scenario.flow)
+    for each in ([] if own_alone else select_transports(ask.axes["transport"])) or [""]:
+        for name, keys in scenario.participant.items():
+            targets = select_targets(_transports_of(scenario, name, each))
+            for word in [keys.language] if keys.language else ask.axes["language"]:
+                if word == "one":
+                    yield from one_language_for_all(targets)
+                else:
+                    yield from (target for target in targets if target.language == word)
+
+
+def _transports_of(scenario: Scenario, participant: str, axis: str) -> Sequence[str]:
+    """Return the transports of a participant's flows; `axis` carries the flows that have none of their own."""
+    mine = [flow for flow in scenario.flow.values() if participant in (flow.sender, *receivers(flow))]
+    return list(find_transports(dict.fromkeys(flow.transport or axis for flow in mine)))

@@ -70,6 +70,17 @@ def one_language_each(targets: Iterable[Target]) -> list[Target]:
     return [min(group, key=lambda target: effort(target, reachable)) for group in groups.values()]
 
 
+def one_language_for_all(targets: Sequence[Target]) -> list[Target]:
+    """Return the adapters of several transports in one language, the fastest to build; without a common language one
+    adapter of each."""
+    transports, reachable = {target.transport for target in targets}, system.rights() is not None
+    groups = [[target for target in targets if target.language == language] for language in LANGUAGES]
+    common = [group for group in groups if {target.transport for target in group} == transports]
+    if not common:
+        return one_language_each(targets)
+    return min(common, key=lambda group: max(effort(target, reachable) for target in group))
+
+
 def effort(target: Target, reachable: bool) -> tuple[bool, bool, int]:
     """Return the sort key: a smaller key builds faster; among equals comes first the language that adds the least
     overhead."""

@@ -99,8 +99,14 @@ class Change:
     @property
     def name(self) -> str:
         """Return the transport, its language and its settings."""
-        axes = self.cell.axes
-        return " ".join(filter(None, [axes.transport, f"({axes.language})", self.cell.carriage.profile]))
+        axes, alongside = self.cell.axes, self.cell.comparison.alongside
+        words = [
+            axes.transport,
+            f"({axes.language})",
+            self.cell.carriage.profile,
+            alongside and f"alongside {alongside}",
+        ]
+        return " ".join(filter(None, words))
 
     def as_json(self) -> dict[str, Any]:
         """Return the keys of a line of `hopmeter compare --json`."""

@@ -18,7 +18,8 @@ CONTROLS = ("memory", "shm", "synthetic")
 
 def key(cell: Cell) -> Key:
     """Return what the same cell has in common in every run. The version of a library is no part of it."""
-    return cell.axes.transport, cell.axes.language, cell.carriage.profile, *table_key(cell)
+    named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
+    return *named, *table_key(cell)
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:

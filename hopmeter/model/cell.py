@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
-from hopmeter.model.workload import NO_CODEC, Workload
+from hopmeter.model.workload import NO_CODEC, Carrier, Flow, Workload
 
 CALL_S = 10.0
 """The minimum time for which a client waits for a missing reply."""
@@ -176,6 +176,9 @@ class Comparison:
     """`old` or `new` in a run that measures two sides; empty for a cell without a side."""
     counterpart: str = ""
     """The id of the same cell on the other side."""
+    alongside: str = ""
+    """In the row of a flow or path that does not use the transport of its cell: that transport, alongside which the
+    flow runs. Otherwise empty."""
 
 
 @dataclass(frozen=True)
@@ -223,11 +226,10 @@ class Cell:
         """Return the id of the workload's participants, flows and paths; empty for an ordinary cell."""
         if self.workload is None:
             return ""
-        programs = tuple(replace(each, language="") for each in self.workload.participants)
-        # As in `table_key`, the size of an encoded object is left out.
-        flows = tuple(replace(each, payload_bytes=0) if each.has_codec else each for each in self.workload.flows)
-        alike = replace(self.workload, participants=programs, flows=flows)
-        return blake2b(repr(alike).encode(), digest_size=4).hexdigest()
+        programs = tuple(replace(each, language="", transports=()) for each in self.workload.participants)
+        flows = tuple(_without_facts(each) for each in self.workload.flows)
+        graph = replace(self.workload, participants=programs, flows=flows, bridges=())
+        return blake2b(repr(graph).encode(), digest_size=4).hexdigest()
 
     @property
     def has_codec(self) -> bool:
@@ -318,6 +320,16 @@ def table_key(cell: Columns) -> tuple[Any, ...]:
     """
     fixed_size = cell["codec"] == "none"
     return tuple(None if name == "payload_bytes" and not fixed_size else cell[name] for name in CONDITIONS)
+
+
+def _without_facts(flow: Flow) -> Flow:
+    """Return a flow with what the scenario says alone, which is the same in every version.
+
+    As in `table_key`, the size of an encoded object is left out, and so are the properties of a transport.
+    """
+    size = 0 if flow.has_codec else flow.payload_bytes
+    own = flow.carrier and Carrier(flow.carrier.transport, flow.carrier.profile)
+    return replace(flow, payload_bytes=size, carrier=own)
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Every cell has flows. An ordinary cell has one flow for each of its pairs (`plan
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hopmeter.model.paces import PaceName
@@ -31,6 +31,33 @@ class Participant:
     """The SCHED_FIFO priority; 0 is the ordinary scheduler."""
     threads: str = PER_FLOW
     """`per-flow`, or how many messages it handles at once, as a number."""
+    transports: tuple[str, ...] = ()
+    """The transports of its flows, with their settings; it has a process for each. Empty if it is one process."""
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A transport with its settings. A participant has one process for each carrier of its flows."""
+
+    transport: str
+    profile: str = ""
+    """The settings that differ from the transport's defaults, as `name=value name=value`."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Every setting, resolved."""
+    rpc: str = "duplex"
+    """How calls are carried: `native` or `duplex`."""
+    encodes: bool = False
+    """Whether the transport itself encodes objects."""
+
+    @property
+    def key(self) -> str:
+        """Return what tells carriers apart."""
+        return " ".join([self.transport, *(f"{name}={value}" for name, value in sorted(self.settings.items()))])
+
+    @property
+    def name(self) -> str:
+        """Return `zeromq hwm=10`."""
+        return " ".join(filter(None, [self.transport, self.profile]))
 
 
 @dataclass(frozen=True)
@@ -78,6 +105,12 @@ class Flow:
     """The number of calls under way at once."""
     deadline_s: float | None = None
     """The most time from when a message is due until it arrives, or until its reply arrives."""
+    carrier: Carrier | None = None
+    """The transport of a flow that has one of its own; None for the transport of the cell."""
+    bridged: str = ""
+    """In a bridge: the flow whose messages it passes on to another process of the same participant."""
+    bridged_to: tuple[str, ...] = ()
+    """In a bridge: the flows of that other process which these messages cause."""
 
     @property
     def has_codec(self) -> bool:
@@ -88,6 +121,10 @@ class Flow:
     def is_call(self) -> bool:
         """Return whether its messages are answered."""
         return self.pattern != "pubsub"
+
+    def joins(self, before: str, after: str) -> bool:
+        """Return whether it is the bridge between two flows that cause each other."""
+        return self.bridged == before and after in self.bridged_to
 
 
 @dataclass(frozen=True)
@@ -106,32 +143,44 @@ class Workload:
     participants: tuple[Participant, ...]
     flows: tuple[Flow, ...]
     paths: tuple[Path, ...] = ()
+    bridges: tuple[Flow, ...] = ()
+    """The bridges between two processes of one participant. Which ones a graph needs depends on the transport."""
 
     def flow(self, name: str) -> Flow:
-        """Return the flow with this name."""
-        return next(each for each in self.flows if each.name == name)
+        """Return the flow or the bridge with this name."""
+        return next(each for each in (*self.flows, *self.bridges) if each.name == name)
 
     def participant(self, name: str) -> Participant:
         """Return the participant with this name."""
         return next(each for each in self.participants if each.name == name)
 
-    def codecs_of(self, participant: str) -> tuple[str, ...]:
-        """Return the codecs of the flows that start or end at a participant, each once."""
-        ours = [each for each in self.flows if participant in (each.source, *each.targets) and each.has_codec]
-        return tuple(dict.fromkeys(each.codec for each in ours))
-
     def path(self, name: str) -> Path:
         """Return the path with this name."""
         return next(each for each in self.paths if each.name == name)
+
+    def route(self, name: str) -> list[Flow]:
+        """Return the flows of a path in order, with the bridges between them."""
+        found: list[Flow] = []
+        for each in self.path(name).flows:
+            found += [bridge for bridge in self.bridges if found and bridge.joins(found[-1].name, each)]
+            found.append(self.flow(each))
+        return found
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Workload:
         """Make a workload from the JSON object in `run.json`; the reverse of `dataclasses.asdict`."""
         return cls(
             participants=tuple(_make(Participant, each) for each in row["participants"]),
-            flows=tuple(_make(Flow, each) for each in row["flows"]),
+            flows=tuple(map(_make_flow, row["flows"])),
             paths=tuple(_make(Path, each) for each in row["paths"]),
+            bridges=tuple(map(_make_flow, row.get("bridges", ()))),
         )
+
+
+def _make_flow(row: Mapping[str, Any]) -> Flow:
+    carrier = row.get("carrier")
+    made: Flow = _make(Flow, {**row, "carrier": _make(Carrier, carrier) if carrier else None})
+    return made
 
 
 def _make(kind: type[Any], row: Mapping[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     found: list[str] = []
     for word in asked:
         if word == "one":
-            found.append(preferred_language(manifest, axes, world.ready))
+            found.append(preferred_language([manifest], axes, world.ready))
         elif word == "each":
             found += offered
         elif word == "pairs":
@@ -90,16 +90,23 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
     return list(dict.fromkeys(found))
 
 
-def preferred_language(manifest: Manifest, axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]) -> str:
-    """Return the preferred language: languages that offer this cell come first, then those that are ready, then
-    compiled before interpreted languages."""
+def preferred_language(
+    manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
+) -> str:
+    """Return the preferred language for all of these transports: languages that offer this cell come first, then those
+    that are ready, then compiled before interpreted languages."""
 
-    def effort(language: str) -> tuple[bool, bool, bool]:
+    def effort(manifest: Manifest, language: str) -> tuple[bool, bool, bool]:
+        if language not in manifest.offers:
+            return True, True, True
         state, offer = ready.get((manifest.name, language)), manifest.offers[language]
         is_ready = bool(state and state.ready)
         return not _is_offered(language, offer, axes), not is_ready, offer.is_heavy and not is_ready
 
-    return min(manifest.offers, key=effort)
+    def most(language: str) -> list[bool]:
+        return [any(parts) for parts in zip(*(effort(each, language) for each in manifests), strict=True)]
+
+    return min(manifests[0].offers, key=most)
 
 
 def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:

@@ -9,18 +9,12 @@ from hopmeter.model.workload import Flow
 
 
 def flows(cell: Cell) -> tuple[Flow, ...]:
-    """Return the flows of a cell by their numbers; of the row of one flow, only this flow."""
+    """Return the flows and bridges of a cell by their numbers; of the row of one flow, only this flow."""
     if cell.workload is None:
         one = _flow_of_axes(cell)
         return tuple(replace(one, number=number) for number in range(cell.axes.pairs))
-    return tuple(flow for flow in cell.workload.flows if cell.flow in ("", flow.name))
-
-
-def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
-    """Return the codecs whose objects a node of a cell carries, each once."""
-    if cell.workload is None:
-        return (cell.axes.codec,) if cell.has_codec else ()
-    return cell.workload.codecs_of(cell.workload.participants[number].name)
+    both = (*cell.workload.flows, *cell.workload.bridges)
+    return tuple(flow for flow in both if cell.flow in ("", flow.name))
 
 
 def _flow_of_axes(cell: Cell) -> Flow:

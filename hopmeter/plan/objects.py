@@ -14,6 +14,8 @@ from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import object_of
 from hopmeter.model.workload import Flow
+from hopmeter.plan.bridges import split_participants
+from hopmeter.plan.carriers import carrier_of, codecs
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
 from hopmeter.plan.object_sizes import Asked, Weights, weights
@@ -69,7 +71,7 @@ def _no_handle(cell: Cell) -> str:
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
     carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
-    pairs = sorted({(cell.axes.transport, flow.codec) for cell in carried for flow in _object_flows(cell)})
+    pairs = sorted({(_transport(cell, flow), flow.codec) for cell in carried for flow in _object_flows(cell)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
         carriers = dict(zip(pairs, found, strict=True))
@@ -83,13 +85,17 @@ def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
         return cell.with_values(payload_bytes=size(flows(cell)[0]))
     sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_codec else flow for flow in cell.workload.flows)
     largest = max(flow.payload_bytes for flow in sized)
-    return cell.with_values(workload=replace(cell.workload, flows=sized), payload_bytes=largest)
+    return split_participants(cell.with_values(workload=replace(cell.workload, flows=sized), payload_bytes=largest))
 
 
 def _object_flows(cell: Cell) -> list[Flow]:
     """Return the flows of a cell that carry objects. All pairs of an ordinary cell carry the same."""
     found = flows(cell) if cell.workload is not None else flows(cell)[:1]
     return [flow for flow in found if flow.has_codec]
+
+
+def _transport(cell: Cell, flow: Flow) -> str:
+    return carrier_of(cell, flow).transport
 
 
 def _key(transport: str, flow: Flow) -> Key:
@@ -102,7 +108,7 @@ def _measure_sizes(
     asked: dict[Key, Asked] = {}
     for cell in cells:
         for flow in _object_flows(cell):
-            key, carrier = _key(cell.axes.transport, flow), carriers[cell.axes.transport, flow.codec]
+            key, carrier = _key(_transport(cell, flow), flow), carriers[_transport(cell, flow), flow.codec]
             if carrier.ready:
                 one = asked.get(key) or asked.setdefault(key, _question(key, carrier, world))
                 one.payloads[object_of(flow.payload)] = None
@@ -129,15 +135,15 @@ class _Sizes:
 
     def set(self, cell: Cell, world: World) -> Cell:
         """Return the cell with the sizes of its objects, or dropped with the reason."""
-        transport, ours = cell.axes.transport, _object_flows(cell)
+        ours = _object_flows(cell)
         reasons = chain(
-            ((flow, self._reason(transport, flow)) for flow in ours),
+            ((flow, self._reason(_transport(cell, flow), flow)) for flow in ours),
             ((flow, _why_apart(cell, flow, world)) for flow in ours),
         )
         for flow, reason in reasons:
             if reason:
                 return drop_flow(cell, flow.name, reason) if cell.workload else replace(cell, dropped=reason)
-        return with_sizes(cell, lambda flow: self._size(transport, flow)[0])
+        return with_sizes(cell, lambda flow: self._size(_transport(cell, flow), flow)[0])
 
     def _reason(self, transport: str, flow: Flow) -> str:
         """Return why there is no object; empty if there is one."""
@@ -158,10 +164,11 @@ def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
 
     if cell.workload is None:
         return ""
-    offer = world.manifests[cell.axes.transport].offers["python"]
+    carrier = carrier_of(cell, flow)
+    offer = world.manifests[carrier.transport].offers["python"]
     for name in (flow.source, *flow.targets):
-        codecs = cell.workload.codecs_of(name)
-        if len(codecs) > 1 and codec_interpreter.common_codec(codecs, offer) is None:
-            said = f"no Python here has the packages of {' and '.join(codecs)} together"
+        together = codecs(cell, name, carrier)
+        if len(together) > 1 and codec_interpreter.common_codec(together, offer) is None:
+            said = f"no Python here has the packages of {' and '.join(together)} together"
             return tag("D-CODECS-APART", f"participant {name}: {said}; give these flows different participants")
     return ""

@@ -10,6 +10,7 @@ from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
+from hopmeter.plan.carriers import carriers
 from hopmeter.plan.expand import World, language_parts, word_of
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.values import MOST_MESSAGES
@@ -31,6 +32,18 @@ def languages(cell: Cell) -> list[str]:
         return list(dict.fromkeys(each.language for each in cell.workload.participants))
     source, relay, sink = language_parts(cell.axes.language, cell.axes.relays)
     return list(dict.fromkeys([source, relay, sink] if cell.axes.relays else [source, sink]))
+
+
+def adapters(cell: Cell) -> list[tuple[str, str]]:
+    """Return the transport and the language of the nodes of a cell, each pair once."""
+    if cell.workload is None:
+        return [(cell.axes.transport, language) for language in languages(cell)]
+    found = [
+        (each.transport, program.language)
+        for program in cell.workload.participants
+        for each in carriers(cell, program.name)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:

@@ -39,12 +39,21 @@ def add_old_sides(plan: Plan, old: OldSide) -> Plan:
 
     Cells without an old side are dropped. Raises UsageError if no cell has an old side.
     """
-    if plan.scenario.search:
-        raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
+    check_sides(plan)
     two = {cell.id for cell in cells_with_sides(plan)}
     cells = [each for cell in plan.cells for each in (_both(cell, old) if cell.id in two else [cell])]
     _check_any(cells, old.name)
     return replace(plan, cells=cells)
+
+
+def check_sides(plan: Plan) -> None:
+    """Raise UsageError if no cell of a plan can have two sides."""
+    if plan.scenario.search:
+        raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
+    own = next((name for name, flow in plan.scenario.flow.items() if flow.transport), None)
+    if own is not None:
+        said = f"--against: flow {own} has a transport of its own, and the two sides of a cell differ in one transport"
+        raise UsageError("E-OPTION-CONFLICT", said, "let all flows use the transport of the scenario")
 
 
 def cells_with_sides(plan: Plan) -> list[Cell]:

@@ -11,7 +11,8 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import PER_FLOW, Flow
+from hopmeter.model.workload import PER_FLOW, Carrier, Flow
+from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.flows import flows
 from hopmeter.plan.topology import Endpoint, Topology, topology
 
@@ -26,6 +27,18 @@ class Turns:
     length_s: float
     sides: int
     side: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """The environment of the nodes of one transport."""
+
+    directory: Path
+    """The folder for the files of the transport."""
+    adapters: dict[str, Path]
+    """The folder of the Python adapter, by language."""
+    daemon: str = ""
+    """The address of the transport's daemon, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +58,16 @@ class Place:
     """The address of the transport's daemon, if it has one."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
+    sites: dict[str, Site] = field(default_factory=dict)
+    """The environments of further transports, by the key of the carrier."""
     why: bool = False
     """Whether the nodes read the counters of their threads at each message."""
     turns: Turns | None = None
     """This side's turns, if the nodes of another side run at the same time."""
+
+    def site(self, carrier: Carrier) -> Site:
+        """Return the environment of a transport."""
+        return self.sites.get(carrier.key) or Site(self.directory, self.adapters, self.daemon)
 
 
 def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -58,10 +77,10 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
     known = {each.number: each for each in flows(cell)}
     specs = []
     for number, hosted in enumerate(shape.nodes):
-        language = hosted[0].language
-        adapter = place.adapters.get(language)
+        language, carrier = hosted[0].language, hosted[0].carrier
+        adapter = place.site(carrier).adapters.get(language)
         spec = {
-            **_common(cell, place),
+            **_common(cell, place, carrier),
             "wait": _wait(cell, hosted),
             "node": number,
             "adapter": str(adapter) if adapter else None,
@@ -70,7 +89,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
                 _endpoint(cell, place, each, known[each.flow]) | _causes(place, each, known[each.flow], hosted, known)
                 for each in hosted
             ],
-            **_participant(cell, number),
+            **_participant(cell, hosted[0].participant),
             "links": links,
         }
         specs.append((language, spec))
@@ -85,16 +104,17 @@ def _link(cell: Cell, place: Place, shape: Topology, link: str) -> dict[str, Any
     }
 
 
-def _common(cell: Cell, place: Place) -> dict[str, Any]:
+def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
+    site = place.site(carrier)
     return {
         "format": SPEC_FORMAT,
         "run": place.run,
         "cell": cell.id,
         "trial": place.trial,
-        "transport": cell.axes.transport,
-        "settings": cell.carriage.settings,
-        "directory": str(place.directory),
-        "daemon": place.daemon,
+        "transport": carrier.transport,
+        "settings": carrier.settings,
+        "directory": str(site.directory),
+        "daemon": site.daemon,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
         "drain_ns": _ns(cell.schedule.drain_s),
         "retry_ns": _ns(cell.schedule.retry_s),
@@ -119,9 +139,10 @@ def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]
         "messages": flow.messages,
         "warmup": flow.warmup,
         "checksum": cell.nodes.checksum,
-        "rpc": cell.carriage.rpc,
+        "rpc": rpc_of(cell, flow),
         "reply": cell.nodes.reply,
         "dispatch": flow.dispatch,
+        **({"bridge": True} if flow.bridged else {}),
     }
 
 
@@ -138,7 +159,7 @@ def _causes(
 ) -> dict[str, Any]:
     """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
     whose newest message it uses."""
-    arrivals = {flows[each.flow].name: each.id for each in hosted if each.role in ("sink", "server")}
+    arrivals = _arrivals(hosted, flows, is_nested=bool(flow.during))
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during):
         return {}
     told: dict[str, Any] = {"causes": str(place.samples / f"{one.id}.causes")}
@@ -148,8 +169,17 @@ def _causes(
     return told | {"after": [arrivals[name] for name in names], "join": flow.join, "every": flow.every}
 
 
+def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow], is_nested: bool) -> dict[str, int]:
+    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge.
+
+    A nested call and a message that a flow causes have bridges of their own.
+    """
+    ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
+    return {flow.bridged or flow.name: number for flow, number in ends if not flow.bridged or flow.is_call == is_nested}
+
+
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:
-    if flow.has_codec:
+    if flow.has_codec or flow.bridged:
         return {"kind": "bytes"}
     picture = place.pictures.get(flow.payload)
     return picture.payload if picture else units.payload(flow.payload)
@@ -167,7 +197,9 @@ def _object(flow: Flow, place: Place) -> dict[str, Any]:
 
 
 def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
-    """Return the file with the payloads; empty if they are a pattern."""
+    """Return the file with the payloads; empty if they are a pattern, or those of another flow."""
+    if flow.bridged:
+        return {}
     if (picture := place.pictures.get(flow.payload)) and not flow.has_codec:
         return {"payload_file": str(picture.file), "payload_frames": picture.frames}
     file = units.payload_file(flow.payload)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import Flow, Workload
+from hopmeter.model.workload import Carrier, Flow
+from hopmeter.plan.carriers import axis_carrier, carrier_of, codecs, receiving_carrier, rpc_of
 from hopmeter.plan.expand import language_parts
+from hopmeter.plan.flows import flows
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Endpoint:
     """The position within its flow: the source or client is 0, and server i of a scatter is i + 1."""
     language: str
     participant: int
-    """The number of the node that runs it, from 0."""
+    """The number of its participant, from 0; in an ordinary cell, that of its node."""
+    carrier: Carrier
+    """The transport of the node that runs it; a participant has a node for each."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -37,11 +41,11 @@ class Topology:
 
     @cached_property
     def nodes(self) -> list[tuple[Endpoint, ...]]:
-        """Return the endpoints of each process."""
-        found: dict[int, list[Endpoint]] = {}
+        """Return the endpoints of each process, in the order of the participants."""
+        found: dict[tuple[int, str], list[Endpoint]] = {}
         for endpoint in self.endpoints:
-            found.setdefault(endpoint.participant, []).append(endpoint)
-        return [tuple(found[number]) for number in sorted(found)]
+            found.setdefault((endpoint.participant, endpoint.carrier.key), []).append(endpoint)
+        return [tuple(found[key]) for key in sorted(found, key=lambda key: key[0])]
 
     @cached_property
     def flows(self) -> dict[int, tuple[Endpoint, ...]]:
@@ -67,7 +71,7 @@ class Topology:
 def topology(cell: Cell) -> Topology:
     """Return the topology of a cell with all its flows; of the row of one flow, only this flow."""
     if cell.workload is not None:
-        return workload_topology(cell.workload, cell.carriage.rpc, cell.flow)
+        return _workload_topology(cell)
     endpoints: list[Endpoint] = []
     links: dict[str, int] = {}
     for pair in range(cell.axes.pairs):
@@ -76,9 +80,18 @@ def topology(cell: Cell) -> Topology:
         for place, (role, inputs, outputs) in enumerate(roles):
             named = (tuple(_link(pair, link) for link in inputs), tuple(_link(pair, link) for link in outputs))
             number = 0 if cell.axes.placement == "thread" else first + place
-            endpoints.append(Endpoint(first + place, role, pair, place, _language(cell, role), number, *named))
+            own = (_language(cell, role), number, axis_carrier(cell))
+            endpoints.append(Endpoint(first + place, role, pair, place, *own, *named))
         links |= _links(cell, pair)
     return Topology(tuple(endpoints), links)
+
+
+def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
+    """Return the codecs whose objects a node of a cell carries, each once."""
+    if cell.workload is None:
+        return (cell.axes.codec,) if cell.has_codec else ()
+    end = topology(cell).nodes[number][0]
+    return codecs(cell, cell.workload.participants[end.participant].name, end.carrier)
 
 
 def is_chain(cell: Cell) -> bool:
@@ -128,35 +141,37 @@ def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
     return dict.fromkeys(ids, 1)
 
 
-def workload_topology(workload: Workload, rpc: str, only: str = "") -> Topology:
-    """Return the topology of a workload; with `only`, the endpoints and links of this flow."""
+def _workload_topology(cell: Cell) -> Topology:
+    """Return the topology of a workload; of the row of one flow, the endpoints and links of this flow."""
+    assert cell.workload is not None, "an ordinary cell has its own topology"
     endpoints: list[Endpoint] = []
     links: dict[str, int] = {}
     first = 0
-    for flow in workload.flows:
-        ends = _flow_ends(workload, flow, first)
+    for flow in flows(replace(cell, flow="")):
+        ends = _flow_ends(cell, flow, first)
         first += len(ends)
-        if only in ("", flow.name):
+        if cell.flow in ("", flow.name):
             endpoints += ends
-            links |= _flow_links(flow, rpc)
+            links |= _flow_links(flow, rpc_of(cell, flow))
     return Topology(tuple(endpoints), links)
 
 
-def _flow_ends(workload: Workload, flow: Flow, first: int) -> list[Endpoint]:
+def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
     """Return the endpoints of a flow: the sender, then one for each target."""
-    ids = _flow_link_ids(flow)
+    assert cell.workload is not None, "an ordinary cell has its own endpoints"
+    programs, ids = cell.workload.participants, _flow_link_ids(flow)
+    numbers = {each.name: number for number, each in enumerate(programs)}
+
+    def end(place: int, name: str, role: str, carrier: Carrier, *links: tuple[str, ...]) -> Endpoint:
+        number = numbers[name]
+        return Endpoint(first + place, role, flow.number, place, programs[number].language, number, carrier, *links)
+
     sender = "follower" if flow.after or flow.during else "client" if flow.is_call else "source"
-    receiver = "server" if flow.is_call else "sink"
-    ends: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [(flow.source, sender, (), ids)]
+    receiver, other = "server" if flow.is_call else "sink", receiving_carrier(cell, flow)
+    ends = [end(0, flow.source, sender, carrier_of(cell, flow), (), ids)]
     for place, target in enumerate(flow.targets):
-        ends.append((target, receiver, (ids[place if flow.is_call else 0],), ()))
-    numbers = {each.name: number for number, each in enumerate(workload.participants)}
-    return [
-        Endpoint(
-            first + place, role, flow.number, place, workload.participant(name).language, numbers[name], inputs, outputs
-        )
-        for place, (name, role, inputs, outputs) in enumerate(ends)
-    ]
+        ends.append(end(place + 1, target, receiver, other, (ids[place if flow.is_call else 0],), ()))
+    return ends
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:

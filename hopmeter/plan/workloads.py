@@ -11,7 +11,9 @@ from hopmeter.manifest import Manifest
 from hopmeter.messages import split_code, tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import NO_CODEC, PER_FLOW, Flow, Participant, Path, Workload
+from hopmeter.model.workload import NO_CODEC, PER_FLOW, Carrier, Flow, Participant, Path, Workload
+from hopmeter.plan.bridges import split_participants, why_not_split
+from hopmeter.plan.carriers import encodes_objects, own_carriers, own_transport, together
 from hopmeter.plan.cores import NoCoresError
 from hopmeter.plan.expand import (
     World,
@@ -24,7 +26,7 @@ from hopmeter.plan.expand import (
 )
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.graph import causes as causes_of
-from hopmeter.scenario.graph import receivers
+from hopmeter.scenario.graph import has_own_transports, receivers
 from hopmeter.scenario.workload import Flow as FlowKeys
 
 WARMUP_S = 0.2
@@ -38,25 +40,32 @@ WHOLE = "workload"
 
 def expand_workload(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
     """Yield the cells of a workload, one for each transport, without ids."""
-    for manifest in transports_of(ask, world):
+    own = own_carriers(scenario.flow, world.manifests)
+    # Without an axis of transports, the cell has the facts of one of its transports, and the name of all.
+    only = [world.manifests[each.transport] for each in own.values()][:1] if has_own_transports(scenario.flow) else []
+    for manifest in only or transports_of(ask, world):
         # Two cores, the default of other scenarios, are too few for all programs of a system.
         cores = scenario.cores or ["free"]
         for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
-            for given in settings_of(manifest, ask):
-                cell = _workload_cell(scenario, ask, manifest, given, axes, world)
+            for given in [{}] if only else settings_of(manifest, ask):
+                cell = _workload_cell(scenario, ask, manifest, given, axes, world, own)
                 yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, world))
 
 
 def _workload_cell(
-    scenario: Scenario, ask: Ask, manifest: Manifest, given: dict[str, Any], axes: dict[str, Any], world: World
+    scenario: Scenario,
+    ask: Ask,
+    manifest: Manifest,
+    given: dict[str, Any],
+    axes: dict[str, Any],
+    world: World,
+    own: Mapping[str, Carrier],
 ) -> Cell:
     duration_s = units.seconds(ask.duration or DURATION)
     codec = next((each.codec for each in scenario.flow.values() if each.codec != NO_CODEC), NO_CODEC)
-    wanted = {**_EACH, **axes, "codec": codec}
-    default = preferred_language(manifest, wanted, world.ready) if axes["language"] == "one" else None
-    participants = _participants(scenario, axes, default or axes["language"], world)
-    flows = _flows(scenario, duration_s)
+    participants = _participants(scenario, {**axes, "codec": codec}, manifest, own, world)
+    flows = _flows(scenario, duration_s, own)
     names = list(dict.fromkeys(each.language for each in participants))
     cell = cell_of(
         scenario,
@@ -75,14 +84,17 @@ def _workload_cell(
         language="+".join(names),
         payload=WHOLE,
         payload_bytes=max(flow.payload_bytes for flow in flows),
-        own_encoders=codec != NO_CODEC and _encodes_objects(manifest),
+        own_encoders=codec != NO_CODEC and encodes_objects(manifest),
         rate_hz=None,
         messages=max(flow.messages for flow in flows),
         warmup=0,
         limit_s=duration_s + _warmup_s(scenario) + 3,
         workload=Workload(participants, flows, paths),
+        **(together(own, world.manifests) if has_own_transports(scenario.flow) else {}),
     )
-    return replace(whole, dropped=whole.dropped or _no_cores(scenario, world) or _spinning(whole, world))
+    whole = split_participants(whole)
+    dropped = whole.dropped or _no_cores(scenario, world) or why_not_split(whole) or _spinning(whole, world)
+    return replace(whole, dropped=dropped)
 
 
 _EACH: dict[str, Any] = {
@@ -105,15 +117,21 @@ _EACH: dict[str, Any] = {
 """The axes of a cell that belong to the flows of a workload, and not to the whole."""
 
 
-def _encodes_objects(manifest: Manifest) -> bool:
-    return "python" in manifest.offers and bool(manifest.offers["python"].objects)
+def _participants(
+    scenario: Scenario, axes: Mapping[str, Any], manifest: Manifest, own: Mapping[str, Carrier], world: World
+) -> tuple[Participant, ...]:
+    def language(participant: str) -> str:
+        """Return the language that suits all transports of a participant."""
+        if axes["language"] != "one":
+            return str(axes["language"])
+        mine = [name for name, flow in scenario.flow.items() if participant in (flow.sender, *receivers(flow))]
+        used = [world.manifests[own[name].transport] if name in own else manifest for name in mine]
+        return preferred_language(used, {**_EACH, **axes}, world.ready)
 
-
-def _participants(scenario: Scenario, axes: Mapping[str, Any], language: str, world: World) -> tuple[Participant, ...]:
     return tuple(
         Participant(
             name=name,
-            language=each.language or language,
+            language=each.language or language(name),
             wait=each.wait or axes["wait"],
             core_list=_core_list(each.cores, world),
             fifo=each.fifo,
@@ -149,14 +167,15 @@ def _spinning(cell: Cell, world: World) -> str:
     if limited:
         said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
         return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
-    receiving = [name for flow in workload.flows for name in (*flow.targets, *([flow.source] if flow.is_call else []))]
+    flows = (*workload.flows, *workload.bridges)
+    receiving = [name for flow in flows for name in (*flow.targets, *([flow.source] if flow.is_call else []))]
     threads = sum(name in spinning for name in receiving)
     cores = len(world.machine.allowed)
     said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
     return tag("D-SPINNING", said) if threads > cores else ""
 
 
-def _flows(scenario: Scenario, duration_s: float) -> tuple[Flow, ...]:
+def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
     """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
     warmup_s = _warmup_s(scenario)
     counts: dict[str, tuple[int, int]] = {}
@@ -166,7 +185,10 @@ def _flows(scenario: Scenario, duration_s: float) -> tuple[Flow, ...]:
             counts[name] = _count(scenario.flow[name], duration_s, warmup_s, count)
         return counts[name]
 
-    return tuple(_flow(number, name, each, count(name)) for number, (name, each) in enumerate(scenario.flow.items()))
+    return tuple(
+        replace(_flow(number, name, each, count(name)), carrier=own.get(name))
+        for number, (name, each) in enumerate(scenario.flow.items())
+    )
 
 
 def _warmup_s(scenario: Scenario) -> float:
@@ -217,10 +239,11 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 
 
 def rows_of(cell: Cell) -> list[Cell]:
-    """Return the rows of a cell: of a workload the whole, each flow and each path; otherwise the cell itself."""
+    """Return the rows of a cell: of a workload the whole, each flow, each bridge and each path; otherwise the cell
+    itself."""
     if cell.workload is None or cell.dropped:
         return [cell]
-    flows = [flow_cell(cell, flow) for flow in cell.workload.flows]
+    flows = [flow_cell(cell, flow) for flow in (*cell.workload.flows, *cell.workload.bridges)]
     return [cell, *flows, *(path_cell(cell, path) for path in cell.workload.paths)]
 
 
@@ -258,7 +281,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         codec=flow.codec,
         device=flow.device,
         share=flow.share,
-        own_encoders=cell.carriage.own_encoders and flow.has_codec,
+        own_encoders=(flow.carrier.encodes if flow.carrier else cell.carriage.own_encoders) and flow.has_codec,
         pace=flow.pace,
         rate_hz=flow.rate_hz,
         sinks=len(flow.targets),
@@ -268,16 +291,17 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         messages=flow.messages,
         warmup=flow.warmup,
         **_no_floor(),
+        **own_transport(cell, [flow]),
     )
 
 
 def path_cell(cell: Cell, path: Path) -> Cell:
     """Return the row of one path, with the axes of its first flow."""
     assert cell.workload is not None, "an ordinary cell has no paths"
-    first = flow_cell(cell, cell.workload.flow(path.flows[0]))
-    return first.with_values(
-        id=f"{cell.id}.{path.name}", flow="", path=path.name, pattern="pubsub", sinks=1, work="none"
-    )
+    flows = [cell.workload.flow(name) for name in path.flows]
+    first = flow_cell(cell, replace(flows[0], carrier=None))
+    named = {"id": f"{cell.id}.{path.name}", "flow": "", "path": path.name}
+    return first.with_values(**named, pattern="pubsub", sinks=1, work="none", **own_transport(cell, flows))
 
 
 def _no_floor() -> dict[str, Any]:

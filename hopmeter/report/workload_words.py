@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
-from hopmeter.model.workload import Flow, Path, Workload
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow, Participant, Path, Workload
 from hopmeter.report import formatting
 
 WHOLE = "the whole workload"
@@ -18,21 +19,25 @@ def title(group: Group) -> str:
     if cell.workload is None:
         return ""
     if cell.flow:
-        return f"flow {cell.flow}: {_flow_words(cell.workload.flow(cell.flow))}"
+        flow = cell.workload.flow(cell.flow)
+        return (
+            f"bridge {flow.name}: {_bridge_words(flow)}" if flow.bridged else f"flow {flow.name}: {_flow_words(flow)}"
+        )
     return f"path {cell.path}: {_path_words(cell.workload.path(cell.path))}" if cell.path else WHOLE
 
 
 def graph_lines(workload: Workload) -> list[str]:
-    """Return a line for each participant, flow and path of a workload."""
+    """Return a line for each participant, flow, bridge and path of a workload."""
     longest = max(map(len, _names(workload)))
     lines = [f"{each.name:{longest}}  {_participant_words(each.name, workload)}" for each in workload.participants]
     lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
+    lines += [f"{each.name:{longest}}  {_bridge_words(each)}" for each in workload.bridges]
     return lines + [f"{each.name:{longest}}  {_path_words(each)}" for each in workload.paths]
 
 
 def _names(workload: Workload) -> list[str]:
-    flows_and_paths = [*(each.name for each in workload.flows), *(each.name for each in workload.paths)]
-    return [*(each.name for each in workload.participants), *flows_and_paths]
+    parts = (workload.participants, workload.flows, workload.bridges, workload.paths)
+    return [each.name for part in parts for each in part]
 
 
 def _participant_words(name: str, workload: Workload) -> str:
@@ -40,14 +45,35 @@ def _participant_words(name: str, workload: Workload) -> str:
     cores = f"cores {','.join(map(str, one.core_list))}" if one.core_list else ""
     threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
     fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
-    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo]))
+    split = f"{len(one.transports)} processes: {formatting.join(one.transports)}" if one.transports else ""
+    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
+
+
+def _bridge_words(bridge: Flow) -> str:
+    """Return what a bridge passes on, and why."""
+    size = formatting.payload_bytes(bridge.payload_bytes)
+    done = "calls for each" if bridge.is_call else "passes on each"
+    return f"bridge at {bridge.source}: {done} {bridge.bridged} for {formatting.join(bridge.bridged_to)}, {size}"
+
+
+def most_split(cells: Iterable[Cell]) -> Cell | None:
+    """Return the cell whose participants are the most processes; a flow's own transport may be that of a cell."""
+    known = [cell for cell in cells if cell.workload]
+    return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
+
+
+def programs(cell: Cell) -> tuple[Participant, ...]:
+    """Return the participants of a cell; none of an ordinary one."""
+    return cell.workload.participants if cell.workload else ()
 
 
 def _flow_words(flow: Flow) -> str:
     verb = "calls" if flow.is_call else "→"
     ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
     size = f"{flow.payload}, {formatting.payload_bytes(flow.payload_bytes)}" if flow.payload_bytes else flow.payload
-    return ", ".join([ends, size, *_codec_words(flow), *_cause_words(flow), *_deadline_words(flow.deadline_s)])
+    over = [f"over {flow.carrier.name}"] if flow.carrier else []
+    what = [*_codec_words(flow), *over, *_cause_words(flow), *_deadline_words(flow.deadline_s)]
+    return ", ".join([ends, size, *what])
 
 
 def _codec_words(flow: Flow) -> Iterator[str]:

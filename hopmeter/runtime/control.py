@@ -24,13 +24,13 @@ NodeMessage = tuple[Node, dict[str, Any]]
 class Control:
     """The exchange of messages with the nodes of one trial."""
 
-    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemon: Daemon | None = None) -> None:
+    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemons: Sequence[Daemon] = ()) -> None:
         self.nodes = nodes
         self._alarm = alarm
-        self._daemon = daemon
+        self._daemons = daemons
         self._selector = selectors.DefaultSelector()
         self._selector.register(alarm.ear, selectors.EVENT_READ)
-        if daemon is not None:
+        for daemon in daemons:
             self._selector.register(daemon.exit_watch, selectors.EVENT_READ)
         for node in nodes:
             self._selector.register(node.control, selectors.EVENT_READ, node)
@@ -122,8 +122,8 @@ class Control:
     def _ready(self, timeout_s: float) -> list[Node]:
         events = self._selector.select(max(0.0, timeout_s))
         self._alarm.check()
-        if self._daemon is not None:
-            self._daemon.check()
+        for daemon in self._daemons:
+            daemon.check()
         return list(dict.fromkeys(key.data for key, _ in events if key.data is not None))
 
     def _messages_of(self, node: Node, failures: list[TrialFailedError]) -> Iterator[NodeMessage]:

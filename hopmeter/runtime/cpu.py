@@ -20,12 +20,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes of a trial and its daemon: call `sample` repeatedly from the start, and `write` at the end."""
+    """Samples all nodes of a trial and its daemons: call `sample` repeatedly from the start, and `write` at the end."""
 
-    def __init__(self, nodes: Sequence[Node], daemon: Daemon | None = None) -> None:
+    def __init__(self, nodes: Sequence[Node], daemons: Sequence[Daemon] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
-        if daemon is not None:
-            self._roles[daemon.pid] = "daemon"
+        self._roles |= {each.pid: "daemon" for each in daemons}
         self._last: dict[int, tuple[float, int]] = {}
         self._rows: list[dict[str, object]] = []
 

@@ -14,19 +14,19 @@ from hopmeter.manifest.readiness import Readiness, readiness_with_codecs
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.carriers import carriers
 from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
-from hopmeter.plan.flows import codecs_of_node
 from hopmeter.plan.sides import OLD
-from hopmeter.plan.topology import topology
+from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
 from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
-from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
 from hopmeter.runtime.why import why_turns
+from hopmeter.runtime.work import Work
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 from hopmeter.system.scratch_dir import ScratchDir
@@ -185,14 +185,16 @@ class Executor:
         return self._bad[turn.cell.id] >= HOPELESS and not self._good[turn.cell.id]
 
     def _work(self, turn: Turn) -> Work:
-        cell = turn.cell
+        cell, world = turn.cell, self._world_of(turn.cell)
+        manifests = [world.manifests[name] for name in dict.fromkeys(each.transport for each in carriers(cell))]
         return Work(
             cell=cell,
             trial=turn.trial,
             order=turn.order,
             round=turn.round,
             seed=turn.seed,
-            manifest=self._world_of(cell).manifests[cell.axes.transport],
+            manifest=manifests[0],
+            others={each.name: each for each in manifests[1:]},
             ready=self._programs(cell),
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
@@ -205,16 +207,18 @@ class Executor:
     def _programs(self, cell: Cell) -> dict[int, Readiness]:
         """Return the program of each node of a cell, by its number. A Python node that carries objects of codecs may
         need another Python."""
-        nodes = topology(cell).nodes
-        wanted = [(hosted[0].language, codecs_of_node(cell, number)) for number, hosted in enumerate(nodes)]
+        ends = [hosted[0] for hosted in topology(cell).nodes]
+        wanted = [
+            (each.carrier.transport, each.language, codecs_of_node(cell, number)) for number, each in enumerate(ends)
+        ]
         ready = {each: self._ready(cell, *each) for each in dict.fromkeys(wanted)}
         return {number: ready[each] for number, each in enumerate(wanted)}
 
-    def _ready(self, cell: Cell, language: str, codecs: tuple[str, ...]) -> Readiness:
+    def _ready(self, cell: Cell, transport: str, language: str, codecs: tuple[str, ...]) -> Readiness:
         world = self._world_of(cell)
         if language != "python" or not codecs or world is not self.world:
-            return world.ready[cell.axes.transport, language]
-        return readiness_with_codecs(self.world.manifests[cell.axes.transport], codecs)
+            return world.ready[transport, language]
+        return readiness_with_codecs(self.world.manifests[transport], codecs)
 
     def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:

@@ -36,6 +36,10 @@ class Start:
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment variables in addition to those of every node."""
+    participant: str = ""
+    """The name of its participant in a workload."""
+    carrier: str = ""
+    """Its transport with the settings that are not the defaults."""
 
 
 class Node:
@@ -43,6 +47,7 @@ class Node:
 
     def __init__(self, start: Start) -> None:
         self.name, self.language, self.log = start.name, start.language, start.log
+        self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.said: dict[str, dict[str, Any]] = {}
         """The last message of each kind that the node sent."""

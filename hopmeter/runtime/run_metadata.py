@@ -12,7 +12,7 @@ import hopmeter
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
+from hopmeter.plan.rules import adapters
 
 
 def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
 
 
 def _nodes(plan: Plan, world: World) -> dict[str, Readiness]:
-    used = [(cell.axes.transport, language) for cell in plan.runnable for language in languages(cell)]
+    used = [each for cell in plan.runnable for each in adapters(cell)]
     return {
         f"{transport} ({language})": world.ready[transport, language] for transport, language in dict.fromkeys(used)
     }

@@ -3,57 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hopmeter.images.decoded import Decoded
-from hopmeter.manifest import Manifest, Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Flow
+from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.cpu import CpuSampler, Steal
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.daemon import Daemon
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.node import Node, Start
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.stops import StopWatch
+from hopmeter.runtime.work import Work, cores_used, make_daemon, make_place
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
 LEAD_NS = 15_000_000
 """The time from `go` to the start of the schedule, long enough for every node to receive `go`."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """One trial to execute, with its cell and its nodes."""
-
-    cell: Cell
-    trial: int
-    order: int
-    seed: int
-    manifest: Manifest
-    ready: Mapping[int, Readiness]
-    """The program of each node, by its number."""
-    logs: Path
-    cpu: Path | None = None
-    """The file for CPU samples, if the trial takes any."""
-    pictures: Mapping[str, Decoded] = field(default_factory=dict)
-    """The frames of image and video files, by payload."""
-    round: int | None = None
-    why: bool = False
-    """Whether the nodes read their threads' counters at each message."""
-
-    @property
-    def name(self) -> str:
-        """Return the file name of this trial, without extension."""
-        return f"{self.cell.id}-{self.trial}"
 
 
 class RunningTrial:
@@ -65,22 +39,23 @@ class RunningTrial:
     def __init__(self, work: Work, folder: Path, turns: Turns | None = None) -> None:
         """Prepare a trial in its own folder. With `turns`, messages are due only in the turns of its side."""
         self.work, self._folder, self._run = work, folder, new_run_id()
-        self.leftovers = [pattern.replace("{run}", self._run) for pattern in work.manifest.leftovers]
+        patterns = dict.fromkeys(pattern for each in work.manifests for pattern in each.leftovers)
+        self.leftovers = [pattern.replace("{run}", self._run) for pattern in patterns]
         turn_s = turns.length_s if turns else None
         self.result = TrialResult(
             work.cell.id, work.trial, good=False, order=work.order, round=work.round, turn_s=turn_s
         )
-        self._place = _place(work, folder, self._run, turns)
+        self._place = make_place(work, folder, self._run, turns)
         self._sides = turns.sides if turns else 1
         self._ends = ExitStack()
         self._stops = self._ends.enter_context(closing(StopWatch()))
         self._nodes: list[Node] = []
-        self._daemon: Daemon | None = None
+        self._daemons: dict[str, Daemon] = {}
 
     @property
     def pids(self) -> list[int]:
         """Return the ids of its processes so far."""
-        return ([self._daemon.pid] if self._daemon else []) + [node.pid for node in self._nodes]
+        return [daemon.pid for daemon in self._daemons.values()] + [node.pid for node in self._nodes]
 
     @property
     def raw_files(self) -> list[Path]:
@@ -88,15 +63,17 @@ class RunningTrial:
         return sorted(self._folder.glob("*.raw"), key=lambda path: int(path.stem))
 
     def start_broker(self) -> None:
-        """Start the broker, if the transport has one."""
-        self._daemon = daemon = _daemon(self.work, self._place)
-        if daemon is not None:
-            self._ends.enter_context(daemon)
-            self._place = replace(self._place, daemon=daemon.address)
+        """Start the broker of each transport that has one."""
+        for number, carrier in enumerate(carriers(self.work.cell)):
+            site = self._place.site(carrier)
+            daemon = make_daemon(self.work, carrier, site, self._run, number)
+            if daemon is not None:
+                self._daemons[carrier.key] = self._ends.enter_context(daemon)
+                self._place.sites[carrier.key] = replace(site, daemon=daemon.address)
 
     def start_nodes(self) -> None:
         """Start the nodes."""
-        for start in _starts(self.work, self._place, self._daemon.environment if self._daemon else {}):
+        for start in _starts(self.work, self._place, self._daemons):
             node = Node(start)
             self._ends.callback(node.close)
             self._nodes.append(node)
@@ -108,29 +85,32 @@ class RunningTrial:
     def connect(self, alarm: Alarm) -> None:
         """Let the nodes connect, and prove every link."""
         cell = self.work.cell
-        self._control = control = Control(self._nodes, alarm, self._daemon)
+        daemons = list(self._daemons.values())
+        self._control = control = Control(self._nodes, alarm, daemons)
         self._ends.callback(control.close)
         control.expect("bound", cell.schedule.timeout_s)
         links = {link: address for node in self._nodes for link, address in node.said["bound"].get("links", {}).items()}
         control.say({"say": "connect", "links": links})
         control.expect("ready", cell.schedule.timeout_s)
         prove(cell, control)
-        self._used_before = self._daemon.reading() if self._daemon else None
+        self._used_before = [each.reading() for each in daemons]
 
     def go(self, start_ns: int) -> None:
         """Start the schedule at a time on CLOCK_MONOTONIC."""
-        self._steal = Steal(_cores_used(self.work))
+        self._steal = Steal(cores_used(self.work))
         self.result.start_ns = start_ns
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
         """Wait for the end of the schedule, and note what the processes used."""
-        _measure(self.work, self._control, self._daemon, self._sides)
+        daemons = list(self._daemons.values())
+        _measure(self.work, self._control, daemons, self._sides)
         self.result.steal_share = self._steal.share()
         self.result.nodes = [_node_row(node) for node in self._nodes]
-        if self._daemon is not None and self._used_before is not None:
-            self._daemon.check()
-            self.result.nodes.append(_daemon_row(self._daemon, self._daemon.reading().since(self._used_before)))
+        for key, daemon, before in zip(self._daemons, daemons, self._used_before, strict=True):
+            daemon.check()
+            row = _daemon_row(daemon, daemon.reading().since(before))
+            self.result.nodes.append(row | ({"carrier": key} if self.work.cell.workload else {}))
         _note_stops(self.result, self._stops)
 
     def end(self) -> None:
@@ -154,43 +134,22 @@ class RunningTrial:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place:
-    ends = folder / "s"
-    ends.mkdir(mode=0o700)
-    adapters = {"python": work.manifest.folder / "python"}
-    place = Place(run, work.trial, work.seed, directory=ends, samples=folder, adapters=adapters)
-    return replace(place, pictures=work.pictures, why=work.why, turns=turns)
-
-
-def _daemon(work: Work, place: Place) -> Daemon | None:
-    """Start the transport's daemon, on the core that follows those of the endpoints."""
-    told, cell = work.manifest.daemon, work.cell
-    if told is None:
-        return None
-    after = len(topology(cell).endpoints)
-    core = cell.nodes.core_list[after % len(cell.nodes.core_list)] if cell.nodes.core_list else None
-    log = work.logs / f"{work.name}-daemon.log"
-    return Daemon(told, BrokerContext(place.run, place.directory / "daemon", cell.carriage.settings, log, core))
-
-
-def _cores_used(work: Work) -> set[int]:
-    """Return the cores of the endpoints and of the broker; empty if processes are not pinned."""
-    cores, many = work.cell.nodes.core_list, len(topology(work.cell).endpoints) + (work.manifest.daemon is not None)
-    return {cores[number % len(cores)] for number in range(many)} if cores else set()
-
-
-def _starts(work: Work, place: Place, environment: Mapping[str, str]) -> Iterator[Start]:
-    for language, spec in node_specs(work.cell, place):
+def _starts(work: Work, place: Place, daemons: Mapping[str, Daemon]) -> Iterator[Start]:
+    nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
+    for hosted, (language, spec) in zip(nodes, node_specs(work.cell, place), strict=True):
         roles = "+".join(dict.fromkeys(endpoint["role"] for endpoint in spec["endpoints"]))
-        number = spec["node"]
+        number, carrier = spec["node"], hosted[0].carrier
+        program, daemon = work.ready[number], daemons.get(carrier.key)
         yield Start(
-            name=f"node {number} ({work.cell.axes.transport} {language}, {roles})",
+            name=f"node {number} ({carrier.transport} {language}, {roles})",
             language=language,
-            command=work.ready[number].command,
+            command=program.command,
             spec=spec,
             spec_file=place.samples / f"node{number}.json",
             log=work.logs / f"{work.name}-{number}.log",
-            environment={**work.ready[number].environment, **environment},
+            environment={**program.environment, **(daemon.environment if daemon else {})},
+            participant=programs[hosted[0].participant].name if programs else "",
+            carrier=carrier.name,
         )
 
 
@@ -218,7 +177,7 @@ def prove(cell: Cell, control: Control) -> None:
     control.receive_until(lambda: len(quiet) == len(shape.flows), cell.schedule.timeout_s, "quiet", note_report)
 
 
-def _measure(work: Work, control: Control, daemon: Daemon | None, sides: int) -> None:
+def _measure(work: Work, control: Control, daemons: Sequence[Daemon], sides: int) -> None:
     """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
     cell = work.cell
     calls = max(cell.axes.call_s * _calls_in_turn(flow) for flow in flows(cell))
@@ -230,7 +189,7 @@ def _measure(work: Work, control: Control, daemon: Daemon | None, sides: int) ->
         + calls
         + cell.schedule.timeout_s
     )
-    sampler = CpuSampler(control.nodes, daemon) if work.cpu else None
+    sampler = CpuSampler(control.nodes, daemons) if work.cpu else None
     if sampler:
         sampler.sample()
     control.expect("done", patience_s, tick=sampler.sample if sampler else None)
@@ -264,4 +223,5 @@ def _node_row(node: Node) -> dict[str, Any]:
         "clock": bound.get("clock", {}),
         "pid": bound.get("pid"),
         "language": node.language,
+        **({"participant": node.participant, "carrier": node.carrier} if node.participant else {}),
     }

@@ -13,8 +13,9 @@ from hopmeter.plan.spec import Turns
 from hopmeter.runtime.cpu import stolen_us
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.launcher_affinity import aside
-from hopmeter.runtime.running_trial import LEAD_NS, RunningTrial, Work
+from hopmeter.runtime.running_trial import LEAD_NS, RunningTrial
 from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.work import Work
 from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES
+from hopmeter.manifest.discovery import GROUPS
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
@@ -45,6 +46,8 @@ def _faults(scenario: WithWorkload) -> Iterator[Fault]:
         yield from _participant_faults(f"flow.{name}", flow, participants)
         yield from _pace_faults(f"flow.{name}", flow)
         yield from _cause_faults(f"flow.{name}", flow, flows)
+        yield from _transport_faults(f"flow.{name}", flow)
+    yield from _axis_faults(scenario)
     yield from _circle_faults(flows)
     yield from _idle_faults(participants, flows)
     for name, path in paths.items():
@@ -141,6 +144,32 @@ def _one_cause(key: str, flow: Flow, cause: str, flows: Mapping[str, Flow], is_c
         yield "E-VALUES-CONFLICT", f"{key}: `{cause}` does not arrive at `{flow.sender}`; it arrives at {arrives}"
     elif is_call and not flows[cause].call:
         yield "E-VALUES-CONFLICT", f"{key}: `{cause}` is no call"
+
+
+def _transport_faults(key: str, flow: Flow) -> Iterator[Fault]:
+    if flow.transport in GROUPS:
+        yield (
+            "E-VALUE-CHOICE",
+            f'{key}.transport: "{flow.transport}" stands for several transports; name one, or omit it and set the '
+            "transport of the scenario",
+        )
+    if flow.settings and flow.transport is None:
+        yield (
+            "E-VALUES-CONFLICT",
+            f"{key}.settings: these are the settings of the flow's own transport; add its `transport`, or use "
+            "[settings.TRANSPORT] of the scenario",
+        )
+
+
+def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:
+    """Check that an axis of transports has a flow that uses it."""
+    if has_own_transports(scenario.flow) and getattr(scenario, "transport", None) is not None:
+        yield "E-VALUES-CONFLICT", "transport: each flow has a transport of its own, so no flow uses this one; omit it"
+
+
+def has_own_transports(flows: Mapping[str, Flow]) -> bool:
+    """Return whether each flow has a transport of its own, so that the scenario needs none."""
+    return bool(flows) and all(flow.transport is not None for flow in flows.values())
 
 
 def _circle_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:

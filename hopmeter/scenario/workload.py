@@ -10,7 +10,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from hopmeter.errors import RefusedValueError
 from hopmeter.model.paces import PaceName
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
-from hopmeter.scenario.values import Codec, Cores, Duration, OneLanguage, OneOrMore, Payload, Span, Work, as_list
+from hopmeter.scenario.values import (
+    Codec,
+    Cores,
+    Duration,
+    OneLanguage,
+    OneOrMore,
+    Payload,
+    Setting,
+    Span,
+    Work,
+    as_list,
+)
 
 NAME = r"^[a-z][a-z0-9_-]{0,30}$"
 
@@ -87,6 +98,10 @@ class Flow(Keys):
     work: Work = Field("none", description="The work before a message of `after`, or of the server for each call.")
     receiver_work: Work = Field("none", description="The work of each receiver for each message.")
     deadline: Duration | None = Field(None, description="The most time from when a message is due until it arrives.")
+    transport: str | None = Field(
+        None, description="The transport of this flow alone; by default that of the scenario, which may be an axis."
+    )
+    settings: dict[str, Setting] = Field({}, description="Settings of the flow's own transport, from its manifest.")
 
 
 class Path(Keys):

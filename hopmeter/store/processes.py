@@ -23,7 +23,8 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _who(node: Node) -> dict[str, Any]:
     roles = dict.fromkeys(str(each["role"]) for each in node.get("endpoints", []))
-    return {"roles": "+".join(roles) or "daemon", "language": node.get("language"), "pid": node.get("pid")}
+    named = {"roles": "+".join(roles) or "daemon", "participant": node.get("participant")}
+    return named | {"language": node.get("language"), "pid": node.get("pid")}
 
 
 def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,10 +56,17 @@ def _messages(nodes: list[Node]) -> int:
 
 def _names(nodes: list[Node]) -> list[str]:
     """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; with numbers if a role
-    occurs several times."""
+    occurs several times. In a workload they have the names of their participants."""
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
-    return [_name(node, many, seen) for node in nodes]
+    programs = Counter(node.get("participant") for node in nodes)
+    return [_name_in_workload(node, programs) or _name(node, many, seen) for node in nodes]
+
+
+def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
+    """Return `detector`, or `detector (zeromq)` if this participant is several processes; otherwise empty."""
+    name = node.get("participant") or ""
+    return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 
 
 def _name(node: Node, many: Counter[str], seen: Counter[str]) -> str:

@@ -31,6 +31,7 @@ pub mod recorder;
 mod resources;
 mod roles;
 mod scripted_node;
+pub mod shm_ring;
 pub mod spec;
 pub mod sync;
 mod thread_log;

@@ -11,7 +11,7 @@ use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
 
 /// The version of the spec file and of the control channel. Planner and node must have the same version.
-pub const SPEC_FORMAT: u32 = 5;
+pub const SPEC_FORMAT: u32 = 6;
 
 /// How a receiver waits.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -294,6 +294,10 @@ pub struct Flow {
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
+    /// Whether this flow passes the messages of another flow on to a second process of the same participant: over the
+    /// ring of the instrument, with the payloads as they arrived.
+    #[serde(default)]
+    pub bridge: bool,
     #[serde(default)]
     pub dispatch: Dispatch,
 }
@@ -390,9 +394,9 @@ impl Spec {
         found.ok_or_else(|| Error::new(format!("the spec lists no flow {number}")))
     }
 
-    /// The size of the largest payload of this node in bytes.
+    /// The size of the largest payload that this node sends or receives over its transport, in bytes.
     pub fn largest_payload_bytes(&self) -> usize {
-        self.flows.iter().map(|flow| flow.payload_bytes).max().unwrap_or(0)
+        self.flows.iter().filter(|flow| !flow.bridge).map(|flow| flow.payload_bytes).max().unwrap_or(0)
     }
 
     /// How long a client waits for a reply.

@@ -15,8 +15,8 @@ from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.model.cell import Cell
 from hopmeter.plan import make, object_sizes
 from hopmeter.plan.cores import Machine
-from hopmeter.plan.flows import codecs_of_node
 from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import codecs_of_node
 from hopmeter.plan.workloads import rows_of
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate

@@ -16,9 +16,9 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OldSide, add_old_sides
 from hopmeter.plan.topology import topology
-from hopmeter.runtime.running_trial import Work
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_duet, execute_trial
+from hopmeter.runtime.work import Work
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.toml_files import validate

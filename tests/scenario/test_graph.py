@@ -85,10 +85,25 @@ def test_a_graph_that_fits_has_no_fault(tmp_path: Path) -> None:
             "E-FILE-UNREADABLE flow.new.payload no.mp4",
         ),
         ('from = "A camera", to = "motor", rate = 1', 'E-VALUE-FORM flow.new.from: "A'),
+        ('from = "camera", to = "motor", rate = 1, transport = "all"', 'E-VALUE-CHOICE flow.new.transport: "all" one'),
+        ('from = "camera", to = "motor", rate = 1, settings = { a = 1 }', "E-VALUES-CONFLICT flow.new.settings: own"),
     ],
 )
 def test_a_flow_that_does_not_fit(tmp_path: Path, flow: str, expected: str) -> None:
     check_fault(tmp_path, f"{HEAD}{PARTICIPANTS}{FLOWS}new = {{ {flow} }}\n", "new = ", expected)
+
+
+def test_a_flow_has_a_transport_and_settings_of_its_own(tmp_path: Path) -> None:
+    own = FLOWS.replace("rate = 30 }", 'rate = 30, transport = "zeromq", settings = { hwm = 10, endpoint = "tcp" } }')
+    scenario = load(tmp_path, f"transport = 'nng'\n{HEAD}{PARTICIPANTS}{own}")
+    frames = scenario.flow["frames"]
+    assert (frames.transport, frames.settings) == ("zeromq", {"hwm": 10, "endpoint": "tcp"})
+    assert scenario.flow["objects"].transport is None
+
+
+def test_settings_of_a_flow_are_no_axis(tmp_path: Path) -> None:
+    own = FLOWS.replace("rate = 30 }", 'rate = 30, transport = "zeromq", settings = { hwm = [10, 20] } }')
+    assert lacking(refusal(tmp_path, HEAD + PARTICIPANTS + own), "E-VALUE-FORM flow.frames.settings.hwm") == []
 
 
 def test_flows_that_cause_each_other_form_a_circle(tmp_path: Path) -> None:
@@ -137,6 +152,11 @@ def test_a_key_of_flows_is_refused_at_the_top_level(tmp_path: Path, key: str) ->
         (PARTICIPANTS + "idle = {}\n" + FLOWS, "idle", "E-VALUES-CONFLICT participant.idle: flow"),
         (PARTICIPANTS + '"a.b" = {}\n' + FLOWS, '"a.b"', 'E-VALUE-FORM "a.b" participant'),
         (PARTICIPANTS + FLOWS + '"x/y" = { from = "camera", to = "motor", rate = 1 }', "x/y", 'E-VALUE-FORM "x/y"'),
+        (
+            f"transport = 'zeromq'\n{PARTICIPANTS}" + FLOWS.replace(" }", ", transport = 'nng' }"),
+            "transport = 'zeromq'",
+            "E-VALUES-CONFLICT transport: own",
+        ),
         (PARTICIPANTS + "slow = { threads = 0 }\n" + FLOWS, "slow", "E-VALUE-RANGE participant.slow.threads 0 1"),
     ],
 )

@@ -11,7 +11,7 @@ from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import conditions, formatting
-from hopmeter.report.workload_words import graph_lines
+from hopmeter.report.workload_words import graph_lines, most_split, programs
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 from hopmeter.system.tables import print_whole
@@ -32,9 +32,9 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
             style="" if cell.comparison.ranked else "dim",
         )
     print_whole(console, table)
-    workload = next((cell.workload for cell in made.runnable if cell.workload), None)
-    if workload is not None:
-        console.print(Text("\n" + "\n".join(graph_lines(workload))))
+    example = most_split(made.runnable)
+    if example is not None and example.workload is not None:
+        console.print(Text("\n" + "\n".join([*graph_lines(example.workload), *_example(made.runnable, example)])))
     elif common := _common(made.runnable):
         console.print(Text(f"\nevery cell: {common}"))
     for note in notes:
@@ -43,6 +43,12 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
     for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
     print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
+
+
+def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
+    """Return of which cell the processes are shown, if others have other transports."""
+    is_split = any(each.transports for each in programs(shown))
+    return [f"The processes and bridges are those of {shown.id}."] if is_split and len(cells) > 1 else []
 
 
 def _length(made: Plan) -> str:

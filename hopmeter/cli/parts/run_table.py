@@ -140,7 +140,10 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
     bounded = zip(*(_aligned_texts([bounds(row) for row in rows], text) for bounds, text in kinds), strict=True)
     lines = []
     for row, values in zip(rows, bounded, strict=True):
-        named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
+        alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
+        named = formatting.distinct(
+            [str(row["transport"]), profile(row, group.rows), alongside, row.cell.comparison.side]
+        )
         lines.append(_line(row, [" ".join(named), str(row["language"])], known.get(id(row)), values, columns))
     return lines
 

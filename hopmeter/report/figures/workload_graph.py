@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
 
 from hopmeter.analysis.groups import Group
 from hopmeter.model.workload import Flow, Workload
+from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style
-from hopmeter.report.workload_words import graph_lines, is_whole
+from hopmeter.report.workload_words import graph_lines, is_whole, most_split
 
 ORDER = 5
 COLUMN, ROW = 200.0, 74.0
@@ -27,19 +29,45 @@ Places = dict[str, tuple[float, float]]
 def draw(group: Group, style: Style) -> Figure | None:
     """Draw participants from top to bottom, in the direction of the flows."""
     del style
-    workload = group.rows[0].cell.workload
-    if workload is None or not is_whole(group):
+    cell = most_split(row.cell for row in group.rows)
+    if cell is None or cell.workload is None or not is_whole(group):
         return None
-    places, late = _places(workload), _late_flows(group)
-    edges = [edge for flow in workload.flows for edge in _edges(flow, places, flow.name in late, workload)]
-    boxes = [{"name": name, **_box(place)} for name, place in places.items()]
+    workload, is_only = cell.workload, len({row["transport"] for row in group.rows}) == 1
+    drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "transport of the row")
+    places, late = _places(drawn), _late_flows(group)
+    edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
+    boxes = [{**_box(place), **_box_words(name)} for name, place in places.items()]
+    is_split = any(each.transports for each in workload.participants)
+    split = " A participant with two boxes is two processes, one for each transport." if is_split else ""
     return Figure(
         "workload",
         "Participants and flows",
-        "Orange: a flow of which messages missed their deadline over at least one transport.",
+        f"Orange: a flow of which messages missed their deadline over at least one transport.{split}",
         _chart(boxes, edges, places),
         "; ".join(graph_lines(workload)),
     )
+
+
+def _with_processes(workload: Workload, axis: str) -> Workload:
+    """Return a workload to draw: with a box for each process, and each bridge before the flows that it leads to. `axis`
+    names the transport of flows that have none of their own."""
+    split = {each.name for each in workload.participants if each.transports}
+
+    def box(participant: str, flow: Flow) -> str:
+        return f"{participant}\n{flow.carrier.name if flow.carrier else axis}" if participant in split else participant
+
+    def ends(flow: Flow) -> Flow:
+        before = workload.flow(flow.bridged) if flow.bridged else flow
+        after = workload.flow(flow.bridged_to[0]) if flow.bridged else flow
+        targets = tuple(box(each, after) for each in flow.targets)
+        return replace(flow, source=box(flow.source, before), targets=targets)
+
+    def flows_in_order() -> Iterator[Flow]:
+        for flow in workload.flows:
+            yield from (bridge for bridge in workload.bridges if bridge.bridged_to[0] == flow.name)
+            yield flow
+
+    return replace(workload, flows=tuple(map(ends, flows_in_order())))
 
 
 def _late_flows(group: Group) -> set[str]:
@@ -75,6 +103,8 @@ def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> lis
 
 
 def _label(flow: Flow) -> str:
+    if flow.bridged:
+        return f"bridge {flow.name}, {formatting.payload_bytes(flow.payload_bytes)}"
     causes = [*flow.after, *filter(None, [flow.during])]
     rate = formatting.rate(flow.rate_hz) if flow.rate_hz else f"after {formatting.join(causes)}"
     return f"{flow.name}, {formatting.payload_bytes(flow.payload_bytes)}, {rate}"
@@ -112,6 +142,12 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
     }
 
 
+def _box_words(name: str) -> dict[str, str]:
+    """Return the name of a participant and, if it is several processes, the transport of this one below it."""
+    first, _, second = name.partition("\n")
+    return {"name": first, "over": second}
+
+
 def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Mapping[str, tuple[float, float]]) -> Any:
     right, down = (max(place[axis] for place in places.values()) for axis in (0, 1))
     scales = {
@@ -137,4 +173,5 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
             **at("x", "y"), x2="x2:Q", y2="y2:Q"
         ),
         rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "middle_y"), text="name:N"),
+        rects.mark_text(fontSize=10, dy=BOX_HEIGHT / 2 + 8).encode(**at("middle_x", "middle_y"), text="over:N"),
     ).properties(width=right + BOX_WIDTH + 2 * ROOM, height=down + 2 * BOX_HEIGHT + 2 * ROOM)

@@ -14,7 +14,7 @@ use crate::spec::Wait;
 use crate::thread_log::Mark;
 
 use super::calls::{ClientEnd, await_reply};
-use super::emit::{Emitter, Offered, Stamps};
+use super::emit::{Emitter, Offered, Passed, Stamps};
 use super::ends::new_deadline;
 use super::intake::{Arrival, Intake};
 use super::message_loop::{Call, MessageLoop};
@@ -87,15 +87,20 @@ impl Asker {
     /// Sends a probe; returns the header of the probe when the reply has arrived.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
-        let asked = self.exchange(header, Duration::from_millis(500))?;
+        let asked = self.exchange(header, None, Duration::from_millis(500))?;
         Ok(asked.and_then(|(_, reply)| reply).map(|_| header))
     }
 
     /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival time if no reply came.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
+        self.ask_with(call, None)
+    }
+
+    /// Calls as [`Self::ask`] does, with the payload of another request if there is one.
+    pub fn ask_with(&mut self, call: Call, passed: Option<Passed<'_>>) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
         self.intake.read_counters_now(&header, Mark::Send);
-        let asked = self.exchange(header, self.patience)?;
+        let asked = self.exchange(header, passed, self.patience)?;
         let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
         if let Some((Stamps { sent_ns, encoded_ns }, reply)) = asked {
             let (arrived_ns, decoded_ns) = reply.unwrap_or((NONE_NS, NONE_NS));
@@ -109,10 +114,9 @@ impl Asker {
     }
 
     /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the deadline.
-    fn exchange(&mut self, header: Header, patience: Duration) -> Result<Option<Asked>> {
-        let client = self.client.as_mut();
-        let offered =
-            self.emitter.offer(header, &mut self.intake.tally.busy, |bytes, fill| client.start(bytes, fill))?;
+    fn exchange(&mut self, header: Header, passed: Option<Passed<'_>>, patience: Duration) -> Result<Option<Asked>> {
+        let (client, busy) = (self.client.as_mut(), &mut self.intake.tally.busy);
+        let offered = self.emitter.offer_or_pass(header, passed, busy, |bytes, fill| client.start(bytes, fill))?;
         let Offered::Sent(stamps) = offered else { return Ok(None) };
         let intake = &mut self.intake;
         intake.read_counters_now(&header, Mark::Sent);

@@ -53,6 +53,31 @@ impl Stamps {
     }
 }
 
+/// The payload of another message, which is passed on as it arrived.
+#[derive(Clone, Copy)]
+pub struct Passed<'a> {
+    pub payload: &'a [u8],
+    /// The checksum of the payload, if the other message has one.
+    pub checksum: Option<u32>,
+}
+
+impl<'a> Passed<'a> {
+    pub fn of(header: &Header, payload: &'a [u8]) -> Self {
+        Self { payload, checksum: header.is(flags::CHECKSUM).then_some(header.checksum) }
+    }
+
+    /// The header of the message with this payload.
+    fn header(&self, header: Header) -> Header {
+        let checked = if self.checksum.is_some() { flags::CHECKSUM } else { 0 };
+        Header {
+            flags: header.flags & !flags::CHECKSUM | checked,
+            length: self.payload.len() as u64,
+            checksum: self.checksum.unwrap_or(0),
+            ..header
+        }
+    }
+}
+
 /// The result of an offer.
 pub enum Offered {
     /// Accepted.
@@ -118,6 +143,23 @@ impl Emitter {
         }
     }
 
+    /// Offers a message as [`Self::offer`] does, but with a payload that is passed on, if there is one.
+    pub fn offer_or_pass(
+        &self,
+        header: Header,
+        passed: Option<Passed<'_>>,
+        busy: &mut u64,
+        send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
+    ) -> Result<Offered> {
+        let Some(passed) = passed else { return self.offer(header, busy, send) };
+        let header = passed.header(header);
+        let write = |frame: FrameMut<'_>, _| {
+            frame.payload.copy_from_slice(passed.payload);
+            header.write(frame.header);
+        };
+        self.offer_frame(header, passed.payload.len(), busy, write, send)
+    }
+
     /// Encodes the object only once: a message that was refused is not encoded again.
     fn offer_object(
         &self,
@@ -158,13 +200,27 @@ impl Emitter {
         &self,
         header: Header,
         busy: &mut u64,
+        send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
+    ) -> Result<Offered> {
+        let write = |frame: FrameMut<'_>, begun_ns| self.write(header, frame, begun_ns);
+        self.offer_frame(header, self.payload_bytes, busy, write, send)
+    }
+
+    /// Offers a frame that `write` writes; `write` gets the time at which the offer began, if the payload is large.
+    #[inline]
+    fn offer_frame(
+        &self,
+        header: Header,
+        payload_bytes: usize,
+        busy: &mut u64,
+        mut write: impl FnMut(FrameMut<'_>, i64),
         mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
         let (sent_ns, mut refused) = (Cell::new(0), 0);
         let accepted = offer_until_accepted(self.retry_ns, &mut refused, || {
             let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
-            let mut write = |frame: FrameMut<'_>| self.write(header, frame, begun_ns);
-            send(self.payload_bytes, Fill::new_message(&mut write, &sent_ns))
+            let mut write = |frame: FrameMut<'_>| write(frame, begun_ns);
+            send(payload_bytes, Fill::new_message(&mut write, &sent_ns))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
         let stamps = Stamps { sent_ns: sent_ns.get(), encoded_ns: NONE_NS };
@@ -234,5 +290,72 @@ fn pause(offers: u32) {
         std::thread::yield_now();
     } else {
         std::thread::sleep(OFFER_SPACING);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::HEADER_BYTES;
+
+    fn emitter() -> Emitter {
+        Emitter {
+            run: 7,
+            pair: 5,
+            payload_bytes: 100,
+            content: Arc::default(),
+            always_write: true,
+            always_checksum: true,
+            codec: None,
+            retry_ns: 0,
+            lead_ns: Cell::new(0),
+            spun_ns: Cell::new(0),
+        }
+    }
+
+    /// The header and the payload of the frame that is sent for a message, when it passes `payload` on.
+    fn pass(from: &Header, payload: &[u8]) -> (Header, Vec<u8>) {
+        let (emitter, mut frame) = (emitter(), vec![0; HEADER_BYTES + payload.len()]);
+        let sent = emitter.offer_or_pass(
+            emitter.header(3, flags::LAST, 40),
+            Some(Passed::of(from, payload)),
+            &mut 0,
+            |bytes, fill| {
+                assert_eq!(bytes, payload.len(), "not the size of the emitter's own payload");
+                fill.write(FrameMut::split(&mut frame));
+                Ok(Sent::Accepted)
+            },
+        );
+        assert!(matches!(sent, Ok(Offered::Sent(_))));
+        let header = Header::read(&frame[..HEADER_BYTES], payload.len()).expect("a whole frame");
+        (header, frame[HEADER_BYTES..].to_vec())
+    }
+
+    #[test]
+    fn a_payload_is_passed_on_with_its_checksum_in_a_message_of_its_own() {
+        let payload = b"as it arrived";
+        let from = Header {
+            flags: flags::CHECKSUM,
+            run: 7,
+            pair: 0,
+            seq: 11,
+            intended_ns: 1,
+            sent_ns: 2,
+            length: 13,
+            checksum: 99,
+        };
+        let (header, bytes) = pass(&from, payload);
+        assert_eq!((header.pair, header.seq, header.intended_ns), (5, 3, 40));
+        assert_eq!(
+            (header.flags, header.checksum, bytes.as_slice()),
+            (flags::LAST | flags::CHECKSUM, 99, &payload[..])
+        );
+    }
+
+    #[test]
+    fn a_payload_without_a_checksum_gets_none() {
+        let from = Header { flags: 0, run: 7, pair: 0, seq: 0, intended_ns: 0, sent_ns: 0, length: 0, checksum: 0 };
+        let (header, bytes) = pass(&from, &[]);
+        assert_eq!((header.flags, header.checksum, bytes.len()), (flags::LAST, 0, 0));
     }
 }

@@ -18,7 +18,7 @@ use crate::spec::Pattern;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
-use super::emit::{Emitter, Offered, Stamps};
+use super::emit::{Emitter, Offered, Passed, Stamps};
 use super::ends::{listen, new_deadline};
 use super::message_loop::Call;
 use super::work::Worker;
@@ -49,6 +49,8 @@ enum Way {
 /// The sending end of a follower, and everything that a receiving thread needs to send.
 pub struct Sender {
     way: Way,
+    /// Whether it passes the payloads of its causes on, instead of sending its own.
+    is_bridge: bool,
     recorder: Recorder,
     causes: Causes,
     worker: Worker,
@@ -67,6 +69,7 @@ impl Sender {
         let most = me.capacity.saturating_mul(me.after.len() as u64);
         Ok(Self {
             way: Way::open(context, id)?,
+            is_bridge: context.flow.bridge,
             recorder: context.recorder()?,
             causes: Causes::create(path, me.id, most)?,
             worker: Worker::new(context)?,
@@ -96,7 +99,7 @@ impl Sender {
         if call.is_sample() {
             causes.iter().for_each(|(endpoint, seq)| self.causes.push(Cause::of(call.seq, *endpoint, *seq)));
         }
-        self.send(call);
+        self.send(call, Some(Passed::of(header, payload)).filter(|_| self.is_bridge));
         self.worker.prepare_next();
         if is_last {
             self.limit.limit_to(0);
@@ -106,7 +109,7 @@ impl Sender {
     /// Tells the receivers that no further message comes, with a message that is no sample.
     pub fn end(&mut self, due_ns: i64) {
         let call = self.next_call(flags::WARMUP | flags::LAST, due_ns);
-        self.send(call);
+        self.send(call, None);
         self.limit.limit_to(0);
     }
 
@@ -117,10 +120,10 @@ impl Sender {
         Call { seq, marks, intended_ns, cut_short: false }
     }
 
-    fn send(&mut self, call: Call) {
+    fn send(&mut self, call: Call, passed: Option<Passed<'_>>) {
         let sent = match &mut self.way {
-            Way::Ask(asker) => asker.ask(call),
-            Way::Publish { publisher, emitter } => publish(publisher.as_mut(), emitter, call, &mut self.tally),
+            Way::Ask(asker) => asker.ask_with(call, passed),
+            Way::Publish { publisher, emitter } => publish(publisher.as_mut(), emitter, call, passed, &mut self.tally),
         };
         match sent {
             Ok(record) if call.is_sample() => self.recorder.push(record),
@@ -160,9 +163,15 @@ impl Way {
     }
 }
 
-fn publish(publisher: &mut dyn Publisher, emitter: &Emitter, call: Call, tally: &mut Tally) -> Result<Record> {
+fn publish(
+    publisher: &mut dyn Publisher,
+    emitter: &Emitter,
+    call: Call,
+    passed: Option<Passed<'_>>,
+    tally: &mut Tally,
+) -> Result<Record> {
     let header = emitter.header(call.seq, call.marks, call.intended_ns);
-    let offered = emitter.offer(header, &mut tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
+    let offered = emitter.offer_or_pass(header, passed, &mut tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
     let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
     match offered {
         Offered::Sent(Stamps { sent_ns, encoded_ns }) => {

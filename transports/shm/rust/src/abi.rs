@@ -9,8 +9,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 
 use crate::c_results::{close, last_error, last_remedy, or_code, or_null, text};
-use crate::consumer::{Claimed, Consumer, Interrupter};
-use crate::producer::{Options, Producer, WhenFull};
+use crate::{Claimed, Consumer, Interrupter, Options, Producer, WhenFull};
 
 /// A claim contains the slot in its low bits and the payload's length in the bits above.
 const SLOT_BITS: u32 = 16;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 
-use crate::handshake;
-use crate::layout::{Cursor, Geometry, Meta, Position};
-use crate::producer::WhenFull;
-use crate::segment::Segment;
+use super::handshake;
+use super::layout::{Cursor, Geometry, Meta, Position};
+use super::producer::WhenFull;
+use super::segment::Segment;
 
 /// A consumer of a ring. Dropping the consumer leaves the ring.
 pub struct Consumer {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io;
 use rustix::thread::{Timespec, futex};
 
-use crate::layout::BellWord;
+use super::layout::BellWord;
 
 /// The lowest bit of the word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;

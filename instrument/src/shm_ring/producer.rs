@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 
-use crate::admission::Admission;
-use crate::layout::{Geometry, Meta, Position};
-use crate::registry::Registry;
-use crate::segment::Segment;
+use super::admission::Admission;
+use super::layout::{Geometry, Meta, Position};
+use super::registry::Registry;
+use super::segment::Segment;
 
 /// Slots of at least this size are reclaimed as soon as they are free, so that large frames use few slots and little
 /// cache. Smaller slots are reclaimed in batches: a cache miss on the consumers' cursors would be a large part of the

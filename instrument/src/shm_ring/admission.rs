@@ -4,15 +4,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 use rustix::event::{self, EventfdFlags, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
 
-use crate::handshake::{self, Reply, Request};
-use crate::producer::WhenFull;
-use crate::registry::Registry;
-use crate::segment::Segment;
+use super::handshake::{self, Reply, Request};
+use super::producer::WhenFull;
+use super::registry::Registry;
+use super::segment::Segment;
 
 /// The most connections that have not yet requested a seat, or were refused and have not left; further connections wait
 /// in the kernel's queue.

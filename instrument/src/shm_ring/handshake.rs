@@ -6,14 +6,14 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::net::{self, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer};
 use rustix::net::{SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{self, PidfdFlags};
 
-use crate::layout::{Geometry, MAX_CONSUMERS};
-use crate::producer::WhenFull;
+use super::layout::{Geometry, MAX_CONSUMERS};
+use super::producer::WhenFull;
 
 /// The version of the handshake, the segment and the words in the segment.
 const VERSION: u32 = 1;

@@ -3,14 +3,14 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 use rustix::fs::{self, FallocateFlags, MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{self, Advice, MapFlags, MprotectFlags, ProtFlags};
 
-use crate::bell::Bell;
-use crate::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
-use crate::room;
+use super::bell::Bell;
+use super::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
+use super::room;
 
 /// The size from which on huge pages are requested.
 const HUGE_PAGE: usize = 2 << 20;
@@ -64,7 +64,7 @@ impl Segment {
 
     #[inline]
     pub fn cursor(&self, seat: usize) -> &Cursor {
-        assert!(seat < crate::layout::MAX_CONSUMERS, "a seat beyond the ring's");
+        assert!(seat < super::layout::MAX_CONSUMERS, "a seat beyond the ring's");
         // SAFETY: the control part has a cursor for every seat, after the bell; all words are atomic.
         unsafe { &*self.mapping.base.add(PAIR + seat * PAIR).cast() }
     }
@@ -78,7 +78,7 @@ impl Segment {
     /// The address of a slot's frame: 64 bytes of header, then the payload without a gap.
     #[inline]
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
-        const { assert!(PAYLOAD_AT == HEADER_AT + hopmeter_instrument::frame::HEADER_BYTES) }
+        const { assert!(PAYLOAD_AT == HEADER_AT + crate::frame::HEADER_BYTES) }
         // SAFETY: the header is within the slot.
         unsafe { self.slot_at(slot).add(HEADER_AT) }
     }

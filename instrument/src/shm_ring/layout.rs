@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use hopmeter_instrument::prelude::*;
+use crate::prelude::*;
 
 /// The maximum number of consumers of one ring; one word has one bit for each seat.
 pub const MAX_CONSUMERS: usize = 64;

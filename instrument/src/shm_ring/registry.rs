@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-use crate::layout::{Cursor, MAX_CONSUMERS, Position};
-use crate::segment::Segment;
+use super::layout::{Cursor, MAX_CONSUMERS, Position};
+use super::segment::Segment;
 
 /// The producer's thread and the thread that admits consumers share the registry; it is private to the producer's
 /// process.

@@ -1,0 +1,75 @@
+"""The bridges of a workload: an adapter carries one transport, so a participant whose flows use two transports is two
+processes. If a message that arrives in one of them causes a message of the other, a bridge passes it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import PER_FLOW, Flow, Workload
+from hopmeter.plan.carriers import carrier_of, carriers
+
+
+def split_participants(cell: Cell) -> Cell:
+    """Return a workload with the processes of its participants, and with the bridges that its graph needs over its
+    transports: one for each flow that another process of the receiving participant needs."""
+    assert cell.workload is not None, "an ordinary cell has no participants"
+    programs = tuple(replace(each, transports=_transports(cell, each.name)) for each in cell.workload.participants)
+    return replace(cell, workload=replace(cell.workload, participants=programs, bridges=_bridges(cell)))
+
+
+def _transports(cell: Cell, participant: str) -> tuple[str, ...]:
+    used = carriers(cell, participant)
+    return tuple(each.name for each in used) if len(used) > 1 else ()
+
+
+def _bridges(cell: Cell) -> tuple[Flow, ...]:
+    assert cell.workload is not None, "an ordinary cell has no flows of its own"
+    needed: dict[tuple[str, str, str, bool], list[str]] = {}
+    for cause, flow in _causes(cell.workload):
+        carrier = carrier_of(cell, flow)
+        if carrier_of(cell, cause).key != carrier.key:
+            needed.setdefault((cause.name, flow.source, carrier.key, bool(flow.during)), []).append(flow.name)
+    return tuple(
+        _bridge(number, cell.workload.flow(cause), source, flows, is_nested)
+        for number, ((cause, source, _, is_nested), flows) in enumerate(needed.items(), len(cell.workload.flows))
+    )
+
+
+def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
+    for flow in workload.flows:
+        for name in filter(None, (*flow.after, flow.latest, flow.during)):
+            yield workload.flow(name), flow
+
+
+def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str], is_nested: bool) -> Flow:
+    """Return the bridge that passes each message of a flow on. For a nested call it is a call itself, because the outer
+    call waits until the nested one has ended."""
+    return Flow(
+        number=number,
+        name=f"{cause.name}>{flows[0]}",
+        source=participant,
+        targets=(participant,),
+        pattern="rpc" if is_nested else "pubsub",
+        payload=f"bytes:{cause.payload_bytes}",
+        payload_bytes=cause.payload_bytes,
+        messages=cause.messages,
+        warmup=cause.warmup,
+        after=() if is_nested else (cause.name,),
+        during=cause.name if is_nested else "",
+        bridged=cause.name,
+        bridged_to=tuple(flows),
+    )
+
+
+def why_not_split(cell: Cell) -> str:
+    """Return why a participant cannot be two processes; empty if it can, or if it is one."""
+    assert cell.workload is not None, "an ordinary cell has no participants"
+    for each in cell.workload.participants:
+        used = each.transports
+        if used and each.threads != PER_FLOW:
+            said = f"participant {each.name}: its flows use {' and '.join(used)}, so it is {len(used)} processes"
+            return tag("D-SPLIT-THREADS", f"{said}, and `threads` cannot limit them together; omit threads")
+    return ""

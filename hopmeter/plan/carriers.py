@@ -1,0 +1,124 @@
+"""The transport that carries each flow of a cell: that of the cell, or one of the flow's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.manifest import Manifest, find_transports
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Carrier, Flow
+from hopmeter.plan.expand import profile_of
+from hopmeter.scenario.workload import Flow as FlowKeys
+from hopmeter.system.toml_files import one_of
+
+BRIDGE = "bridge"
+"""The transport in the row of a bridge, which is the ring of the instrument."""
+
+
+def axis_carrier(cell: Cell) -> Carrier:
+    """Return the transport of a cell, which carries the flows that have none of their own."""
+    return Carrier(cell.axes.transport, cell.carriage.profile, cell.carriage.settings, cell.carriage.rpc)
+
+
+def carrier_of(cell: Cell, flow: Flow) -> Carrier:
+    """Return the transport of a flow; of a bridge, that of the flow whose messages it passes on."""
+    if flow.bridged and cell.workload is not None:
+        return carrier_of(cell, cell.workload.flow(flow.bridged))
+    return flow.carrier or axis_carrier(cell)
+
+
+def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
+    """Return the transport of the processes that receive a flow: the same, unless the flow is a bridge."""
+    if flow.bridged and cell.workload is not None:
+        return carrier_of(cell, cell.workload.flow(flow.bridged_to[0]))
+    return carrier_of(cell, flow)
+
+
+def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
+    """Return the transports of a cell, each once; of a participant, those of its flows. It has a process for each."""
+    if cell.workload is None:
+        return [axis_carrier(cell)]
+    mine = [flow for flow in cell.workload.flows if participant in ("", flow.source, *flow.targets)]
+    return list({each.key: each for each in (carrier_of(cell, flow) for flow in mine)}.values())
+
+
+def codecs(cell: Cell, participant: str, carrier: Carrier) -> tuple[str, ...]:
+    """Return the codecs of a participant's flows over one of its transports, each once."""
+    assert cell.workload is not None, "an ordinary cell has no participants"
+    mine = [flow for flow in cell.workload.flows if participant in (flow.source, *flow.targets) and flow.has_codec]
+    return tuple(dict.fromkeys(flow.codec for flow in mine if carrier_of(cell, flow).key == carrier.key))
+
+
+def rpc_of(cell: Cell, flow: Flow) -> str:
+    """Return how the calls of a flow are carried; those of a bridge need two links."""
+    return "duplex" if flow.bridged else carrier_of(cell, flow).rpc
+
+
+def own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifest]) -> dict[str, Carrier]:
+    """Return the transports of the flows that have one of their own, by the name of the flow.
+
+    Raises UsageError for a transport or a setting that does not exist.
+    """
+    return dict(_own_carriers(flows, manifests))
+
+
+def _own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifest]) -> Iterator[tuple[str, Carrier]]:
+    for name, flow in flows.items():
+        if flow.transport is None:
+            continue
+        try:
+            manifest = find_transports([flow.transport], dict(manifests))[flow.transport]
+        except UsageError as error:
+            raise UsageError(error.code, f"flow.{name}.transport: {error.what}", error.remedy) from error
+        given = {key: _check(f"flow.{name}.settings", manifest, key, value) for key, value in flow.settings.items()}
+        settings, rpc = manifest.resolve_settings(given), manifest.rpc or "duplex"
+        yield name, Carrier(manifest.name, profile_of(manifest, given), settings, rpc, encodes_objects(manifest))
+
+
+def encodes_objects(manifest: Manifest) -> bool:
+    """Return whether a transport itself encodes objects, in Python."""
+    return "python" in manifest.offers and bool(manifest.offers["python"].objects)
+
+
+def _check(where: str, manifest: Manifest, key: str, value: Any) -> Any:
+    if key not in manifest.settings:
+        known = one_of(key, list(manifest.settings) or [f"none, because {manifest.name} has no settings"])
+        raise UsageError("E-UNKNOWN-SETTING", f"{where}: {known}")
+    try:
+        return manifest.settings[key].check(value)
+    except RefusedValueError as cause:
+        raise UsageError("E-SETTING-VALUE", f"{where}.{key}: {cause.what}") from cause
+
+
+def together(own: Mapping[str, Carrier], manifests: Mapping[str, Manifest]) -> dict[str, Any]:
+    """Return the values of a cell that stand for the transports of all flows, each of which has its own."""
+    names = list(dict.fromkeys(each.transport for each in own.values()))
+    return {
+        "transport": "+".join(names),
+        "profile": "",
+        "settings": {},
+        "ranked": all(manifests[name].ranked for name in names),
+        "installable": all(manifests[name].installable for name in names),
+    }
+
+
+def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
+    """Return the values of a row about flows that do not use the transport of their cell; empty if one of them does.
+
+    Such a row is not ranked: its transport is the same in all cells, which run other flows alongside it.
+    """
+    if not all(flow.carrier or flow.bridged for flow in flows):
+        return {}
+    used = [Carrier(BRIDGE) if flow.bridged else carrier_of(cell, flow) for flow in flows]
+    named = list({each.key: each for each in used}.values())
+    is_alone = all(flow.carrier for flow in (cell.workload.flows if cell.workload else ()))
+    return {
+        "transport": "+".join(dict.fromkeys(each.transport for each in named)),
+        "profile": " ".join(dict.fromkeys(filter(None, (each.profile for each in named)))),
+        "settings": named[0].settings if len(named) == 1 else {},
+        "rpc": named[0].rpc,
+        "ranked": False,
+        "alongside": "" if is_alone else axis_carrier(cell).name,
+    }

@@ -1,0 +1,87 @@
+"""The work of one trial: its cell and its nodes, and the environment in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hopmeter.images.decoded import Decoded
+from hopmeter.manifest import Manifest, Readiness
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Carrier
+from hopmeter.plan.carriers import carriers
+from hopmeter.plan.spec import Place, Site, Turns
+from hopmeter.plan.topology import topology
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+
+
+@dataclass(frozen=True)
+class Work:
+    """One trial to execute, with its cell and its nodes."""
+
+    cell: Cell
+    trial: int
+    order: int
+    seed: int
+    manifest: Manifest
+    ready: Mapping[int, Readiness]
+    """The program of each node, by its number."""
+    logs: Path
+    others: Mapping[str, Manifest] = field(default_factory=dict)
+    """The manifests of further transports, by transport."""
+    cpu: Path | None = None
+    """The file for CPU samples, if the trial takes any."""
+    pictures: Mapping[str, Decoded] = field(default_factory=dict)
+    """The frames of image and video files, by payload."""
+    round: int | None = None
+    why: bool = False
+    """Whether the nodes read their threads' counters at each message."""
+
+    @property
+    def name(self) -> str:
+        """Return the file name of this trial, without extension."""
+        return f"{self.cell.id}-{self.trial}"
+
+    def manifest_of(self, transport: str) -> Manifest:
+        """Return the manifest of a transport."""
+        return self.others.get(transport) or self.manifest
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        """Return the manifest of each transport, in the order of the carriers."""
+        return [self.manifest_of(each.transport) for each in carriers(self.cell)]
+
+
+def make_place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place:
+    """Make the folders of a trial and describe its environment."""
+    sites = dict(_sites(work, folder))
+    first = next(iter(sites.values()))
+    place = Place(run, work.trial, work.seed, first.directory, folder, first.adapters)
+    return replace(place, sites=sites, pictures=work.pictures, why=work.why, turns=turns)
+
+
+def _sites(work: Work, folder: Path) -> Iterator[tuple[str, Site]]:
+    """Make a folder for the files of each transport; its path is short, because sockets are in it."""
+    for number, carrier in enumerate(carriers(work.cell)):
+        ends = folder / (f"s{number}" if number else "s")
+        ends.mkdir(mode=0o700)
+        yield carrier.key, Site(ends, {"python": work.manifest_of(carrier.transport).folder / "python"})
+
+
+def make_daemon(work: Work, carrier: Carrier, site: Site, run: str, number: int) -> Daemon | None:
+    """Return the daemon of a transport, on a core that follows those of the endpoints."""
+    told, cores = work.manifest_of(carrier.transport).daemon, work.cell.nodes.core_list
+    if told is None:
+        return None
+    after = len(topology(work.cell).endpoints) + number
+    core = cores[after % len(cores)] if cores else None
+    log = work.logs / (f"{work.name}-daemon{number}.log" if number else f"{work.name}-daemon.log")
+    return Daemon(told, BrokerContext(run, site.directory / "daemon", carrier.settings, log, core))
+
+
+def cores_used(work: Work) -> set[int]:
+    """Return the cores of the endpoints and of the brokers; empty if processes are not pinned."""
+    daemons = sum(each.daemon is not None for each in work.manifests)
+    cores, many = work.cell.nodes.core_list, len(topology(work.cell).endpoints) + daemons
+    return {cores[number % len(cores)] for number in range(many)} if cores else set()
