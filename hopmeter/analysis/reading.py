@@ -50,10 +50,18 @@ def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
     if cell.axes.pattern == "pubsub":
         came_back = rows["arrived_ns"] != NONE_NS
         return [_lane(samples, _where(rows, ~came_back), _where(rows, came_back))]
+    if _is_concurrent(cell):
+        order = np.argsort(rows["seq"], kind="stable")
+        rows = {name: values[order] for name, values in rows.items()}
     count = cell.axes.sinks if cell.axes.pattern == "scatter" else 1
     lanes = [_where(rows, rows["copy"] == number) for number in range(count)]
     messages = max(_messages(samples, lane["seq"]) for lane in lanes)
     return [_lane(samples, lane, _where(lane, lane["arrived_ns"] != NONE_NS), messages) for lane in lanes]
+
+
+def _is_concurrent(cell: Cell) -> bool:
+    """Return whether several calls are under way at once: their replies come in any order."""
+    return cell.workload is not None and bool(cell.flow) and cell.workload.flow(cell.flow).concurrency > 1
 
 
 def _source(cell: Cell, samples: Samples, origin: int) -> Lane:

@@ -17,8 +17,8 @@ ONLY_IN_FILES = {
     "participant",
     "flow",
     "path",
-    *("case", "checksum", "columns", "drain", "look", "question", "quick", "reply", "retry", "search", "settings"),
-    *("spin_us", "timeout"),
+    *("case", "checksum", "columns", "drain", "look", "patience", "question", "quick", "reply", "retry", "search"),
+    *("settings", "spin_us", "timeout"),
 }
 """Keys of a scenario that are no options."""
 CONFLICTS = (

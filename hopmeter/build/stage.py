@@ -15,9 +15,8 @@ from hopmeter.build import rust
 from hopmeter.build.command import BuildError
 from hopmeter.system import paths
 
-SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include", "rust/examples", "rust/Cargo.toml")
-"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them; an
-example in Rust needs the versions of its crates."""
+SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
+"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
@@ -36,7 +35,7 @@ def _copy_transports(source: Path, target: Path) -> None:
             if (folder / part).is_dir():
                 shutil.copytree(folder / part, target / folder.name / part, ignore=CLUTTER)
             elif (folder / part).is_file():
-                (target / folder.name / part).parent.mkdir(parents=True, exist_ok=True)
+                (target / folder.name).mkdir(parents=True, exist_ok=True)
                 shutil.copy2(folder / part, target / folder.name / part)
 
 

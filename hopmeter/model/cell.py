@@ -11,8 +11,8 @@ from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
 from hopmeter.model.workload import NO_CODEC, Carrier, Flow, Workload
 
-CALL_S = 10.0
-"""The minimum time for which a client waits for a missing reply."""
+PATIENCE_S = 10.0
+"""How long a client waits for a missing reply, beyond the requested work."""
 HEADER_BYTES = 64
 
 
@@ -64,9 +64,9 @@ class Axes:
 
     @property
     def is_ring(self) -> bool:
-        """Return whether messages come back to their source over the same links, so that the source is also the last
+        """Return whether messages come back to their source through relays, so that the source is also the last
         receiver."""
-        return self.pattern == "pubsub" and self.pacing.awaits_return
+        return self.pattern == "pubsub" and self.pacing.awaits_return and self.relays > 0
 
     @property
     def sinks_work(self) -> bool:
@@ -92,11 +92,6 @@ class Axes:
             return None
         at_once = self.pattern == "scatter" and self.dispatch == "parallel"
         return (max(works_ns) if at_once else sum(works_ns)) / 1e9
-
-    @property
-    def call_s(self) -> float:
-        """Return how long a client waits for a missing reply, beyond the requested work."""
-        return CALL_S + (self.ideal_s or 0.0)
 
 
 @dataclass(frozen=True)
@@ -136,6 +131,8 @@ class Schedule:
     limit_s: float = 60.0
     retry_s: float = 1.0
     """How long the instrument offers a refused message again."""
+    patience_s: float = PATIENCE_S
+    """How long a client waits for a reply beyond the requested work, and a source with `returns` for a message."""
     drain_s: float = 0.2
     """How long receivers continue to listen after the last due time."""
     timeout_s: float = 20.0
@@ -237,6 +234,11 @@ class Cell:
         if self.workload is None:
             return self.axes.codec != NO_CODEC
         return any(flow.has_codec for flow in self.workload.flows)
+
+    @property
+    def call_s(self) -> float:
+        """Return how long a client waits for a missing reply."""
+        return self.schedule.patience_s + (self.axes.ideal_s or 0.0)
 
     def get(self, name: str) -> Any:
         """Return a value by its column name, or None if a cell has no such value."""

@@ -84,7 +84,8 @@ class Flow:
     """None for a flow without a clock of its own."""
     burst: int = 1
     messages: int = 0
-    """The number of messages that each trial measures; for a flow without a clock the most that it can send."""
+    """The number of messages that each trial measures; for a flow without a clock the most that it can send, and with
+    the pace `closed` the most that are measured."""
     warmup: int = 0
     work: str = "none"
     """The work before a message is sent because of another, or of the server for each call."""
@@ -97,12 +98,18 @@ class Flow:
     """With several flows in `after`: a message for each arrival (`any`), or for one new arrival of each (`all`)."""
     every: int = 1
     """Only every n-th arrival causes a message."""
+    repeat: int = 1
+    """How many messages each such arrival causes, one after the other."""
     latest: str = ""
     """The flow whose newest message each message of this flow is based on; empty if there is none."""
     during: str = ""
     """The call during which `source` makes this call; empty if there is none."""
     concurrency: int = 1
-    """The number of calls under way at once."""
+    """The most calls under way at once."""
+    returns: str = ""
+    """With the pace `closed`: the flow whose arrival at `source` lets it send its next message."""
+    window_s: tuple[float, float] | None = None
+    """With the pace `closed`: how long it sends before it is measured, and how long it is measured."""
     deadline_s: float | None = None
     """The most time from when a message is due until it arrives, or until its reply arrives."""
     carrier: Carrier | None = None

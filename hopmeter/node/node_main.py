@@ -90,8 +90,12 @@ def _facts(collects: bool) -> dict[str, str]:
 def _roles_wait(spec: dict[str, Any]) -> bool:
     """Return whether a role works, or waits for another thread, while it has a frame: the other threads of the
     interpreter have to run then."""
-    endpoints = spec.get("endpoints", ())
-    return spec.get("threads", 0) > 0 or any(one["work"]["kind"] != "none" or one.get("after") for one in endpoints)
+    return spec.get("threads", 0) > 0 or any(map(_role_waits, spec.get("endpoints", ())))
+
+
+def _role_waits(endpoint: dict[str, Any]) -> bool:
+    causes = endpoint.get("after") or endpoint.get("returns") is not None
+    return bool(endpoint["work"]["kind"] != "none" or causes or len(endpoint["in"]) > 1)
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def _bridges(cell: Cell) -> tuple[Flow, ...]:
 
 def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
     for flow in workload.flows:
-        for name in filter(None, (*flow.after, flow.latest, flow.during)):
+        for name in filter(None, (*flow.after, flow.latest, flow.during, flow.returns)):
             yield workload.flow(name), flow
 
 

@@ -195,6 +195,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "spin_us": scenario.spin_us,
         "drain_s": units.seconds(scenario.drain),
         "retry_s": units.seconds(scenario.retry),
+        "patience_s": units.seconds(scenario.patience),
         "timeout_s": units.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,

@@ -88,7 +88,7 @@ def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
 
 
 def _shape(cell: Cell, *_: object) -> str:
-    if cell.axes.is_ring:
+    if cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
         if not cell.axes.relays:
             return tag(
                 "D-RING",
@@ -184,7 +184,7 @@ def _length(cell: Cell, *_: object) -> str:
         return tag(
             "D-TOO-LONG", f"{cell.schedule.messages:,} messages exceed {most}; shorten the trial, or lower the rate"
         )
-    longest_s = max(cell.schedule.limit_s, cell.axes.call_s)
+    longest_s = max(cell.schedule.limit_s, cell.call_s)
     if longest_s > MOST_S:
         return tag("D-TOO-LONG", f"a trial could take {longest_s:,.0f} s; the maximum is {MOST_S:,.0f} s")
     return ""

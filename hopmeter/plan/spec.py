@@ -13,6 +13,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Carrier, Flow
 from hopmeter.plan.carriers import rpc_of
+from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
 from hopmeter.plan.topology import Endpoint, Topology, topology
 
@@ -86,7 +87,8 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
             "adapter": str(adapter) if adapter else None,
             "flows": [_flow(cell, place, known[each], language) for each in dict.fromkeys(one.flow for one in hosted)],
             "endpoints": [
-                _endpoint(cell, place, each, known[each.flow]) | _causes(place, each, known[each.flow], hosted, known)
+                _endpoint(cell, place, each, known[each.flow])
+                | causes(place.samples, each, known[each.flow], hosted, known)
                 for each in hosted
             ],
             **_participant(cell, hosted[0].participant),
@@ -118,7 +120,7 @@ def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
         "drain_ns": _ns(cell.schedule.drain_s),
         "retry_ns": _ns(cell.schedule.retry_s),
-        "call_ns": _ns(cell.axes.call_s),
+        "call_ns": _ns(cell.call_s),
         "fifo": cell.nodes.fifo,
         "mlock": cell.nodes.mlock,
         "heap": cell.axes.heap,
@@ -138,6 +140,7 @@ def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]
         "pace": _pace(cell, place, flow),
         "messages": flow.messages,
         "warmup": flow.warmup,
+        **_window(flow),
         "checksum": cell.nodes.checksum,
         "rpc": rpc_of(cell, flow),
         "reply": cell.nodes.reply,
@@ -146,36 +149,20 @@ def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]
     }
 
 
+def _window(flow: Flow) -> dict[str, Any]:
+    """Return how long a flow sends whose messages return; nothing for a flow with a clock or a cause."""
+    if flow.window_s is None:
+        return {}
+    warmup_s, length_s = flow.window_s
+    return {"window": {"warmup_ns": _ns(warmup_s), "length_ns": _ns(length_s)}}
+
+
 def _participant(cell: Cell, number: int) -> dict[str, Any]:
     """Return how a participant of a workload runs, where it differs from an ordinary node."""
     if cell.workload is None:
         return {}
     one = cell.workload.participants[number]
     return {"fifo": one.fifo, "threads": 0 if one.threads == PER_FLOW else int(one.threads)}
-
-
-def _causes(
-    place: Place, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
-) -> dict[str, Any]:
-    """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
-    whose newest message it uses."""
-    arrivals = _arrivals(hosted, flows, is_nested=bool(flow.during))
-    if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during):
-        return {}
-    told: dict[str, Any] = {"causes": str(place.samples / f"{one.id}.causes")}
-    if flow.latest:
-        return told | {"latest": arrivals[flow.latest]}
-    names = [flow.during] if flow.during else flow.after
-    return told | {"after": [arrivals[name] for name in names], "join": flow.join, "every": flow.every}
-
-
-def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow], is_nested: bool) -> dict[str, int]:
-    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge.
-
-    A nested call and a message that a flow causes have bridges of their own.
-    """
-    ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
-    return {flow.bridged or flow.name: number for flow, number in ends if not flow.bridged or flow.is_call == is_nested}
 
 
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:
@@ -275,8 +262,10 @@ def _own_wait(cell: Cell, one: Endpoint) -> str:
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work of an endpoint for each message. If the work differs, endpoint number i gets item i."""
-    workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": flow.work}
+    """Return the work of an endpoint for each message; the work of a call is that of its server. If the work differs,
+    endpoint number i gets item i."""
+    before = "none" if flow.is_call else flow.work
+    workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": before}
     listed = units.works(workers.get(one.role, "none"))
     return listed[(one.place - 1) % len(listed)]
 

@@ -170,12 +170,15 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
     receiver, other = "server" if flow.is_call else "sink", receiving_carrier(cell, flow)
     ends = [end(0, flow.source, sender, carrier_of(cell, flow), (), ids)]
     for place, target in enumerate(flow.targets):
-        ends.append(end(place + 1, target, receiver, other, (ids[place if flow.is_call else 0],), ()))
+        inputs = (ids[place],) if flow.pattern == "scatter" else ids
+        ends.append(end(place + 1, target, receiver, other, inputs, ()))
     return ends
 
 
 def _flow_link_ids(flow: Flow) -> tuple[str, ...]:
-    return tuple(_link(flow.number, place) for place in range(len(flow.targets) if flow.is_call else 1))
+    """Return a link for each server of a scatter, one for each call that may be under way, or one for messages."""
+    many = len(flow.targets) if flow.pattern == "scatter" else flow.concurrency
+    return tuple(_link(flow.number, place) for place in range(many))
 
 
 def _flow_links(flow: Flow, rpc: str) -> dict[str, int]:

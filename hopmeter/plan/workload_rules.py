@@ -33,4 +33,6 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             target = workload.participant(name)
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
-            yield flow.name, whole.with_values(language=language, wait=wait, workload=None, flow="")
+            # The rules about the pace `closed` are about a ring; here another flow closes the circle.
+            pace = "open" if flow.returns else flow.pace
+            yield flow.name, whole.with_values(language=language, wait=wait, pace=pace, workload=None, flow="")

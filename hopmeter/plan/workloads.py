@@ -24,15 +24,11 @@ from hopmeter.plan.expand import (
     settings_of,
     transports_of,
 )
+from hopmeter.plan.message_counts import message_counts, warmup_s
 from hopmeter.scenario import Ask, Scenario
-from hopmeter.scenario.graph import causes as causes_of
 from hopmeter.scenario.graph import has_own_transports, receivers
 from hopmeter.scenario.workload import Flow as FlowKeys
 
-WARMUP_S = 0.2
-"""The least time for which all flows send before messages count."""
-WARMUP_MESSAGES = 2
-"""The least number of messages of the slowest flow before messages count."""
 DURATION = "5s"
 WHOLE = "workload"
 """The payload of the row of a whole workload, which has none of its own."""
@@ -88,7 +84,7 @@ def _workload_cell(
         rate_hz=None,
         messages=max(flow.messages for flow in flows),
         warmup=0,
-        limit_s=duration_s + _warmup_s(scenario) + 3,
+        limit_s=duration_s + warmup_s(scenario) + 3,
         workload=Workload(participants, flows, paths),
         **(together(own, world.manifests) if has_own_transports(scenario.flow) else {}),
     )
@@ -168,42 +164,28 @@ def _spinning(cell: Cell, world: World) -> str:
         said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
         return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
     flows = (*workload.flows, *workload.bridges)
-    receiving = [name for flow in flows for name in (*flow.targets, *([flow.source] if flow.is_call else []))]
-    threads = sum(name in spinning for name in receiving)
+    threads = sum(flow.concurrency for flow in flows for name in _receiving(flow) if name in spinning)
     cores = len(world.machine.allowed)
     said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
     return tag("D-SPINNING", said) if threads > cores else ""
 
 
+def _receiving(flow: Flow) -> tuple[str, ...]:
+    """Return the participants that wait for messages of a flow, or for its replies."""
+    return (*flow.targets, flow.source) if flow.is_call else flow.targets
+
+
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
     """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
-    warmup_s = _warmup_s(scenario)
-    counts: dict[str, tuple[int, int]] = {}
-
-    def count(name: str) -> tuple[int, int]:
-        if name not in counts:
-            counts[name] = _count(scenario.flow[name], duration_s, warmup_s, count)
-        return counts[name]
-
+    counts, window_s = message_counts(scenario, duration_s), (warmup_s(scenario), duration_s)
     return tuple(
-        replace(_flow(number, name, each, count(name)), carrier=own.get(name))
+        replace(
+            _flow(number, name, each, counts[name]),
+            carrier=own.get(name),
+            window_s=window_s if each.returns else None,
+        )
         for number, (name, each) in enumerate(scenario.flow.items())
     )
-
-
-def _warmup_s(scenario: Scenario) -> float:
-    rates = [flow.rate for flow in scenario.flow.values() if flow.rate]
-    return max(WARMUP_S, *(WARMUP_MESSAGES / rate for rate in rates)) if rates else WARMUP_S
-
-
-def _count(flow: FlowKeys, duration_s: float, warmup_s: float, count: Any) -> tuple[int, int]:
-    """Return how many samples and warm-up messages a flow sends, or at most sends because of others."""
-    if flow.rate:
-        return max(1, round(flow.rate * duration_s)), round(flow.rate * warmup_s)
-    causes = [count(name) for name in causes_of(flow)]
-    samples = [each for each, _ in causes]
-    together = min(samples) if flow.join == "all" else sum(samples)
-    return max(1, together // flow.every), causes[0][1]
 
 
 def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flow:
@@ -232,8 +214,11 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         after=tuple(keys.after or ()),
         join=keys.join,
         every=keys.every,
+        repeat=keys.repeat,
         latest=keys.latest or "",
         during=keys.during or "",
+        concurrency=keys.concurrency,
+        returns=keys.returns or "",
         deadline_s=units.seconds(keys.deadline) if keys.deadline else None,
     )
 

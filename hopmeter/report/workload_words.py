@@ -88,10 +88,16 @@ def _cause_words(flow: Flow) -> Iterator[str]:
     if flow.after:
         every = "" if flow.every == 1 else f"every {flow.every}th "
         yield f"after {every}{(' and ' if flow.join == 'all' else ' or ').join(flow.after)}"
+    if flow.repeat > 1:
+        yield f"{flow.repeat} each time"
+    if flow.returns:
+        yield f"the next when {flow.returns} returns"
     if flow.latest:
         yield f"with the newest of {flow.latest}"
     if flow.during:
         yield f"during {flow.during}"
+    if flow.concurrency > 1:
+        yield f"up to {flow.concurrency} at once"
     yield from (f"work {each}" for each in (flow.work, flow.receiver_work) if each != "none")
 
 

@@ -180,7 +180,7 @@ def prove(cell: Cell, control: Control) -> None:
 def _measure(work: Work, control: Control, daemons: Sequence[Daemon], sides: int) -> None:
     """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
     cell = work.cell
-    calls = max(cell.axes.call_s * _calls_in_turn(flow) for flow in flows(cell))
+    calls = max(cell.call_s * _calls_in_turn(flow) for flow in flows(cell))
     patience_s = (
         LEAD_NS / 1e9
         + cell.schedule.limit_s * sides
@@ -198,8 +198,11 @@ def _measure(work: Work, control: Control, daemons: Sequence[Daemon], sides: int
 
 
 def _calls_in_turn(flow: Flow) -> int:
-    """Return how many calls each message of a flow makes one after the other."""
-    return (len(flow.targets) if flow.dispatch == "sequential" else 1) if flow.is_call else 0
+    """Return how many calls each message of a flow makes one after the other. Calls that are under way at once are
+    followed by one that ends the flow."""
+    if not flow.is_call:
+        return 0
+    return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)
 
 
 def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:

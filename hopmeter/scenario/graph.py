@@ -45,7 +45,9 @@ def _faults(scenario: WithWorkload) -> Iterator[Fault]:
     for name, flow in flows.items():
         yield from _participant_faults(f"flow.{name}", flow, participants)
         yield from _pace_faults(f"flow.{name}", flow)
+        yield from _call_faults(f"flow.{name}", flow, participants)
         yield from _cause_faults(f"flow.{name}", flow, flows)
+        yield from _return_faults(name, flow, flows)
         yield from _transport_faults(f"flow.{name}", flow)
     yield from _axis_faults(scenario)
     yield from _circle_faults(flows)
@@ -108,12 +110,25 @@ def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
             wrong.append("pace")
         if wrong:
             yield "E-VALUES-CONFLICT", f"{key}.{wrong[0]}: a flow with `after` or `during` has no clock; omit it"
-    elif flow.rate is None:
-        yield "E-MISSING-KEY", f'{key}.rate is missing; give a rate, such as rate = 30, or the cause: after = "FLOW"'
-    elif flow.pace in ("closed", "max"):
-        yield "E-VALUE-CHOICE", f"{key}.pace: in a workload, {one_of(flow.pace, ['open', 'poisson', 'burst'])}"
+    elif not flow.returns:
+        yield from _clock_faults(key, flow)
     if not flow.after and (flow.every > 1 or flow.join != "any"):
         yield "E-VALUES-CONFLICT", f"{key}: `every` and `join` need `after`"
+    if not flow.after and flow.repeat > 1:
+        yield "E-VALUES-CONFLICT", f"{key}.repeat: only a flow with `after` repeats; a clock has a `rate`"
+    yield from _work_faults(key, flow)
+
+
+def _clock_faults(key: str, flow: Flow) -> Iterator[Fault]:
+    if flow.pace in ("closed", "max"):
+        needs = '; "closed" needs `returns`, the flow that brings its messages back' if flow.pace == "closed" else ""
+        said = one_of(flow.pace, ["open", "poisson", "burst"])
+        yield "E-VALUE-CHOICE", f"{key}.pace: in a workload, {said}{needs}"
+    elif flow.rate is None:
+        yield "E-MISSING-KEY", f'{key}.rate is missing; give a rate, such as rate = 30, or the cause: after = "FLOW"'
+
+
+def _work_faults(key: str, flow: Flow) -> Iterator[Fault]:
     if flow.work != "none" and not (flow.after or flow.during or flow.call):
         yield (
             "E-VALUES-CONFLICT",
@@ -121,8 +136,57 @@ def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
         )
     if flow.receiver_work != "none" and flow.call:
         yield "E-VALUES-CONFLICT", f"{key}.receiver_work: the work of the server of a call is `work`"
+
+
+def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) -> Iterator[Fault]:
     if flow.after and flow.call and len(flow.call) > 1:
         yield "E-VALUES-CONFLICT", f"{key}.call: a call with `after` calls one participant"
+    if flow.concurrency == 1:
+        return
+    if not flow.call or len(flow.call) > 1 or flow.during:
+        yield (
+            "E-VALUES-CONFLICT",
+            f"{key}.concurrency: only calls to one participant, by a clock or with `after`, are under way at once",
+        )
+    sender = participants.get(flow.sender)
+    if sender and sender.threads != "per-flow" and sender.threads < flow.concurrency:
+        said = f"`{flow.sender}` handles {sender.threads} at once, too few for {flow.concurrency} calls under way"
+        yield "E-VALUES-CONFLICT", f"{key}.concurrency: {said}; give it more `threads`, or omit them"
+
+
+def _return_faults(name: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    """Check the one circle that is allowed: a flow whose messages come back as those of another flow."""
+    key = f"flow.{name}"
+    if not flow.returns:
+        return
+    clock = [word for word in ("rate", "latest", "after", "during") if getattr(flow, word) is not None]
+    if clock:
+        yield "E-VALUES-CONFLICT", f"{key}.{clock[0]}: the next message is sent when one of `returns` arrives; omit it"
+    elif flow.pace != "closed":
+        yield "E-VALUES-CONFLICT", f'{key}.returns: only a flow with pace = "closed" waits for messages that return'
+    elif flow.call:
+        yield "E-VALUES-CONFLICT", f"{key}.returns: a call returns as its reply; use `to`, or give the calls a `rate`"
+    elif flow.returns not in flows:
+        yield "E-VALUE-CHOICE", f"{key}.returns: flow {one_of(flow.returns, flows)}"
+    elif flow.sender not in receivers(flows[flow.returns]):
+        arrives = ", ".join(receivers(flows[flow.returns]))
+        said = f"`{flow.returns}` does not arrive at `{flow.sender}`; it arrives at {arrives}"
+        yield "E-VALUES-CONFLICT", f"{key}.returns: {said}"
+    elif name not in _all_causes(flow.returns, flows):
+        said = f"messages of `{flow.returns}` are not caused by this flow, so they would not be its return"
+        yield "E-VALUES-CONFLICT", f'{key}.returns: {said}; use after = "{flow.returns}"'
+
+
+def _all_causes(name: str, flows: Mapping[str, Flow]) -> list[str]:
+    """Return the flows whose messages cause those of a flow, directly or not."""
+    found: list[str] = []
+    waiting = [name]
+    while waiting:
+        told = flows[waiting.pop()]
+        new = [each for each in told.after or [] if each in flows and each not in found]
+        found += new
+        waiting += new
+    return found
 
 
 def _cause_faults(key: str, flow: Flow, flows: Mapping[str, Flow]) -> Iterator[Fault]:

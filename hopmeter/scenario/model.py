@@ -183,6 +183,11 @@ class Scenario(Axes):
     )
     drain: Duration = Field("200ms", description="How long receivers wait for late messages.")
     retry: Duration = Field("1s", description="How long the source retries a refused message.")
+    patience: Span = Field(
+        "10s",
+        description="How long a client waits for a reply beyond the requested work, and a flow with `returns` for a "
+        "message, before the next one is sent.",
+    )
     timeout: Span = Field("20s", description="How long a node may take for each step of its start and end.")
     reply: Literal["echo", "header"] = Field(
         "echo", description="The reply of a server: the whole request, or only its header."

@@ -38,6 +38,7 @@ def _check_name(name: str) -> str:
 Name = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pattern": NAME})]
 Names = Annotated[list[Name], as_list, Field(min_length=1), OneOrMore]
 MOST_AT_ONCE = 64
+MOST_REPEATED = 10_000
 
 
 class Keys(BaseModel):
@@ -88,12 +89,22 @@ class Flow(Keys):
         "any", description="With several flows in `after`: a message for each arrival, or for one of each flow."
     )
     every: Annotated[int, Field(ge=1)] = Field(1, description="Only every n-th arrival causes a message.")
+    repeat: Annotated[int, Field(ge=1, le=MOST_REPEATED)] = Field(
+        1, description="How many messages such an arrival causes, one after the other, with the work before each."
+    )
     latest: Name | None = Field(
         None, description="A flow with a clock bases each message on the newest message of this flow."
     )
     during: Name | None = Field(None, description="The call during which `from` makes this call.")
     dispatch: Literal["parallel", "sequential"] = Field(
         "parallel", description="How a call to several participants calls them."
+    )
+    concurrency: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
+        1, description="The most calls under way at once; a call that is due meanwhile waits."
+    )
+    returns: Name | None = Field(
+        None,
+        description='With pace = "closed": the next message is sent when a message of this flow has arrived at `from`.',
     )
     work: Work = Field("none", description="The work before a message of `after`, or of the server for each call.")
     receiver_work: Work = Field("none", description="The work of each receiver for each message.")

@@ -213,10 +213,10 @@ pub struct Endpoint {
     pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
-    /// The links from which it receives.
+    /// The links from which it receives. A server with several calls under way at once has a link for each.
     #[serde(rename = "in")]
     pub inputs: Vec<String>,
-    /// The links to which it sends.
+    /// The links to which it sends. In the pattern `rpc`, as many calls are under way at once as there are links.
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
@@ -229,6 +229,13 @@ pub struct Endpoint {
     /// Only every n-th arrival causes a message of a follower; 0 is like 1.
     #[serde(default)]
     pub every: u32,
+    /// How many messages of a follower each such arrival causes; 0 is like 1.
+    #[serde(default)]
+    pub repeat: u32,
+    /// For a source with the pace `closed`: the endpoint of this node at which a message arrives before the source sends
+    /// its next one.
+    #[serde(default)]
+    pub returns: Option<u32>,
     /// For a source: the endpoint of this node whose newest message each of its messages is based on.
     #[serde(default)]
     pub latest: Option<u32>,
@@ -290,6 +297,9 @@ pub struct Flow {
     /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,
     pub warmup: u64,
+    /// For a source whose messages return (`returns`): how long it sends. At most `messages` are measured.
+    #[serde(default)]
+    pub window: Option<Window>,
     /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
     pub checksum: bool,
     pub rpc: Rpc,
@@ -300,6 +310,15 @@ pub struct Flow {
     pub bridge: bool,
     #[serde(default)]
     pub dispatch: Dispatch,
+}
+
+/// How long a source sends that has neither a schedule nor a number of messages: first without measuring, then
+/// measuring.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    pub warmup_ns: i64,
+    pub length_ns: i64,
 }
 
 /// A node's complete configuration.
@@ -328,7 +347,7 @@ pub struct Spec {
     pub drain_ns: i64,
     /// How long a refused message is offered again before it is abandoned.
     pub retry_ns: i64,
-    /// How long a client waits for a reply before the reply counts as lost.
+    /// How long a client waits for a reply before the reply counts as lost, and a source for a message that returns.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
     /// The SCHED_FIFO priority; 0 selects the normal scheduler.

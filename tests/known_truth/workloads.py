@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ cores = "free"
 duration = "1s"
 trials = 1
 """
+"""Every workload lasts for one second."""
 Numbers = NDArray[np.int64]
 
 
@@ -46,6 +49,18 @@ class Trial:
         table = pq.read_table(self.samples, filters=[("endpoint", "=", self.end(flow, place))])
         return dict(zip(table.column("seq").to_pylist(), table.column(column).to_pylist(), strict=True))
 
+    def calls(self, flow: str, server: int = 0) -> dict[int, tuple[int, int]]:
+        """When each call was sent, and when its reply arrived, in ns; of a call to several, those to one server."""
+        filters = [("endpoint", "=", self.end(flow, 0)), ("copy", "=", server)]
+        table = pq.read_table(self.samples, filters=filters)
+        spans = zip(table.column("sent_ns").to_pylist(), table.column("arrived_ns").to_pylist(), strict=True)
+        return dict(zip(table.column("seq").to_pylist(), spans, strict=True))
+
+    def services(self, flow: str, place: int = 1) -> dict[int, tuple[int, int]]:
+        """When each call arrived at a server, and when the server replied, in ns."""
+        arrived, replied = self.times(flow, place, "arrived_ns"), self.times(flow, place, "forwarded_ns")
+        return {seq: (arrived[seq], replied[seq]) for seq in arrived}
+
     def causes(self, flow: str, cause: str) -> dict[int, int]:
         """For each message of a flow, the message of another flow that caused it."""
         found = read_causes(self.samples)
@@ -55,10 +70,16 @@ class Trial:
         return dict(zip(found["seq"][mine].tolist(), found["cause_seq"][mine].tolist(), strict=True))
 
 
-def measure_workload(folder: Path, tables: str, settings: str, drain: str = "500ms") -> Trial:
-    """Run a workload once."""
+def most_at_once(spans: Iterable[tuple[int, int]]) -> int:
+    """How many spans of time overlap at most."""
+    changes = sorted(change for begun, done in spans for change in ((begun, 1), (done, -1)))
+    return max(itertools.accumulate(step for _, step in changes))
+
+
+def measure_workload(folder: Path, tables: str, settings: str, drain: str = "500ms", more: str = "") -> Trial:
+    """Run a workload once. `more` are keys of the scenario."""
     scenario = folder / "workload.toml"
-    scenario.write_text(f'{HEAD}drain = "{drain}"\nsettings.synthetic = {{ {settings} }}\n{tables}')
+    scenario.write_text(f'{HEAD}drain = "{drain}"\n{more}\nsettings.synthetic = {{ {settings} }}\n{tables}')
     done = hopmeter("run", scenario, "--out", folder / "run", "--no-report", "--json")
     assert done.returncode == 0, done.stderr
     run = RunFolder.open(folder / "run")

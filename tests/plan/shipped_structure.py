@@ -17,6 +17,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World, expand
 from hopmeter.plan.flows import flows
 from hopmeter.plan.topology import topology
+from hopmeter.plan.workloads import expand_workload
 from hopmeter.scenario import asks, files
 
 
@@ -28,7 +29,8 @@ def cells_of(name: str) -> Iterator[Cell]:
     }
     world = World(known, ready, Machine((0, 1, 2, 3)))
     scenario = files.load(files.every()[name])[0]
-    return (cell for ask in asks(scenario) for cell in expand(scenario, ask, world))
+    expand_cells = expand_workload if scenario.flow else expand
+    return (cell for ask in asks(scenario) for cell in expand_cells(scenario, ask, world))
 
 
 def structure(cell: Cell) -> str:
@@ -45,8 +47,4 @@ def structures(name: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            {name: structures(name) for name in files.every() if not files.load(files.every()[name])[0].flow}, indent=1
-        )
-    )
+    print(json.dumps({name: structures(name) for name in files.every()}, indent=1))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hopmeter.analysis.floors import headline
 from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan, make
@@ -34,7 +35,7 @@ FLOWS: dict[str, dict[str, Any]] = {
     "objects": {"from": "detector", "to": "motor", "after": "frames", "every": 3, "work": "spin:4ms"},
     "state": {"from": "motor", "to": "camera", "rate": 100, "latest": "objects"},
     "ask": {"from": "camera", "call": "detector", "rate": 10, "work": "sleep:2ms", "deadline": "5ms"},
-    "nested": {"from": "detector", "call": "motor", "during": "ask"},
+    "nested": {"from": "detector", "call": "motor", "during": "ask", "work": "spin:2ms"},
     "fused": {
         "from": "motor",
         "to": "camera",
@@ -95,6 +96,79 @@ def test_a_link_has_one_receiver_for_each_target() -> None:
     assert {name for name in duplex if name.startswith("f3")} == {"f3.l0.request", "f3.l0.reply"}
 
 
+AT_ONCE = FLOWS | {
+    "ask": FLOWS["ask"] | {"concurrency": 3},
+    "nested": {"from": "detector", "call": "motor", "after": "frames", "concurrency": 2},
+}
+FREE = PARTICIPANTS | {"detector": {"language": "python"}}
+
+
+def test_calls_that_are_under_way_at_once_have_a_link_each_and_one_server() -> None:
+    shape = topology(cell(flow=AT_ONCE, participant=FREE))
+    found = [f"{each.role} {','.join(each.inputs)}>{','.join(each.outputs)}" for each in shape.endpoints]
+    assert found[ASK : NESTED + 2] == [
+        *("client >f3.l0,f3.l1,f3.l2", "server f3.l0,f3.l1,f3.l2>"),
+        *("follower >f4.l0,f4.l1", "server f4.l0,f4.l1>"),
+    ]
+    assert {link: many for link, many in shape.links.items() if link[:2] in ("f3", "f4")} == dict.fromkeys(
+        ["f3.l0", "f3.l1", "f3.l2", "f4.l0", "f4.l1"], 1
+    )
+    duplex = topology(cell(transport("bus", rpc="duplex"), flow=AT_ONCE, participant=FREE)).links
+    assert len([link for link in duplex if link.startswith("f3")]) == 6
+
+
+def test_each_call_under_way_at_once_needs_a_core_to_spin() -> None:
+    ask = {"from": "camera", "call": "detector", "rate": 10}
+    spinning = {"camera": {}, "detector": {"wait": "spin"}}
+    one, four = ({"ask": ask | {"concurrency": many}} for many in (1, 5))
+    assert not cell(flow=one, participant=spinning, path={}).dropped
+    assert lacking(cell(flow=four, participant=spinning, path={}).dropped, "D-SPINNING 5 threads 4 cores") == []
+
+
+def test_a_message_that_repeats_is_counted_and_told_as_often() -> None:
+    flows = FLOWS | {"objects": FLOWS["objects"] | {"repeat": 5}}
+    found = cell(flow=flows)
+    assert found.workload is not None
+    objects = found.workload.flow("objects")
+    assert (objects.messages, objects.warmup) == (100, 30), (
+        "five for every third frame; each warm-up message causes five"
+    )
+    (spec,) = [each for _, spec in node_specs(found, PLACE) for each in spec["endpoints"] if each["id"] == OBJECTS]
+    assert (spec["every"], spec["repeat"]) == (3, 5)
+
+
+PING_PONG = {
+    "ping": {"from": "camera", "to": "detector", "pace": "closed", "returns": "pong"},
+    "pong": {"from": "detector", "to": "camera", "after": "ping", "work": "spin:1us"},
+    "clock": {"from": "camera", "to": "detector", "rate": 10},
+}
+
+
+def test_a_flow_that_returns_sends_for_a_time_and_knows_where_its_messages_return() -> None:
+    found = cell(flow=PING_PONG, participant={"camera": {}, "detector": {}}, path={})
+    (camera, _) = [spec for _, spec in node_specs(found, PLACE)]
+    ping = camera["endpoints"][0]
+    assert (ping["role"], ping["returns"], ping.get("causes")) == ("source", 3, None)
+    told = {each["number"]: each for each in camera["flows"]}
+    assert told[0]["window"] == {"warmup_ns": 200_000_000, "length_ns": 2_000_000_000}
+    assert (told[0]["pace"]["kind"], told[0]["messages"], told[0]["warmup"]) == ("closed", 400_000, 0)
+    assert not any("window" in told[number] for number in (1, 2))
+    assert found.workload is not None and found.workload.flow("pong").messages == 400_000
+    assert Cell.from_json(json.loads(json.dumps(found.as_json()))) == found
+
+
+def test_a_flow_that_returns_is_no_ring_and_is_ranked_by_its_response() -> None:
+    found = cell(flow=PING_PONG, participant={"camera": {}, "detector": {}}, path={})
+    assert not found.dropped
+    _, ping, *_ = rows_of(found)
+    assert (ping.axes.pace, ping.axes.is_ring, ping.axes.rate_hz, headline(ping)) == ("closed", False, None, "response")
+
+
+def test_the_patience_of_a_scenario_is_that_of_its_nodes() -> None:
+    assert specs()[0]["call_ns"] == 10_000_000_000
+    assert node_specs(cell(patience="300ms"), PLACE)[0][1]["call_ns"] == 300_000_000
+
+
 def test_a_participant_is_one_node_with_all_its_endpoints() -> None:
     nodes = topology(cell()).nodes
     assert [[each.id for each in node] for node in nodes] == [[0, 6, 7, 12], [1, 3, 8, 9], [2, 4, 5, 10, 11]]
@@ -125,11 +199,12 @@ def test_an_endpoint_knows_the_endpoints_that_cause_its_messages(number: int, to
     assert found.get("causes") == (f"/s/{number}.causes" if told else None)
 
 
-def test_a_follower_and_a_server_do_the_work_of_their_flow_and_sinks_that_of_receivers() -> None:
+def test_a_follower_or_the_server_of_a_call_does_the_work_of_a_flow_and_sinks_that_of_receivers() -> None:
     works = {number: endpoint(number)["work"]["kind"] for number in range(13)}
     assert {number: kind for number, kind in works.items() if kind != "none"} == {
         OBJECTS: "spin",
         ASK_SERVER: "sleep",
+        NESTED + 1: "spin",
         12: "spin",
     }
 
@@ -220,13 +295,11 @@ def test_spinning_participants_need_cores_and_a_thread_for_each_flow() -> None:
 
 @pytest.mark.parametrize("name", files.every())
 def test_shipped_scenarios_have_the_structure_that_is_stored(name: str) -> None:
-    if name in STORED:
-        assert structures(name) == STORED[name]
+    assert structures(name) == STORED[name]
 
 
-def test_the_structure_of_each_ordinary_scenario_is_stored() -> None:
-    ordinary = {name for name, path in files.every().items() if not files.load(path)[0].flow}
-    assert ordinary == set(STORED)
+def test_each_stored_structure_is_that_of_a_scenario() -> None:
+    assert set(STORED) == set(files.every())
 
 
 @pytest.mark.parametrize("name", ["fan-out", "message-passing", "parallel-servers", "sockets"])

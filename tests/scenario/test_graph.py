@@ -12,12 +12,14 @@ from hopmeter.scenario.graph import OF_FLOWS
 from tests.coded import lacking
 
 HEAD = 'title = "t"\nquestion = "q?"\n'
-PARTICIPANTS = "[participant]\ncamera = {}\ndetector = {}\nmotor = {}\n"
+PARTICIPANTS = "[participant]\ncamera = {}\ndetector = {}\nmotor = {}\none = { threads = 1 }\n"
 FLOWS = """[flow]
 frames = { from = "camera", to = "detector", rate = 30 }
 objects = { from = "detector", to = "motor", after = "frames" }
 ask = { from = "motor", call = "detector", rate = 5 }
+alone = { from = "one", to = "motor", rate = 1 }
 """
+CLOSED = 'pace = "closed", returns'
 
 
 def load(folder: Path, text: str) -> Scenario:
@@ -42,7 +44,7 @@ def check_fault(folder: Path, text: str, at: str, expected: str) -> None:
 def test_a_graph_that_fits_has_no_fault(tmp_path: Path) -> None:
     path = '[path]\nreaction = { flows = ["frames", "objects"], deadline = "50ms" }\n'
     scenario = load(tmp_path, HEAD + PARTICIPANTS + FLOWS + path)
-    assert list(scenario.flow) == ["frames", "objects", "ask"]
+    assert list(scenario.flow) == ["frames", "objects", "ask", "alone"]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +78,26 @@ def test_a_graph_that_fits_has_no_fault(tmp_path: Path) -> None:
         ('from = "detector", call = "motor", during = "ask", after = "frames"', "E-VALUES-CONFLICT `after` `during`"),
         ('from = "detector", call = ["motor", "camera"], after = "frames"', "E-VALUES-CONFLICT flow.new.call: one"),
         ('from = "camera", call = "motor", rate = 1, receiver_work = "spin:1ms"', "E-VALUES-CONFLICT .receiver_work:"),
+        ('from = "detector", to = "motor", after = "frames", repeat = 0', "E-VALUE-RANGE flow.new.repeat 0 1"),
+        ('from = "detector", to = "motor", after = "frames", repeat = 10001', "E-VALUE-RANGE .repeat 10001 10000"),
+        ('from = "camera", to = "motor", rate = 1, repeat = 2', "E-VALUES-CONFLICT flow.new.repeat: `after`"),
+        ('from = "camera", call = "motor", rate = 1, concurrency = 65', "E-VALUE-RANGE flow.new.concurrency 65 64"),
+        ('from = "camera", call = "motor", rate = 1, concurrency = 0', "E-VALUE-RANGE flow.new.concurrency 0 1"),
+        ('from = "camera", to = "motor", rate = 1, concurrency = 2', "E-VALUES-CONFLICT flow.new.concurrency: one"),
+        ('from = "camera", call = ["motor", "detector"], rate = 1, concurrency = 2', "E-VALUES-CONFLICT .concurrency:"),
+        ('from = "detector", call = "motor", during = "ask", concurrency = 2', "E-VALUES-CONFLICT .concurrency: clock"),
+        (
+            'from = "one", call = "motor", rate = 1, concurrency = 2',
+            "E-VALUES-CONFLICT .concurrency: `one` 1 2 `threads`",
+        ),
+        ('from = "camera", to = "motor", pace = "closed"', 'E-VALUE-CHOICE flow.new.pace: "closed" `returns`'),
+        ('from = "camera", to = "motor", rate = 1, returns = "objects"', "E-VALUES-CONFLICT flow.new.rate: `returns`"),
+        ('from = "motor", to = "camera", returns = "objects"', 'E-VALUES-CONFLICT flow.new.returns: "closed"'),
+        (f'from = "motor", call = "camera", {CLOSED} = "objects"', "E-VALUES-CONFLICT flow.new.returns: `to`"),
+        (f'from = "motor", to = "camera", {CLOSED} = "object"', 'E-VALUE-CHOICE flow.new.returns: "object" "objects"'),
+        (f'from = "camera", to = "motor", {CLOSED} = "objects"', "E-VALUES-CONFLICT flow.new.returns: `camera` motor"),
+        (f'from = "motor", to = "camera", {CLOSED} = "objects"', 'E-VALUES-CONFLICT .returns: after = "objects"'),
+        (f'from = "motor", to = "camera", after = "objects", {CLOSED} = "objects"', "E-VALUES-CONFLICT flow.new.pace:"),
         ('from = "camera", to = "motor", rate = 1, lossy = true', 'E-UNKNOWN-KEY "lossy" flow.new'),
         ('from = "camera", to = "motor", rate = 1, codec = "nunpy"', 'E-VALUE-CHOICE flow.new.codec: "nunpy" "numpy"'),
         ('from = "camera", to = "motor", rate = 1, device = "tpu"', 'E-VALUE-CHOICE flow.new.device: "tpu" gpu'),
@@ -111,7 +133,22 @@ def test_flows_that_cause_each_other_form_a_circle(tmp_path: Path) -> None:
     back = 'back = { from = "motor", to = "camera", after = "there" }\n'
     said = refusal(tmp_path, HEAD + PARTICIPANTS + FLOWS + there + back)
     assert lacking(said, "E-VALUES-CONFLICT .after: there → back circle") == []
-    assert any(f"s.toml:{line}: flow." in said for line in (11, 12))
+    assert any(f"s.toml:{line}: flow." in said for line in (13, 14))
+
+
+def test_a_flow_may_return_as_another_flow_that_it_causes(tmp_path: Path) -> None:
+    circle = """ping = { from = "camera", to = ["detector", "motor"], pace = "closed", returns = "pong" }
+relayed = { from = "detector", to = "motor", after = "ping" }
+pong = { from = "motor", to = "camera", after = "relayed", repeat = 2 }
+"""
+    assert load(tmp_path, HEAD + PARTICIPANTS + FLOWS + circle).flow["ping"].returns == "pong"
+
+
+def test_two_flows_that_return_as_each_other_are_no_circle_with_a_start(tmp_path: Path) -> None:
+    there = f'there = {{ from = "camera", to = "motor", {CLOSED} = "back" }}\n'
+    back = f'back = {{ from = "motor", to = "camera", {CLOSED} = "there" }}\n'
+    said = refusal(tmp_path, HEAD + PARTICIPANTS + FLOWS + there + back)
+    assert lacking(said, 'E-VALUES-CONFLICT flow.there.returns: `back` after = "back"') == []
 
 
 @pytest.mark.parametrize(

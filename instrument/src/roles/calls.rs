@@ -1,6 +1,7 @@
 //! The two sides of an rpc link, native or duplex, and the relay that calls the next server before it replies.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::contract::{Client, Link, Publisher, Received, Replier, Server, Subscription};
@@ -8,7 +9,7 @@ use crate::control::Tally;
 use crate::duplex::{DuplexClient, DuplexServer, on_request_frame};
 use crate::error::{Error, Result};
 use crate::frame::Header;
-use crate::listen_limit::Patience;
+use crate::listen_limit::{ListenLimit, Patience};
 use crate::spec::{Rpc, Wait};
 
 use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
@@ -77,7 +78,7 @@ impl ServerEnd {
     }
 
     fn serve(self, context: &RoleContext<'_>, mut loan: Loan<Answerer>) -> Result<Box<dyn Subscription>> {
-        let permits = context.permits.clone();
+        let permits = loan.get().permits();
         let on_request = Box::new(move |received: Received<'_>, replier: &mut dyn Replier| {
             let _permit = permits.wait_for_one();
             loan.get().answer(received, replier);
@@ -90,33 +91,65 @@ impl ServerEnd {
         }
     }
 
-    /// Answers requests until the time is up, in a poll loop or in a callback, as the cell's `wait` says. Reports ready
-    /// as soon as it listens.
-    pub fn run(self, context: &RoleContext<'_>, mut answerer: Answerer) -> Result<(Tally, OpenEnds)> {
-        let limit = answerer.limit();
+    /// Opens the remaining ends, polled or called as the cell's `wait` says.
+    pub fn open(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<OpenServer> {
         if context.wait() == Wait::Callback {
             let (loan, returned) = Loan::new(answerer);
-            let subscription = self.serve(context, loan)?;
-            context.report_ready();
-            listen(context, &limit, || {
-                limit.sleep();
-                Ok(())
-            })?;
-            drop(subscription);
-            let home = returned.recv_timeout(Duration::from_secs(10));
-            return home.map_err(|_| Error::new("the transport kept its callback after it was closed"))?.settle(None);
+            return Ok(OpenServer::Called { subscription: self.serve(context, loan)?, returned });
         }
-        let mut server = self.connect(context)?;
+        Ok(OpenServer::Polled { server: self.connect(context)?, answerer: Box::new(answerer) })
+    }
+
+    /// Answers requests until the time is up. Reports ready as soon as it listens.
+    pub fn run(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<(Tally, OpenEnds)> {
+        let limit = answerer.limit();
+        let server = self.open(context, answerer)?;
         context.report_ready();
-        listen(context, &limit, || {
-            pump(context.wait(), &limit, |timeout| {
-                server.poll(timeout, &mut |received, replier| {
-                    let _permit = context.permits.wait_for_one();
-                    answerer.answer(received, replier);
-                })
-            })
-        })?;
-        answerer.settle(Some(Box::new(server)))
+        listen(context, &limit, || server.run(context.wait(), &limit))?.settle()
+    }
+}
+
+/// A server with all its ends open.
+pub enum OpenServer {
+    Polled { server: Box<dyn Server>, answerer: Box<Answerer> },
+    Called { subscription: Box<dyn Subscription>, returned: mpsc::Receiver<Answerer> },
+}
+
+impl OpenServer {
+    /// Answers requests until the time is up.
+    pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<StoppedServer> {
+        match self {
+            Self::Polled { mut server, mut answerer } => {
+                let permits = answerer.permits();
+                pump(wait, limit, |timeout| {
+                    server.poll(timeout, &mut |received, replier| {
+                        let _permit = permits.wait_for_one();
+                        answerer.answer(received, replier);
+                    })
+                })?;
+                Ok(StoppedServer { answerer: *answerer, server: Some(server) })
+            }
+            Self::Called { subscription, returned } => {
+                limit.sleep();
+                drop(subscription);
+                let home = returned.recv_timeout(Duration::from_secs(10));
+                let answerer = home.map_err(|_| Error::new("the transport kept its callback after it was closed"))?;
+                Ok(StoppedServer { answerer, server: None })
+            }
+        }
+    }
+}
+
+/// A server that answers no more requests. Its polled end is still open.
+pub struct StoppedServer {
+    answerer: Answerer,
+    server: Option<Box<dyn Server>>,
+}
+
+impl StoppedServer {
+    /// Writes what was recorded.
+    pub fn settle(self) -> Result<(Tally, OpenEnds)> {
+        self.answerer.settle(self.server.map(|server| Box::new(server) as _))
     }
 }
 

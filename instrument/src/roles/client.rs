@@ -1,6 +1,8 @@
-//! The client: sends a request, waits for the reply, and records both times.
+//! The client: sends a request, waits for the reply, and records both times. With several links, it makes as many calls
+//! at once.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::clock;
@@ -11,17 +13,22 @@ use crate::frame::{Header, flags};
 use crate::listen_limit::Patience;
 use crate::recorder::{NONE_NS, Record, Recorder};
 use crate::spec::Wait;
+use crate::sync::lock;
 use crate::thread_log::Mark;
 
 use super::calls::{ClientEnd, await_reply};
 use super::emit::{Emitter, Offered, Passed, Stamps};
 use super::ends::new_deadline;
 use super::intake::{Arrival, Intake};
+use super::lanes::Lanes;
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
-/// Runs the role of a client that makes one call at a time.
+/// Runs the role of a client.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    if context.me.outputs.len() > 1 {
+        return run_lanes(context);
+    }
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a client needs a link to call"))?;
     let mut bound = BTreeMap::new();
     let end = ClientEnd::bind(context, id, &mut bound)?;
@@ -33,6 +40,18 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let tally = measure(context, &mut asker, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, vec![Box::new(asker.client)]))
+}
+
+/// Makes several calls at once. The lane that is free waits for the next due time, and keeps the others from it.
+fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let mut lanes = Lanes::open(context)?;
+    context.report_ready();
+    context.prove_pair(|probe| lanes.probe(probe))?;
+    let schedule = Mutex::new(MessageLoop::new(context, context.phase.wait_for_go()));
+    let (tally, ends) = lanes.make_calls(context, &|asker: &Asker| lock(&schedule).next(context, asker.lead_ns()))?;
+    let schedule = lock(&schedule);
+    let pacing_ns = tally.pacing_ns + schedule.spun_ns();
+    Ok((Tally { limit_reached: schedule.is_cut_short(), pacing_ns, ..tally }, ends))
 }
 
 fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Result<Tally> {
@@ -48,7 +67,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
         Ok(asker.lead_ns())
     })?;
     asker.intake.write_log()?;
-    let pacing_ns = spun_ns + asker.emitter.spun_ns();
+    let pacing_ns = spun_ns + asker.spun_ns();
     Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
 
@@ -74,6 +93,11 @@ impl Asker {
     /// See [`Emitter::lead_ns`].
     pub fn lead_ns(&self) -> i64 {
         self.emitter.lead_ns()
+    }
+
+    /// See [`Emitter::spun_ns`].
+    pub fn spun_ns(&self) -> i64 {
+        self.emitter.spun_ns()
     }
 
     /// Sends a probe, and reports the probe when the reply has arrived.
@@ -111,6 +135,12 @@ impl Asker {
             self.intake.tally.abandoned += u64::from(asked.is_none());
         }
         Ok(record)
+    }
+
+    /// The record of a call that is not made.
+    pub fn abandon(&mut self, call: Call) -> Record {
+        self.intake.tally.abandoned += u64::from(call.is_sample());
+        Record { intended_ns: call.intended_ns, ..Record::of(call.seq) }
     }
 
     /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the deadline.

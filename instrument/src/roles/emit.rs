@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::codec::Codec;
-use crate::contract::{Fill, FrameMut, Sent};
+use crate::contract::{Fill, FrameMut, Publisher, Sent};
+use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::{Header, flags};
 use crate::payload::{self, Content};
-use crate::recorder::NONE_NS;
+use crate::recorder::{NONE_NS, Record};
 use crate::spec::Touch;
 
 use super::RoleContext;
+use super::message_loop::Call;
 
 /// How many times a refused message is offered again immediately; after that, a pause follows each offer.
 const EAGER_OFFERS: u32 = 64;
@@ -127,6 +129,27 @@ impl Emitter {
             length: self.payload_bytes as u64,
             checksum: 0,
         }
+    }
+
+    /// Publishes a message and counts it. The record has no sent time if the message was abandoned.
+    pub fn publish(
+        &self,
+        publisher: &mut dyn Publisher,
+        call: Call,
+        passed: Option<Passed<'_>>,
+        tally: &mut Tally,
+    ) -> Result<Record> {
+        let header = self.header(call.seq, call.marks, call.intended_ns);
+        let offered = self.offer_or_pass(header, passed, &mut tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
+        let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
+        match offered {
+            Offered::Sent(Stamps { sent_ns, encoded_ns }) => {
+                (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
+                tally.count_sent(call.is_sample(), sent_ns);
+            }
+            Offered::Abandoned => tally.abandoned += u64::from(call.is_sample()),
+        }
+        Ok(record)
     }
 
     /// Offers a message until the transport accepts it or its deadline has passed; adds the refusals of a sample to

@@ -2,58 +2,97 @@
 //!
 //! The thread that receives such a message also works, stamps and sends, as a callback of a program does. The follower's
 //! own thread only binds and proves its link, lends its sending end to the receiving threads, and closes it at the end.
+//! With several calls under way at once, the receiving thread works, and lanes ([`super::lanes`]) make the calls.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::mpsc::{Sender as Queue, channel};
+use std::sync::{Arc, Mutex};
 
 use crate::causes::{Cause, Causes};
 use crate::clock;
 use crate::contract::Publisher;
 use crate::control::Tally;
 use crate::error::{Error, Result};
-use crate::frame::{Header, flags};
+use crate::frame::flags;
 use crate::listen_limit::ListenLimit;
 use crate::recorder::{Record, Recorder};
 use crate::spec::Pattern;
+use crate::sync::lock;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
-use super::emit::{Emitter, Offered, Passed, Stamps};
+use super::emit::{Emitter, Passed};
 use super::ends::{listen, new_deadline};
+use super::joining::CausedBy;
+use super::lanes::Lanes;
 use super::message_loop::Call;
-use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a follower.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    if context.flow.pattern == Pattern::Rpc && context.me.outputs.len() > 1 {
+        return run_lanes(context);
+    }
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a follower needs a link to send to"))?;
-    let limit = new_deadline(context.spec.drain_ns);
-    let mut sender = Sender::open(context, id, limit.clone())?;
+    let way = Way::open(context, id)?;
+    let mut sender = Sender::new(context, way, Some(context.recorder()?))?;
     context.report_ready();
     context.prove_pair(|probe| sender.probe(probe))?;
-    context.triggers.lend(context.me.id, sender);
+    let (tally, ends) = lend(context, sender)?.close()?;
+    Ok((context.triggers.settle(context.me.id, tally), ends))
+}
+
+/// Runs a follower with several calls under way at once.
+fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
+    let mut lanes = Lanes::open(context)?;
+    context.report_ready();
+    context.prove_pair(|probe| lanes.probe(probe))?;
+    let (queue, calls) = channel();
+    let calls = Mutex::new(calls);
+    let sender = Sender::new(context, Way::Queue(queue), None)?;
+    let (tally, ends) = std::thread::scope(|scope| {
+        let next = |_: &Asker| lock(&calls).recv().ok();
+        let calling = scope.spawn(move || lanes.make_calls(context, &next));
+        // Closing the sender closes the queue, which ends the lanes after the calls that are left.
+        let closed = lend(context, sender).and_then(Sender::close);
+        let called = calling.join().map_err(|_| Error::new("the lanes of a follower panicked"))?;
+        closed.and(called)
+    })?;
+    Ok((context.triggers.settle(context.me.id, tally), ends))
+}
+
+/// Lends the sending end to the receiving threads until the last message, or until the time of the trial is up.
+fn lend(context: &RoleContext<'_>, sender: Sender) -> Result<Sender> {
+    let limit = sender.limit.clone();
+    context.triggers.lend(context, sender)?;
     listen(context, &limit, || {
         limit.sleep();
         Ok(())
     })?;
     let sender = context.triggers.take_back(context.me.id);
-    sender.ok_or_else(|| Error::new("the sending end of a follower was lost"))?.close()
+    sender.ok_or_else(|| Error::new("the sending end of a follower was lost"))
 }
 
 /// How a follower sends.
 enum Way {
-    Publish { publisher: Box<dyn Publisher>, emitter: Emitter },
+    Publish {
+        publisher: Box<dyn Publisher>,
+        emitter: Emitter,
+    },
     Ask(Box<Asker>),
+    /// Lanes make the calls, and record them.
+    Queue(Queue<Call>),
 }
 
-/// The sending end of a follower, and everything that a receiving thread needs to send.
+/// The sending end of a follower, and everything that a receiving thread needs to send. Threads that work at once send
+/// one after the other.
 pub struct Sender {
     way: Way,
     /// Whether it passes the payloads of its causes on, instead of sending its own.
     is_bridge: bool,
-    recorder: Recorder,
+    /// None if lanes record.
+    recorder: Option<Recorder>,
     causes: Causes,
-    worker: Worker,
     tally: Tally,
     samples: u64,
     warmups: u64,
@@ -63,26 +102,26 @@ pub struct Sender {
 }
 
 impl Sender {
-    fn open(context: &RoleContext<'_>, id: &str, limit: Arc<ListenLimit>) -> Result<Self> {
+    fn new(context: &RoleContext<'_>, way: Way, recorder: Option<Recorder>) -> Result<Self> {
         let me = context.me;
         let path = me.causes.as_ref().ok_or_else(|| Error::new("a follower needs a file for the causes"))?;
         let most = me.capacity.saturating_mul(me.after.len() as u64);
         Ok(Self {
-            way: Way::open(context, id)?,
+            way,
             is_bridge: context.flow.bridge,
-            recorder: context.recorder()?,
+            recorder,
             causes: Causes::create(path, me.id, most)?,
-            worker: Worker::new(context)?,
             tally: context.tally(),
             samples: 0,
             warmups: 0,
-            limit,
+            limit: new_deadline(context.spec.drain_ns),
             failure: None,
         })
     }
 
     fn probe(&mut self, probe: u64) -> Result<()> {
         match &mut self.way {
+            Way::Queue(_) => Ok(()),
             Way::Ask(asker) => asker.probe(probe),
             Way::Publish { publisher, emitter } => {
                 let header = emitter.header(probe, flags::PROBE, clock::now_ns());
@@ -91,26 +130,26 @@ impl Sender {
         }
     }
 
-    /// Works, and sends the message that the arrival of `header` caused; it was due when `header` arrived.
-    pub fn follow(&mut self, header: &Header, causes: &[(u32, u64)], is_last: bool, due_ns: i64, payload: &[u8]) {
-        self.worker.work_on(header, payload);
-        let marks = header.flags & flags::WARMUP | if is_last { flags::LAST } else { 0 };
+    /// Sends a message that `causes` caused, or makes the call; `passed` is the payload of the newest cause.
+    pub fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Option<Passed<'_>>) {
         let call = self.next_call(marks, due_ns);
         if call.is_sample() {
             causes.iter().for_each(|(endpoint, seq)| self.causes.push(Cause::of(call.seq, *endpoint, *seq)));
         }
-        self.send(call, Some(Passed::of(header, payload)).filter(|_| self.is_bridge));
-        self.worker.prepare_next();
-        if is_last {
+        let passed = passed.filter(|_| self.is_bridge);
+        match (self.way.send(call, passed, &mut self.tally), &mut self.recorder) {
+            (Ok(Some(record)), Some(recorder)) if call.is_sample() => recorder.push(record),
+            (Ok(_), _) => {}
+            (Err(error), _) => drop(self.failure.get_or_insert(error)),
+        }
+        if marks & flags::LAST != 0 {
             self.limit.limit_to(0);
         }
     }
 
-    /// Tells the receivers that no further message comes, with a message that is no sample.
-    pub fn end(&mut self, due_ns: i64) {
-        let call = self.next_call(flags::WARMUP | flags::LAST, due_ns);
-        self.send(call, None);
-        self.limit.limit_to(0);
+    /// Whether the time of the trial is up.
+    pub fn is_over(&self) -> bool {
+        self.limit.is_over()
     }
 
     fn next_call(&mut self, marks: u16, intended_ns: i64) -> Call {
@@ -120,30 +159,19 @@ impl Sender {
         Call { seq, marks, intended_ns, cut_short: false }
     }
 
-    fn send(&mut self, call: Call, passed: Option<Passed<'_>>) {
-        let sent = match &mut self.way {
-            Way::Ask(asker) => asker.ask_with(call, passed),
-            Way::Publish { publisher, emitter } => publish(publisher.as_mut(), emitter, call, passed, &mut self.tally),
-        };
-        match sent {
-            Ok(record) if call.is_sample() => self.recorder.push(record),
-            Ok(_) => {}
-            Err(error) => drop(self.failure.get_or_insert(error)),
-        }
-    }
-
     fn close(self) -> Result<(Tally, OpenEnds)> {
         if let Some(failure) = self.failure {
             return Err(failure.within("following"));
         }
-        let (tally, end): (Tally, Box<dyn std::any::Any + Send>) = match self.way {
-            Way::Ask(asker) => (asker.intake.tally.clone(), Box::new(asker.client)),
-            Way::Publish { publisher, .. } => (self.tally, Box::new(publisher)),
-        };
-        let tally = Tally { unrecorded: self.recorder.unrecorded_count(), ..self.worker.settle(tally) };
-        self.recorder.finish()?;
         self.causes.finish()?;
-        Ok((tally, vec![end]))
+        let unrecorded = self.recorder.as_ref().map_or(0, Recorder::unrecorded_count);
+        self.recorder.map_or(Ok(()), Recorder::finish)?;
+        let (tally, ends): (Tally, OpenEnds) = match self.way {
+            Way::Ask(asker) => (asker.intake.tally.clone(), vec![Box::new(asker.client)]),
+            Way::Publish { publisher, .. } => (self.tally, vec![Box::new(publisher)]),
+            Way::Queue(_) => (self.tally, Vec::new()),
+        };
+        Ok((Tally { unrecorded, ..tally }, ends))
     }
 }
 
@@ -161,24 +189,16 @@ impl Way {
         context.link_to_connect(id)?;
         Ok(Self::Publish { publisher, emitter: Emitter::new(context) })
     }
-}
 
-fn publish(
-    publisher: &mut dyn Publisher,
-    emitter: &Emitter,
-    call: Call,
-    passed: Option<Passed<'_>>,
-    tally: &mut Tally,
-) -> Result<Record> {
-    let header = emitter.header(call.seq, call.marks, call.intended_ns);
-    let offered = emitter.offer_or_pass(header, passed, &mut tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
-    let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
-    match offered {
-        Offered::Sent(Stamps { sent_ns, encoded_ns }) => {
-            (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
-            tally.count_sent(call.is_sample(), sent_ns);
+    /// Returns the record of the message or call, unless a lane makes the call.
+    fn send(&mut self, call: Call, passed: Option<Passed<'_>>, tally: &mut Tally) -> Result<Option<Record>> {
+        match self {
+            Self::Ask(asker) => asker.ask_with(call, passed).map(Some),
+            Self::Publish { publisher, emitter } => emitter.publish(publisher.as_mut(), call, passed, tally).map(Some),
+            Self::Queue(calls) => {
+                calls.send(call).map_err(|_| Error::new("the lanes of a follower ended early"))?;
+                Ok(None)
+            }
         }
-        Offered::Abandoned => tally.abandoned += u64::from(call.is_sample()),
     }
-    Ok(record)
 }

@@ -4,15 +4,18 @@ use crate::frame::{Header, flags};
 use crate::spec::{Endpoint, Join};
 
 /// What an arrival at one of the endpoints that a follower follows amounts to.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Arrived<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
     /// No message yet.
     Nothing,
-    /// A message is caused by these messages: the receiving endpoint and the `seq` of each.
-    Message { causes: &'a [(u32, u64)], is_last: bool },
+    /// A message.
+    Message,
     /// The last messages of all flows have arrived, and the last arrival causes no message.
     End,
 }
+
+/// The receiving endpoint and the `seq` of each message that caused another one.
+pub type CausedBy = Vec<(u32, u64)>;
 
 /// The arrivals that have not caused a message yet.
 pub struct Joining {
@@ -24,7 +27,6 @@ pub struct Joining {
     ended: Vec<bool>,
     /// Joined arrivals since the last message.
     count: u32,
-    causes: Vec<(u32, u64)>,
 }
 
 impl Joining {
@@ -37,30 +39,33 @@ impl Joining {
             pending: vec![None; many],
             ended: vec![false; many],
             count: 0,
-            causes: Vec::with_capacity(many),
         }
     }
 
-    /// Adds an arrival; `None` if this follower does not follow the endpoint.
+    /// Adds an arrival, and writes the causes of the message that it causes to `causes`; `None` if this follower does not
+    /// follow the endpoint.
     ///
     /// Every warm-up message at the first endpoint causes a warm-up message; `every` and `join` count samples only.
-    pub fn add(&mut self, endpoint: u32, header: &Header) -> Option<Arrived<'_>> {
+    pub fn add(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy) -> Option<Arrived> {
         let place = self.after.iter().position(|each| *each == endpoint)?;
+        causes.clear();
         self.ended[place] |= header.is(flags::LAST);
-        let is_last = self.ended.iter().all(|ended| *ended);
-        if header.is(flags::PROBE) {
-            return Some(Arrived::Nothing);
+        if !header.is(flags::PROBE) && self.causes_message(place, header, causes) {
+            return Some(Arrived::Message);
         }
-        self.causes.clear();
-        if self.causes_message(place, header) {
-            return Some(Arrived::Message { causes: &self.causes, is_last });
-        }
-        Some(if is_last { Arrived::End } else { Arrived::Nothing })
+        let ends = header.is(flags::LAST) && self.has_ended();
+        Some(if ends { Arrived::End } else { Arrived::Nothing })
     }
 
-    fn causes_message(&mut self, place: usize, header: &Header) -> bool {
+    /// Whether the last messages of all flows have arrived.
+    pub fn has_ended(&self) -> bool {
+        self.ended.iter().all(|ended| *ended)
+    }
+
+    fn causes_message(&mut self, place: usize, header: &Header, causes: &mut CausedBy) -> bool {
         if !header.is_sample() {
-            return place == 0;
+            // A last message that is no sample only says that no further message comes.
+            return place == 0 && !header.is(flags::LAST);
         }
         self.pending[place] = Some(header.seq);
         let is_joined = self.join == Join::Any || self.pending.iter().all(Option::is_some);
@@ -69,7 +74,7 @@ impl Joining {
         }
         self.count += 1;
         let pending = self.after.iter().zip(&mut self.pending);
-        self.causes.extend(pending.filter_map(|(endpoint, seq)| Some((*endpoint, seq.take()?))));
+        causes.extend(pending.filter_map(|(endpoint, seq)| Some((*endpoint, seq.take()?))));
         if self.count < self.every {
             return false;
         }
@@ -88,24 +93,21 @@ mod tests {
 
     fn joining(after: &[u32], join: Join, every: u32) -> Joining {
         let many = after.len();
-        Joining {
-            after: after.to_vec(),
-            join,
-            every,
-            pending: vec![None; many],
-            ended: vec![false; many],
-            count: 0,
-            causes: Vec::new(),
-        }
+        Joining { after: after.to_vec(), join, every, pending: vec![None; many], ended: vec![false; many], count: 0 }
     }
 
     /// The `seq` of each cause, for each arrival that causes a message.
     fn find_causes(joining: &mut Joining, arrivals: &[(u32, u64)]) -> Vec<Vec<(u32, u64)>> {
-        let add = |(endpoint, seq): &(u32, u64)| match joining.add(*endpoint, &header(*seq, 0)) {
-            Some(Arrived::Message { causes, .. }) => Some(causes.to_vec()),
-            _ => None,
+        let mut causes = CausedBy::new();
+        let mut add = |(endpoint, seq): &(u32, u64)| {
+            let arrived = joining.add(*endpoint, &header(*seq, 0), &mut causes);
+            (arrived == Some(Arrived::Message)).then(|| causes.clone())
         };
-        arrivals.iter().filter_map(add).collect()
+        arrivals.iter().filter_map(&mut add).collect()
+    }
+
+    fn add(joining: &mut Joining, endpoint: u32, seq: u64, marks: u16) -> Option<Arrived> {
+        joining.add(endpoint, &header(seq, marks), &mut CausedBy::new())
     }
 
     #[test]
@@ -124,24 +126,29 @@ mod tests {
     #[test]
     fn an_endpoint_that_is_not_followed_and_a_probe_cause_nothing() {
         let mut one = joining(&[4], Join::Any, 1);
-        assert_eq!(one.add(9, &header(0, 0)), None);
-        assert_eq!(one.add(4, &header(0, flags::PROBE)), Some(Arrived::Nothing));
+        assert_eq!(add(&mut one, 9, 0, 0), None);
+        assert_eq!(add(&mut one, 4, 0, flags::PROBE), Some(Arrived::Nothing));
     }
 
     #[test]
     fn the_last_messages_of_all_flows_end_the_follower() {
         let mut two = joining(&[4, 5], Join::All, 1);
-        assert_eq!(two.add(4, &header(0, flags::LAST)), Some(Arrived::Nothing));
-        assert_eq!(
-            two.add(5, &header(0, flags::LAST)),
-            Some(Arrived::Message { causes: &[(4, 0), (5, 0)], is_last: true })
-        );
-        assert_eq!(two.add(5, &header(1, flags::LAST)), Some(Arrived::End));
+        assert_eq!(add(&mut two, 4, 0, flags::LAST), Some(Arrived::Nothing));
+        assert!(!two.has_ended());
+        assert_eq!(add(&mut two, 5, 0, flags::LAST), Some(Arrived::Message));
+        assert!(two.has_ended());
+        assert_eq!(add(&mut two, 5, 1, flags::LAST), Some(Arrived::End));
+    }
+
+    #[test]
+    fn a_last_message_that_is_no_sample_causes_nothing_but_the_end() {
+        let mut one = joining(&[4], Join::Any, 1);
+        assert_eq!(add(&mut one, 4, 9, flags::WARMUP | flags::LAST), Some(Arrived::End));
     }
 
     #[test]
     fn a_warm_up_message_causes_one_whatever_every_says() {
         let mut one = joining(&[4], Join::Any, 10);
-        assert_eq!(one.add(4, &header(0, flags::WARMUP)), Some(Arrived::Message { causes: &[], is_last: false }));
+        assert_eq!(add(&mut one, 4, 0, flags::WARMUP), Some(Arrived::Message));
     }
 }

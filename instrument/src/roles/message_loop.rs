@@ -28,48 +28,70 @@ impl Call {
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
-    lead_ns: i64,
+    /// How many messages were due, warm-up messages included.
+    index: u64,
+    is_cut_short: bool,
     spun_in_warmup_ns: i64,
 }
 
 impl MessageLoop {
     pub fn new(context: &RoleContext<'_>, start_ns: i64) -> Self {
-        Self { start_ns, pacer: Pacer::new(context.flow.pace, start_ns), lead_ns: 0, spun_in_warmup_ns: 0 }
+        let pacer = Pacer::new(context.flow.pace, start_ns);
+        Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 
     /// Waits for each due time and makes the call. `call` returns how long before its due time the next call must
     /// begin, so that its payload is ready in time. Returns the time spent spinning while measuring, which is no cost
     /// of the transport.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
-        clock::sleep_until(self.start_ns - 1_000_000);
-        for index in 0..context.flow.warmup + context.flow.messages {
-            if index == context.flow.warmup {
-                context.meter.begin();
-                self.spun_in_warmup_ns = self.pacer.spun_ns();
-            }
-            let due = self.next(context, index);
-            self.lead_ns = call(due)?;
-            if due.cut_short {
-                break;
-            }
+        let mut lead_ns = 0;
+        while let Some(due) = self.next(context, lead_ns) {
+            lead_ns = call(due)?;
         }
-        Ok(self.pacer.spun_ns() - self.spun_in_warmup_ns)
+        Ok(self.spun_ns())
     }
 
-    /// Waits until message `index` is due. The index counts from the first warm-up message.
-    fn next(&mut self, context: &RoleContext<'_>, index: u64) -> Call {
-        let flow = context.flow;
+    /// Waits until `lead_ns` before the next message is due; `None` after the last message.
+    pub fn next(&mut self, context: &RoleContext<'_>, lead_ns: i64) -> Option<Call> {
+        let (flow, index) = (context.flow, self.index);
+        if self.is_cut_short || index == flow.warmup + flow.messages {
+            return None;
+        }
+        self.index += 1;
+        self.begin(context, index);
         let planned_ns = self.pacer.next_ns();
         let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
-        let cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
-        self.pacer.wait_until(due_ns - self.lead_ns);
+        self.is_cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
+        self.pacer.wait_until(due_ns - lead_ns);
         let warming = index < flow.warmup;
-        let last = cut_short || index + 1 == flow.warmup + flow.messages;
-        Call {
+        let last = self.is_cut_short || index + 1 == flow.warmup + flow.messages;
+        Some(Call {
             seq: if warming { index } else { index - flow.warmup },
             marks: if warming { flags::WARMUP } else { 0 } | if last { flags::LAST } else { 0 },
             intended_ns: planned_ns.unwrap_or_else(clock::now_ns),
-            cut_short,
+            cut_short: self.is_cut_short,
+        })
+    }
+
+    /// Waits for the start before the first message, and begins to measure with the first one after the warm-up. The
+    /// index counts from the first warm-up message.
+    fn begin(&mut self, context: &RoleContext<'_>, index: u64) {
+        if index == 0 {
+            clock::sleep_until(self.start_ns - 1_000_000);
         }
+        if index == context.flow.warmup {
+            context.meter.begin();
+            self.spun_in_warmup_ns = self.pacer.spun_ns();
+        }
+    }
+
+    /// Whether the time limit ended the schedule before its last message.
+    pub fn is_cut_short(&self) -> bool {
+        self.is_cut_short
+    }
+
+    /// The time spent spinning while measuring.
+    pub fn spun_ns(&self) -> i64 {
+        self.pacer.spun_ns() - self.spun_in_warmup_ns
     }
 }

@@ -6,10 +6,13 @@ mod emit;
 mod empty_hop;
 mod ends;
 mod follower;
+mod following;
 mod intake;
 mod joining;
+mod lanes;
 mod message_loop;
 mod relay;
+mod returning;
 mod role_context;
 mod scatter;
 mod server;
@@ -33,6 +36,7 @@ use crate::spec::{Pattern, RoleKind};
 /// written.
 pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     match (context.me.role, context.flow.pattern) {
+        (RoleKind::Source, Pattern::Pubsub) if context.me.returns.is_some() => returning::run(context),
         (RoleKind::Source, Pattern::Pubsub) => source::run(context),
         (RoleKind::Follower, Pattern::Pubsub | Pattern::Rpc) => follower::run(context),
         (RoleKind::Relay, Pattern::Pubsub) => relay::run(context),

@@ -4,7 +4,6 @@
 //! and every client waits in a way that the transport offers. The cost of passing requests to the lanes is part of
 //! `sent` minus `intended`.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::control::Tally;
@@ -12,40 +11,20 @@ use crate::error::{Error, Result};
 use crate::recorder::{Record, Recorder};
 use crate::spec::Dispatch;
 
-use super::calls::ClientEnd;
 use super::client::Asker;
+use super::lanes::{open_askers, probe_all, sum};
 use super::message_loop::{Call, MessageLoop};
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a client that calls several servers at once.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
-    let mut bound = BTreeMap::new();
-    let ends: Result<Vec<_>> = context.me.outputs.iter().map(|id| ClientEnd::bind(context, id, &mut bound)).collect();
-    let ends = ends?;
-    context.report_bound(bound);
-    let askers: Result<Vec<_>> = ends.into_iter().map(|end| Ok(Asker::new(context, end.connect(context)?))).collect();
-    let mut askers = askers?;
+    let mut askers = open_askers(context)?;
     let mut recorder = context.recorder()?;
     context.report_ready();
     context.prove_pair(|probe| probe_all(&mut askers, probe))?;
     let (tally, askers) = measure(context, askers, &mut recorder)?;
     recorder.finish()?;
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
-}
-
-/// Sends one probe to every server, and reports the probe when all servers have replied.
-fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
-    let mut proved = None;
-    for asker in askers.iter_mut() {
-        proved = asker.try_probe(probe)?;
-        if proved.is_none() {
-            return Ok(());
-        }
-    }
-    if let (Some(asker), Some(header)) = (askers.first(), proved) {
-        asker.intake.say_probed(&header);
-    }
-    Ok(())
 }
 
 /// The main thread's side of one lane.
@@ -68,6 +47,7 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
         }
         pacing_ns = MessageLoop::new(context, start_ns).run(context, |call| {
             limit_reached = call.cut_short;
+            let _permit = context.permits.wait_for_one();
             match context.flow.dispatch {
                 Dispatch::Parallel => ask_at_once(&lanes, call, recorder)?,
                 Dispatch::Sequential => ask_in_turn(&lanes, call, recorder)?,
@@ -78,8 +58,8 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
         let broken = |_| Error::new("a scatter lane panicked");
         threads.into_iter().map(|thread| thread.join().map_err(broken)).collect()
     })?;
-    let tally =
-        Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..sum(context.tally(), &askers) };
+    let tally = sum(context.tally(), askers.iter().map(|asker| &asker.intake.tally));
+    let tally = Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..tally };
     Ok((tally, askers))
 }
 
@@ -123,22 +103,5 @@ fn ask_in_turn(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| {
         lane.hand_over(call)?;
         lane.keep(call, recorder)
-    })
-}
-
-/// The counts of all lanes, combined as the counts of one client.
-fn sum(tally: Tally, askers: &[Asker]) -> Tally {
-    askers.iter().map(|asker| &asker.intake.tally).fold(tally, |all, one| Tally {
-        sent: all.sent + one.sent,
-        received: all.received + one.received,
-        abandoned: all.abandoned + one.abandoned,
-        busy: all.busy + one.busy,
-        malformed: all.malformed + one.malformed,
-        foreign: all.foreign + one.foreign,
-        content_checks: all.content_checks + one.content_checks,
-        content_errors: all.content_errors + one.content_errors,
-        first_ns: one.first_ns,
-        last_ns: all.last_ns.max(one.last_ns),
-        ..all
     })
 }

@@ -1,7 +1,7 @@
 //! The server: records a request's arrival, works (or calls the next server), and replies.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::clock;
@@ -10,24 +10,93 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::frame::Header;
 use crate::listen_limit::{ListenLimit, Patience};
+use crate::permits::Permits;
 use crate::recorder::{Record, Recorder};
 use crate::spec::{Reply, Wait};
+use crate::sync::lock;
 
-use super::calls::{ServerEnd, await_reply};
+use super::calls::{OpenServer, ServerEnd, StoppedServer, await_reply};
 use super::emit::offer_until_accepted;
-use super::ends::new_deadline;
+use super::ends::{listen, new_deadline};
 use super::intake::Intake;
+use super::lanes::sum;
 use super::triggers::Effects;
 use super::work::Worker;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of the last server.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
-    let id = context.me.inputs.first().ok_or_else(|| Error::new("a server needs a link to serve"))?;
     let mut bound = BTreeMap::new();
-    let end = ServerEnd::bind(context, id, &mut bound)?;
+    let bind = |id: &String| ServerEnd::bind(context, id, &mut bound);
+    let ends = context.me.inputs.iter().map(bind).collect::<Result<Vec<_>>>()?;
     context.report_bound(bound);
+    if ends.len() > 1 {
+        return run_several(context, ends);
+    }
+    let end = ends.into_iter().next().ok_or_else(|| Error::new("a server needs a link to serve"))?;
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
+}
+
+/// Serves several links, each by a thread. A node whose threads are not limited handles one call of a flow at a time.
+fn run_several(context: &RoleContext<'_>, ends: Vec<ServerEnd>) -> Result<(Tally, OpenEnds)> {
+    let limit = new_deadline(context.spec.drain_ns);
+    let permits = if context.permits.is_limited() { context.permits.clone() } else { Arc::new(Permits::new(1)) };
+    let recorder = Arc::new(Mutex::new(context.recorder()?));
+    let open = |end: ServerEnd| {
+        let shared = Records::Shared(recorder.clone());
+        end.open(context, Answerer::recording(context, limit.clone(), None, shared, permits.clone())?)
+    };
+    let servers = ends.into_iter().map(open).collect::<Result<Vec<_>>>()?;
+    context.report_ready();
+    let stopped = listen(context, &limit, || serve_all(servers, context.wait(), &limit))?;
+    drop(recorder);
+    let settled = stopped.into_iter().map(StoppedServer::settle).collect::<Result<Vec<_>>>()?;
+    let tally = sum(context.tally(), settled.iter().map(|(tally, _)| tally));
+    Ok((tally, settled.into_iter().flat_map(|(_, ends)| ends).collect()))
+}
+
+fn serve_all(servers: Vec<OpenServer>, wait: Wait, limit: &ListenLimit) -> Result<Vec<StoppedServer>> {
+    std::thread::scope(|scope| {
+        let serve = |server: OpenServer| {
+            let stopped = server.run(wait, limit);
+            if stopped.is_err() {
+                limit.limit_to(0);
+            }
+            stopped
+        };
+        let threads: Vec<_> = servers.into_iter().map(|server| scope.spawn(move || serve(server))).collect();
+        let panicked = |_| Error::new("a thread of a server panicked; the log shows where");
+        threads.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
+    })
+}
+
+/// Where a server records: in a file of its own, or in one that several servers share.
+pub enum Records {
+    Own(Recorder),
+    Shared(Arc<Mutex<Recorder>>),
+}
+
+impl Records {
+    #[inline]
+    fn push(&mut self, record: Record) {
+        match self {
+            Self::Own(recorder) => recorder.push(record),
+            Self::Shared(recorder) => lock(recorder).push(record),
+        }
+    }
+
+    /// Writes the file, unless other servers still use it; returns how many records did not fit.
+    fn finish(self) -> Result<u64> {
+        let recorder = match self {
+            Self::Own(recorder) => recorder,
+            Self::Shared(recorder) => match Arc::into_inner(recorder) {
+                Some(last) => last.into_inner().unwrap_or_else(|broken| broken.into_inner()),
+                None => return Ok(0),
+            },
+        };
+        let unrecorded = recorder.unrecorded_count();
+        recorder.finish().map(|()| unrecorded)
+    }
 }
 
 /// The client with which a relay calls the next server.
@@ -40,7 +109,7 @@ pub struct Onward {
 /// Answers requests from the server's poll loop or from its callback.
 pub struct Answerer {
     intake: Intake,
-    recorder: Recorder,
+    records: Records,
     worker: Worker,
     onward: Option<Onward>,
     reply: Reply,
@@ -52,17 +121,32 @@ pub struct Answerer {
 
 impl Answerer {
     pub fn new(context: &RoleContext<'_>, limit: Arc<ListenLimit>, onward: Option<Onward>) -> Result<Self> {
+        Self::recording(context, limit, onward, Records::Own(context.recorder()?), context.permits.clone())
+    }
+
+    fn recording(
+        context: &RoleContext<'_>,
+        limit: Arc<ListenLimit>,
+        onward: Option<Onward>,
+        records: Records,
+        permits: Arc<Permits>,
+    ) -> Result<Self> {
         Ok(Self {
             intake: Intake::new(context, limit.clone()),
-            recorder: context.recorder()?,
+            records,
             worker: Worker::new(context)?,
             onward,
             reply: context.flow.reply,
             retry_ns: context.spec.retry_ns,
             limit,
             failure: None,
-            effects: Effects::of(context),
+            effects: Effects::with_permits(context, permits),
         })
+    }
+
+    /// The permits to handle a request.
+    pub fn permits(&self) -> Arc<Permits> {
+        self.effects.permits()
     }
 
     pub fn limit(&self) -> Arc<ListenLimit> {
@@ -91,7 +175,7 @@ impl Answerer {
             self.intake.tally.sent += u64::from(answered);
             self.intake.tally.abandoned += u64::from(!answered);
             let arrived_ns = arrival.arrived_ns;
-            self.recorder.push(Record { arrived_ns, forwarded_ns, ..Record::of(arrival.header.seq) });
+            self.records.push(Record { arrived_ns, forwarded_ns, ..Record::of(arrival.header.seq) });
         }
         self.intake.count(&arrival, &received);
         self.worker.prepare_next();
@@ -126,8 +210,7 @@ impl Answerer {
         }
         self.intake.write_log()?;
         let mut tally = self.worker.settle(self.intake.tally);
-        tally.unrecorded = self.recorder.unrecorded_count();
-        self.recorder.finish()?;
+        tally.unrecorded = self.records.finish()?;
         let mut ends: OpenEnds = Vec::new();
         ends.extend(self.onward.map(|onward| Box::new(onward.client) as _));
         ends.extend(end);

@@ -1,84 +1,91 @@
-//! What the arrivals at a node cause: the messages of its followers, and the newest message of each flow.
+//! What the arrivals at a node cause: the messages of its followers and of sources whose messages return, and the newest
+//! message of each flow.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::contract::Received;
-use crate::frame::Header;
+use crate::control::Tally;
+use crate::error::Result;
+use crate::frame::{Header, flags};
 use crate::permits::{Permit, Permits};
 use crate::spec::{Endpoint, Spec};
-use crate::sync::lock;
 
 use super::RoleContext;
 use super::follower::Sender;
-use super::joining::{Arrived, Joining};
+use super::following::Following;
+use super::returning::Returning;
 
 /// The value of `newest` before the first message.
 const NOTHING: u64 = u64::MAX;
 
-/// The followers of a node and the newest messages of its receivers, shared by all its endpoints.
+/// The followers of a node, its sources whose messages return, and the newest messages of its receivers, shared by all
+/// its endpoints.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,
+    /// The sources, by the endpoint at which their messages return.
+    returning: BTreeMap<u32, Vec<Arc<Returning>>>,
     /// The `seq` of the newest sample at each receiving endpoint whose newest message a source uses.
     newest: BTreeMap<u32, AtomicU64>,
-}
-
-/// A follower, which is locked only by arrivals that it follows: its work does not delay other flows.
-struct Following {
-    after: Vec<u32>,
-    follower: Mutex<Follower>,
-}
-
-struct Follower {
-    joining: Joining,
-    /// The sending end; absent before its endpoint has proved its link, and after the measurement.
-    sender: Option<Sender>,
 }
 
 impl Triggers {
     pub fn new(spec: &Spec) -> Self {
         let follows = |me: &&Endpoint| !me.after.is_empty();
-        let follower = |me: &Endpoint| Following {
-            after: me.after.clone(),
-            follower: Mutex::new(Follower { joining: Joining::new(me), sender: None }),
-        };
+        let mut returning = BTreeMap::<u32, Vec<Arc<Returning>>>::new();
+        for me in &spec.endpoints {
+            if let Some(endpoint) = me.returns {
+                returning.entry(endpoint).or_default().push(Arc::new(Returning::of(me.id)));
+            }
+        }
         Self {
-            followers: spec.endpoints.iter().filter(follows).map(|me| (me.id, follower(me))).collect(),
+            followers: spec.endpoints.iter().filter(follows).map(|me| (me.id, Following::new(me))).collect(),
+            returning,
             newest: spec.endpoints.iter().filter_map(|me| Some((me.latest?, AtomicU64::new(NOTHING)))).collect(),
         }
     }
 
     /// The receiving threads may now send through `sender`.
-    pub fn lend(&self, follower: u32, sender: Sender) {
-        if let Some(found) = self.followers.get(&follower) {
-            lock(&found.follower).sender = Some(sender);
-        }
+    ///
+    /// # Errors
+    /// When this processor or this adapter does not support the work of the follower.
+    pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
+        self.followers.get(&context.me.id).map_or(Ok(()), |found| found.lend(context, sender))
     }
 
     /// Takes the sender back after the measurement; waits while a thread sends.
     pub fn take_back(&self, follower: u32) -> Option<Sender> {
-        self.followers.get(&follower).and_then(|found| lock(&found.follower).sender.take())
+        self.followers.get(&follower)?.take_back()
+    }
+
+    /// Adds the counts of a follower's work to its counts.
+    pub fn settle(&self, follower: u32, tally: Tally) -> Tally {
+        match self.followers.get(&follower) {
+            Some(found) => found.settle(tally),
+            None => tally,
+        }
+    }
+
+    /// The source `id`, whose messages return.
+    pub fn returning(&self, id: u32) -> Option<Arc<Returning>> {
+        self.returning.values().flatten().find(|source| source.id() == id).cloned()
     }
 
     /// Sends everything that the arrival of a message at `endpoint` causes. `arrived_ns` is when the message arrived.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
-        if header.is_sample() {
-            if let Some(newest) = self.newest.get(&endpoint) {
-                newest.store(header.seq, Ordering::Release);
-            }
+        if header.is(flags::PROBE) {
+            return;
         }
-        for following in self.followers.values().filter(|each| each.after.contains(&endpoint)) {
-            let mut follower = lock(&following.follower);
-            let Follower { joining, sender } = &mut *follower;
-            if let (Some(arrived), Some(sender)) = (joining.add(endpoint, header), sender) {
-                match arrived {
-                    Arrived::Nothing => {}
-                    Arrived::Message { causes, is_last } => sender.follow(header, causes, is_last, arrived_ns, payload),
-                    Arrived::End => sender.end(arrived_ns),
-                }
-            }
+        if let Some(newest) = self.newest.get(&endpoint).filter(|_| header.is_sample()) {
+            newest.store(header.seq, Ordering::Release);
+        }
+        for source in self.returning.get(&endpoint).into_iter().flatten() {
+            source.send_next(arrived_ns);
+        }
+        for following in self.followers.values().filter(|each| each.follows(endpoint)) {
+            following.handle(endpoint, header, arrived_ns, payload);
         }
     }
 
@@ -99,17 +106,27 @@ pub struct Effects {
 
 impl Effects {
     pub fn of(context: &RoleContext<'_>) -> Self {
+        Self::with_permits(context, context.permits.clone())
+    }
+
+    /// The effects at an endpoint that handles a message only with one of these permits.
+    pub fn with_permits(context: &RoleContext<'_>, permits: Arc<Permits>) -> Self {
         let id = context.me.id;
-        let is_followed = |other: &Endpoint| other.after.contains(&id) || other.latest == Some(id);
+        let is_followed =
+            |other: &Endpoint| other.after.contains(&id) || other.latest == Some(id) || other.returns == Some(id);
         let has_effects = context.spec.endpoints.iter().any(is_followed);
         let triggers = has_effects.then(|| context.triggers.clone());
-        Self { endpoint: id, triggers, permits: context.permits.clone() }
+        Self { endpoint: id, triggers, permits }
     }
 
     /// Waits until this node may handle a message.
     #[inline]
     pub fn permit(&self) -> Permit<'_> {
         self.permits.wait_for_one()
+    }
+
+    pub fn permits(&self) -> Arc<Permits> {
+        self.permits.clone()
     }
 
     /// A node that handles few messages at once receives a message when it begins to handle it, and not when a thread of

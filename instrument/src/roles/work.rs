@@ -52,7 +52,8 @@ impl Worker {
     /// Adds the counts of the work to the counts of its endpoint.
     pub fn settle(&self, tally: Tally) -> Tally {
         let Some(job) = &self.0 else { return tally };
-        Tally { late_work: job.late, pacing_ns: tally.pacing_ns + job.spun_ns, ..tally }
+        let (late_work, pacing_ns) = (tally.late_work + job.late, tally.pacing_ns + job.spun_ns);
+        Tally { late_work, pacing_ns, ..tally }
     }
 
     /// Whether there is any work to do.

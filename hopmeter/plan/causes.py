@@ -1,0 +1,41 @@
+"""What causes the messages of an endpoint, as its spec file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hopmeter.model.workload import Flow
+from hopmeter.plan.topology import Endpoint
+
+
+def causes(
+    folder: Path, one: Endpoint, flow: Flow, hosted: Sequence[Endpoint], flows: Mapping[int, Flow]
+) -> dict[str, Any]:
+    """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
+    whose newest message it uses, or the one at which its messages return."""
+    arrivals = _arrivals(hosted, flows, is_nested=bool(flow.during))
+    if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):
+        return {}
+    if flow.returns:
+        return {"returns": arrivals[flow.returns]}
+    told: dict[str, Any] = {"causes": str(folder / f"{one.id}.causes")}
+    if flow.latest:
+        return told | {"latest": arrivals[flow.latest]}
+    names = [flow.during] if flow.during else flow.after
+    return told | {
+        "after": [arrivals[name] for name in names],
+        "join": flow.join,
+        "every": flow.every,
+        "repeat": flow.repeat,
+    }
+
+
+def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow], is_nested: bool) -> dict[str, int]:
+    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge.
+
+    A nested call and a message that a flow causes have bridges of their own.
+    """
+    ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
+    return {flow.bridged or flow.name: number for flow, number in ends if not flow.bridged or flow.is_call == is_nested}

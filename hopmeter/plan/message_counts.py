@@ -1,0 +1,50 @@
+"""How many messages each flow of a workload sends in a trial."""
+
+from __future__ import annotations
+
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
+from hopmeter.scenario import Scenario
+from hopmeter.scenario.graph import causes
+from hopmeter.scenario.workload import Flow
+
+WARMUP_S = 0.2
+"""The least time for which all flows send before messages count."""
+WARMUP_MESSAGES = 2
+"""The least number of messages of the slowest flow before messages count."""
+MOST_RETURNS_HZ = 200_000
+"""The highest rate for which a flow that waits for its messages to return has memory."""
+Count = tuple[int, int]
+"""Samples and warm-up messages."""
+
+
+def message_counts(scenario: Scenario, duration_s: float) -> dict[str, Count]:
+    """Return the messages of each flow; of a flow without a clock, the most that it can send."""
+    counts: dict[str, Count] = {}
+    for name in scenario.flow:
+        _add(name, scenario, duration_s, counts)
+    return counts
+
+
+def warmup_s(scenario: Scenario) -> float:
+    """Return how long the flows send before messages count."""
+    rates = [flow.rate for flow in scenario.flow.values() if flow.rate]
+    return max(WARMUP_S, *(WARMUP_MESSAGES / rate for rate in rates)) if rates else WARMUP_S
+
+
+def _add(name: str, scenario: Scenario, duration_s: float, counts: dict[str, Count]) -> Count:
+    """Add the counts of a flow, and those of the flows that cause its messages."""
+    if name not in counts:
+        flow = scenario.flow[name]
+        if flow.rate:
+            counts[name] = max(1, round(flow.rate * duration_s)), round(flow.rate * warmup_s(scenario))
+        elif flow.returns:
+            counts[name] = min(MOST_UNSCHEDULED_MESSAGES, round(MOST_RETURNS_HZ * duration_s)), 0
+        else:
+            counts[name] = _sum_causes(flow, [_add(each, scenario, duration_s, counts) for each in causes(flow)])
+    return counts[name]
+
+
+def _sum_causes(flow: Flow, by: list[Count]) -> Count:
+    samples = [each for each, _ in by]
+    together = min(samples) if flow.join == "all" else sum(samples)
+    return max(1, together // flow.every) * flow.repeat, by[0][1] * flow.repeat
