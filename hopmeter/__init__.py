@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # true for type checkers; importing `typing` would cost more than this whole module
 if TYPE_CHECKING:
+    from hopmeter.api.advising import Advice as Advice
+    from hopmeter.api.advising import advise as advise
     from hopmeter.api.comparing import Comparison as Comparison
     from hopmeter.api.comparing import baseline as baseline
     from hopmeter.api.comparing import baselines as baselines
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 __version__: str
 HOMES = {
+    "Advice": "hopmeter.api.advising",
+    "advise": "hopmeter.api.advising",
     "Comparison": "hopmeter.api.comparing",
     "Run": "hopmeter.api.runs",
     "baseline": "hopmeter.api.comparing",

@@ -54,12 +54,12 @@ def _plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: b
     if against and wanted.no_idle_states == "both" and world.may_keep_awake:
         wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
     if given or settings or against:
-        wanted = _name_question(wanted, given, settings, against)
+        wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []))
     return Prepared(plan.make(path.stem, wanted, world), world, notes=notes)
 
 
-def _name_question(
+def name_question(
     wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None
 ) -> scenario.Scenario:
     """Give a scenario with other cells than its own a question of its own, or the title of the command line."""

@@ -37,7 +37,7 @@ def run(
     if resume is not None:
         check_resume_alone(Path(resume), scenario is not None, against, full, out is not None, options)
         return _open(measuring.resume(Path(resume), consoles))
-    settings = _settings(options.pop("set", ()))
+    settings = join_settings(options.pop("set", ()))
     check_names(options)
     name = "quick" if scenario is None else str(scenario)
     given = scenario_options(options)
@@ -52,7 +52,7 @@ def _open(outcome: Outcome) -> Run:
     return open_run(outcome.folder.path)
 
 
-def _settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
+def join_settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
     """Return settings as texts such as `hwm=10,1000`."""
     if isinstance(given, Mapping):
         return [f"{name}={_join(value)}" for name, value in given.items()]
@@ -63,11 +63,14 @@ def command_words(
     scenario: str, options: Mapping[str, Any], settings: Iterable[str], full: bool, against: str | None
 ) -> list[str]:
     """Return the command that runs the same."""
-    words = ["hopmeter", "run", scenario]
-    for name, value in options.items():
-        words += _option_words(name, value)
+    words = ["hopmeter", "run", scenario, *option_words(options)]
     words += [word for each in settings for word in ("--set", each)]
     return [*words, *(["--full"] if full else []), *(["--against", against] if against else [])]
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Return options as words of a command."""
+    return [word for name, value in options.items() for word in _option_words(name, value)]
 
 
 def _option_words(name: str, value: Any) -> list[str]:

@@ -15,8 +15,9 @@ from hopmeter.build import rust
 from hopmeter.build.command import BuildError
 from hopmeter.system import paths
 
-SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include")
-"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them."""
+SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include", "rust/examples", "rust/Cargo.toml")
+"""Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them; an
+example in Rust needs the versions of its crates."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")
 
 
@@ -35,7 +36,7 @@ def _copy_transports(source: Path, target: Path) -> None:
             if (folder / part).is_dir():
                 shutil.copytree(folder / part, target / folder.name / part, ignore=CLUTTER)
             elif (folder / part).is_file():
-                (target / folder.name).mkdir(parents=True, exist_ok=True)
+                (target / folder.name / part).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(folder / part, target / folder.name / part)
 
 

@@ -38,6 +38,15 @@ class ConformanceSettings(Strict):
     """Peers with default settings with which the adapter must also exchange messages, in both directions."""
 
 
+class Lossless(Strict):
+    """How to use a transport so that it loses no message while senders and receivers run."""
+
+    settings: dict[str, Value] = {}
+    """The settings that this needs beyond the defaults."""
+    max_receivers: Annotated[int, Field(gt=0)] | None = None
+    """The most receivers of a message for which they apply."""
+
+
 class Manifest(Strict):
     """A whole `transport.toml`."""
 
@@ -67,6 +76,8 @@ class Manifest(Strict):
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     daemon: Daemon | None = None
     settings: dict[str, Setting] = {}
+    lossless: Lossless | None = None
+    """None if messages can be lost with all settings, or if that is unknown."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
@@ -96,11 +107,15 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _conformance_can_be_set(self) -> Manifest:
         for case in self.conformance:
-            for name, value in case.settings.items():
-                if name not in self.settings:
-                    raise RefusedValueError("E-UNKNOWN-SETTING", f"conformance: {one_of(name, self.settings)}")
-                self.settings[name].check(value)
+            self._check_values("conformance", case.settings)
+        self._check_values("lossless", self.lossless.settings if self.lossless else {})
         return self
+
+    def _check_values(self, key: str, values: dict[str, Value]) -> None:
+        for name, value in values.items():
+            if name not in self.settings:
+                raise RefusedValueError("E-UNKNOWN-SETTING", f"{key}: {one_of(name, self.settings)}")
+            self.settings[name].check(value)
 
     @model_validator(mode="after")
     def _where_can_be_set(self) -> Manifest:
@@ -125,10 +140,7 @@ class Manifest(Strict):
                     "E-VALUES-CONFLICT",
                     'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
-            for name, value in (part.network or {}).items():
-                if name not in self.settings:
-                    raise RefusedValueError("E-UNKNOWN-SETTING", f"network: {one_of(name, self.settings)}")
-                self.settings[name].check(value)
+            self._check_values("network", part.network or {})
         return self
 
     @property

@@ -90,14 +90,14 @@ def _order(group: Group) -> list[str]:
         return _without_rank(group)
     first = ranked[0]
     if len(ranked) == 1:
-        alone = f"{name(group, first.row)} is alone: {_median(first.row)}."
+        alone = f"{name(group, first.row)} is alone: {median_words(first.row)}."
         return [alone, _why_alone(group)]
     if first.best is None:
         lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
         return [lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."]
     rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
     parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
-    return [f"{'; '.join(parts)}.", _sentence(_median(first.row), group, first.row), *_alike(group, rest)]
+    return [f"{'; '.join(parts)}.", _sentence(median_words(first.row), group, first.row), *_alike(group, rest)]
 
 
 def _why_alone(group: Group) -> str:
@@ -125,10 +125,10 @@ def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
     """Return how much longer the next one takes; empty without one."""
-    return [f"{name(group, rest[0])}, the next, takes {_how_long(first, rest[0])}"] if rest else []
+    return [f"{name(group, rest[0])}, the next, takes {how_long(first, rest[0])}"] if rest else []
 
 
-def _how_long(one: Row, other: Row) -> str:
+def how_long(one: Row, other: Row) -> str:
     """Return `2.1 to 2.6 times as long`; without rounds the least factor that both intervals allow."""
     known = compare(one, other)
     if known and known.low is not None and known.high is not None:
@@ -169,7 +169,7 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
     return [f"{names} do not differ significantly from each other." for names in listed]
 
 
-def _median(row: Row) -> str:
+def median_words(row: Row) -> str:
     """Return the median in words, with its interval."""
     half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
     return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")

@@ -60,7 +60,8 @@ def _reject_empty(value: list[Item]) -> list[Item]:
 Axis = Annotated[list[Item], as_list, AfterValidator(_reject_empty), OneOrMore]
 
 
-def _language(value: str) -> str:
+def check_language(value: str) -> str:
+    """Return a word for languages. Raises ValueError with the words that are allowed."""
     parts = value.split(">")
     if value not in CHOICES_OF_LANGUAGE and (len(parts) > 3 or any(part not in LANGUAGES for part in parts)):
         wrong = value if len(parts) == 1 else next((part for part in parts if part not in LANGUAGES), value)
@@ -150,7 +151,7 @@ Duration = Annotated[str, _checked_by(units.nanoseconds), _editor_hint(patterns.
 Span = Annotated[str, _checked_by(units.span_ns), _editor_hint(patterns.SPAN, ["30s", "500ms"])]
 Language = Annotated[
     str,
-    AfterValidator(_language),
+    AfterValidator(check_language),
     _editor_hint(patterns.languages(CHOICES_OF_LANGUAGE, LANGUAGES), [*CHOICES_OF_LANGUAGE, *LANGUAGES]),
 ]
 OneLanguage = Annotated[str, AfterValidator(_one_language), Field(examples=list(LANGUAGES))]

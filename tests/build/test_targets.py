@@ -100,3 +100,30 @@ def test_without_the_right_to_install_a_language_without_packages_is_taken(
 )
 def test_what_a_scenario_names_is_built_along_with_the_floors(tmp_path: Path, text: str, wanted: set[str]) -> None:
     assert titles(scenario(tmp_path, text)) == {"memory (rust)", "shm (rust)"} | wanted
+
+
+WORKLOAD = """
+transport = ["heavy", "packaged"]
+language = "one"
+[participant]
+camera = {}
+gateway = {}
+motor = { language = "rust" }
+[flow]
+frames = { from = "camera", to = "gateway", rate = 1, transport = "shm" }
+orders = { from = "gateway", to = "motor", after = "frames" }
+"""
+
+
+def test_a_workload_needs_the_transports_of_its_flows_in_a_language_of_each_participant(tmp_path: Path) -> None:
+    found = titles(scenario(tmp_path, WORKLOAD))
+    gateway = {"shm (python)", "heavy (python)", "shm (c++)", "packaged (c++)"}
+    assert found == {"memory (rust)", "shm (rust)", "heavy (rust)"} | gateway
+
+
+def test_a_workload_of_own_transports_needs_no_others(tmp_path: Path) -> None:
+    own = WORKLOAD.replace('transport = ["heavy", "packaged"]\n', "").replace(
+        '"frames" }', '"frames", transport = "heavy" }'
+    )
+    found = titles(scenario(tmp_path, own))
+    assert found == {"memory (rust)", "shm (rust)", "heavy (rust)", "shm (python)", "heavy (python)"}

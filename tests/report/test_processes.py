@@ -54,6 +54,25 @@ def test_the_middle_of_the_trials_has_the_least_and_the_most_beside_it() -> None
     assert middle(sink, "cpu_us_per_message") == 400
 
 
+def test_the_processes_of_a_participant_are_added_up_in_each_trial() -> None:
+    near = {"participant": "gateway", "carrier": "zeromq"}
+    far = {"participant": "gateway", "carrier": "zenoh"}
+    camera = {"participant": "camera", "carrier": "zeromq"}
+    trials = [
+        [
+            node("source", user_us=us) | camera,
+            node("sink", user_us=us, rss_peak_bytes=2_000_000) | near,
+            node("follower", user_us=2 * us, rss_peak_bytes=3_000_000, voluntary_switches=100) | far,
+        ]
+        for us in (10_000, 20_000, 30_000)
+    ]
+    first, gateway = processes(measured_row(*trials))
+    assert (first.name, gateway.name, gateway.roles) == ("camera", "gateway, 2 processes", "sink+follower")
+    assert gateway["cpu_percent"] is not None
+    assert (gateway["cpu_percent"].middle, gateway["cpu_percent"].low, gateway["cpu_percent"].high) == (6, 3, 9)
+    assert (middle(gateway, "rss_peak_mb"), middle(gateway, "voluntary_switches_per_message")) == (5, 1)
+
+
 def test_what_a_source_spun_is_told_beside_its_cpu_and_not_in_it() -> None:
     (source,) = processes(measured_row([node("source", pacing_ms=30, user_us=40_000, system_us=10_000)]))
     assert [middle(source, f"{name}_percent") for name in ("cpu", "user", "system", "spun")] == [2, 4, 1, 3]

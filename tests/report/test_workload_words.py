@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hopmeter.model.workload import Flow, Participant, Path, Workload
-from hopmeter.report.figures.workload_graph import _edges, _places
+from hopmeter.model.workload import Carrier, Flow, Participant, Path, Workload
+from hopmeter.report.figures.workload_graph import _box_words, _edges, _places, _with_processes
 from hopmeter.report.workload_words import graph_lines
 
 FLOWS: list[dict[str, Any]] = [
@@ -52,3 +53,45 @@ def test_each_receiver_of_a_flow_has_an_arrow_and_a_late_flow_is_marked(workload
     edges = _edges(workload.flow("frames"), _places(workload), True, workload)
     assert [edge["late"] for edge in edges] == [True, True]
     assert all(edge["y2"] > edge["y"] for edge in edges), "the arrows lead down, from the edge of one box to another"
+
+
+@pytest.fixture
+def gateway(workload: Workload) -> Workload:
+    """The detector receives frames over another transport than it sends objects."""
+    frames, *others = workload.flows
+    split = tuple(
+        replace(each, transports=("iceoryx2", "zenoh")) if each.name == "detector" else each
+        for each in workload.participants
+    )
+    bridge = Flow(
+        3,
+        "bytes:2000",
+        2000,
+        "frames>objects",
+        "detector",
+        ("detector",),
+        after=("frames",),
+        bridged="frames",
+        bridged_to=("objects",),
+    )
+    own = replace(frames, carrier=Carrier("iceoryx2"))
+    return replace(workload, participants=split, flows=(own, *others), bridges=(bridge,))
+
+
+def test_the_graph_as_text_names_the_processes_the_own_transport_and_the_bridge(gateway: Workload) -> None:
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(gateway)}
+    assert lines["detector"].endswith("2 processes: iceoryx2 and zenoh")
+    assert "over iceoryx2" in lines["frames"] and "over" not in lines["objects"]
+    assert lines["frames>objects"] == "bridge at detector: passes on each frames for objects, 2.00 kB"
+
+
+def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_them(gateway: Workload) -> None:
+    drawn = _with_processes(gateway, "zenoh")
+    places = _places(drawn)
+    near, far = "detector\niceoryx2", "detector\nzenoh"
+    assert set(places) == {"camera", near, far, "display", "motor"}
+    assert places["camera"][1] < places[near][1] < places[far][1] < places["motor"][1]
+    (edge,) = _edges(drawn.flows[1], places, False, drawn)
+    assert edge["label"].startswith("bridge frames>objects") and edge["y2"] > edge["y"]
+    assert _box_words(near) == {"name": "detector", "over": "iceoryx2"}
+    assert _box_words("camera") == {"name": "camera", "over": ""}

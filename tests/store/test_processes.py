@@ -36,6 +36,18 @@ def test_every_process_has_a_name_that_no_other_has(nodes: list[dict[str, Any]],
     assert [each["name"] for each in rows_of(*nodes)] == names
 
 
+def test_a_process_of_a_workload_has_the_name_of_its_participant_and_if_it_has_several_of_its_transport() -> None:
+    programs = [("camera", "zeromq"), ("gateway", "zeromq"), ("gateway", "zenoh mode=peer")]
+    nodes = [node("source") | {"participant": name, "carrier": carrier} for name, carrier in programs]
+    found = [(row["participant"], row["name"]) for row in rows_of(*nodes, daemon() | {"carrier": "zenoh"})]
+    assert found == [
+        ("camera", "camera"),
+        ("gateway", "gateway (zeromq)"),
+        ("gateway", "gateway (zenoh mode=peer)"),
+        (None, "nats-server"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("nodes", "messages"),
     [

@@ -14,7 +14,7 @@ import hopmeter
 from hopmeter import cli
 
 PANELS = {
-    "Measure": ("run", "scenarios", "transports", "codecs", "doctor"),
+    "Measure": ("run", "advise", "scenarios", "transports", "codecs", "doctor"),
     "Read and keep results": ("show", "report", "compare", "baseline", "history", "site", "pack", "unpack"),
     "Build and extend": ("build", "new"),
     "Send and receive in two terminals": ("publish", "listen", "serve", "ask"),

@@ -1,0 +1,31 @@
+"""Tests of `[lossless]` in a manifest: with these settings, all frames of a sender that is too fast arrive."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from conformance.cases import Case, adapters, for_each
+from conformance.connection import connect, receive_frames, seqs
+from conformance.node_pool import NodePool
+
+FRAMES, FRAME_BYTES = 2000, 20_000
+"""More than the queues of a transport hold by default."""
+HEAD_START_S = 0.3
+"""How long the sender sends before the receiver receives."""
+
+CASES = [
+    replace(case, overrides=case.manifest.lossless.settings)
+    for case in adapters()
+    if case.manifest.lossless is not None and not case.one_process
+]
+
+
+@for_each(CASES)
+def test_nothing_is_lost(case: Case, pool: NodePool) -> None:
+    connection = connect(pool, case, blocking=False)
+    connection.sender.begin_sending("out", 0, FRAMES, FRAME_BYTES, within_ms=60_000)
+    time.sleep(HEAD_START_S)
+    seen = seqs(receive_frames(connection.receivers[0], "in0", FRAMES))
+    assert connection.sender.finish()["accepted"] == FRAMES
+    assert seen == list(range(FRAMES))

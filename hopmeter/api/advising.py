@@ -1,0 +1,282 @@
+"""Measure a user's own messages or workload, and advise which transport to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter import manifest, plan, scenario
+from hopmeter.analysis import run_results
+from hopmeter.analysis.requirements import judge_run
+from hopmeter.api import measuring, planning
+from hopmeter.api.example_values import example_values
+from hopmeter.api.measuring import Consoles, StoppedRunError
+from hopmeter.api.options import check_names, scenario_options
+from hopmeter.api.planning import Prepared
+from hopmeter.api.runs import Place, Run
+from hopmeter.api.start import join_settings, option_words
+from hopmeter.comparison.interleaved import is_comparable
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
+from hopmeter.plan import budget
+from hopmeter.plan.expand import World
+from hopmeter.report.advice.lines import RunAdvice
+from hopmeter.report.advice.row_words import languages_of
+from hopmeter.scenario.requirement import Requirement, parse
+from hopmeter.system.humanize import time as humanize_time
+
+BUDGET = "3m"
+MESSAGE = "message"
+"""The scenario for messages that no file describes."""
+SHORTER_S = (2.0, 1.0, 0.5, 0.25)
+"""Durations of a trial that are tried, the longest first, until enough rounds fit into the budget."""
+MARGIN = 1.2
+"""Trials take longer than planned."""
+UNTIL_BEST = {"until": "best"}
+
+
+class Advice:
+    """Which transport to take for a workload, from a run that measured it."""
+
+    def __init__(self, found: RunAdvice, not_ready: Mapping[str, str] | None = None) -> None:
+        self._found = found
+        self.not_ready = dict(not_ready or {})
+        """The transports that could not be measured here, each with the command that installs it."""
+
+    def __repr__(self) -> str:
+        return f"<hopmeter.Advice: {self.lines['take']}>"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the run decides what to take; otherwise `lines` has the command that would."""
+        return self._found.take is not None
+
+    @property
+    def transport(self) -> str | None:
+        """The transport to take; None if nothing is decided."""
+        return str(self._found.take["transport"]) if self._found.take else None
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """The advice in sentences: `take`, `better`, `cpu`, `settings` and `changes`."""
+        return self._found.lines
+
+    @property
+    def run(self) -> Run:
+        """The run that the advice is from."""
+        return Run(self._found.run)
+
+    @property
+    def examples(self) -> dict[str, Example | None]:
+        """The example for each language of the advice, or None if the transport has none yet in that language."""
+        take = self._found.take
+        known = manifest.every().get(str(take["transport"])) if take else None
+        return {word: find_example(known, word) for word in languages_of(take)} if take and known else {}
+
+    def write_examples(self, folder: Place) -> list[Path]:
+        """Write a program that sends and receives such messages with the advised transport into a new folder.
+
+        Raises UsageError if nothing is advised or there is no example.
+        """
+        place, examples = Path(folder), [each for each in self.examples.values() if each]
+        check_folder(place)
+        if not examples or self._found.take is None:
+            what = f"{self.transport} has no example in {', '.join(self.examples)} yet"
+            raise UsageError(
+                "E-NO-EXAMPLE",
+                what if self.is_decided else "nothing is advised, so there is no example",
+                "hopmeter transports NAME shows what a transport offers",
+            )
+        return write_examples(examples, example_values(self._found.take), place)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the advice as data, with the keys of `hopmeter advise --json`."""
+        examples = {word: str(each.path) if each else None for word, each in self.examples.items()}
+        return {**self._found.as_json(), "not_ready": self.not_ready, "examples": examples}
+
+
+def advise(
+    scenario: Place | None = None,
+    *,
+    now: str | None = None,
+    run: Place | Run | None = None,
+    out: Place | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Advice:
+    """Measure a scenario or a workload, and advise which transport to take; with `run`, from a run that exists.
+
+    Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, all that you can install
+    and that are ready here are measured. `now` is the transport that you use now. All other options have the names and
+    meanings of `hopmeter run`; the budget is 3 minutes by default.
+
+    Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C.
+    """
+    settings = join_settings(options.pop("set", ()))
+    check_names(options)
+    if run is not None:
+        return advise_from(run.path if isinstance(run, Run) else Path(run), now, options.get("require", ()))
+    consoles = Consoles.on_stderr() if progress else Consoles.silent()
+    asked = Request.of(scenario, now, options, settings)
+    return measure(asked, None if out is None else Path(out), consoles)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks advice for."""
+
+    scenario: str
+    now: str | None
+    given: Mapping[str, Any]
+    settings: Sequence[str]
+    command: Sequence[str]
+
+    @classmethod
+    def of(cls, asked: Place | None, now: str | None, options: Mapping[str, Any], settings: Sequence[str]) -> Request:
+        """Check a request. Raises UsageError without a scenario, a payload or a rate."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if asked is None and not {"payload", "rate"} <= given.keys():
+            raise UsageError(
+                "E-ADVISE-WHAT",
+                "hopmeter advise needs a scenario, or the size and the rate of your messages",
+                "hopmeter advise robot-head, or hopmeter advise --payload bytes:1000 --rate 100; in a terminal it asks",
+            )
+        words = ["hopmeter", "advise", *([str(asked)] if asked is not None else [])]
+        words += [*option_words(given), *(word for each in settings for word in ("--set", each))]
+        name = MESSAGE if asked is None else str(asked)
+        return cls(name, now, given, settings, [*words, *(["--now", now] if now else [])])
+
+
+def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
+    """Measure what is asked, and advise."""
+    prepared, not_ready = prepare(asked)
+    outcome = measuring.measure(prepared, out, asked.command, consoles)
+    if not outcome.complete:
+        raise StoppedRunError(outcome.folder)
+    return Advice(RunAdvice(run_results.read(outcome.folder.path), asked.now), not_ready)
+
+
+def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
+    """Plan the run: all transports that can be installed and are ready, or those that the user names."""
+    world = planning.this_world()
+    path = scenario.find(asked.scenario)
+    _, toml = scenario.load(path)
+    given = {"budget": BUDGET, **asked.given}
+    if toml.get("search"):
+        raise UsageError(
+            "E-ADVISE-SEARCH",
+            f"{path.stem} searches for the highest rate, so no message of it has a latency to compare",
+            "name a scenario with rates",
+        )
+    if "until" not in given and not (given.get("require") or toml.get("require")) and not toml.get("flow"):
+        given |= UNTIL_BEST
+    chosen, not_ready = _transports(given.get("transport"), asked.now, world)
+    given["transport"] = chosen
+    options = scenario_options(given)
+    short = scenario.shorten(_with_lossless(toml, given, chosen, world), options)
+    wanted = scenario.override(short, options, asked.settings, world.manifests)
+    own = scenario_options(asked.given)
+    if own or asked.settings:
+        wanted = planning.name_question(wanted, own, asked.settings, None)
+    prepared = Prepared(plan.make(path.stem, wanted, world), world)
+    _check_now(asked.now, prepared)
+    return _fit_budget(prepared), not_ready
+
+
+def _transports(named: Any, now: str | None, world: World) -> tuple[list[str], dict[str, str]]:
+    """Return the transports to measure, and those that are not ready, each with the command that installs it."""
+    ready = {name for (name, _), state in world.ready.items() if state.ready}
+    own = manifest.find_transports([now], dict(world.manifests)) if now else {}
+    if named:
+        words = named.split(",") if isinstance(named, str) else list(named)
+        chosen = list(manifest.select_transports(words, dict(world.manifests)))
+        return list(dict.fromkeys([*chosen, *own])), {}
+    possible = [name for name, each in world.manifests.items() if each.ranked and each.installable]
+    gone = {name: _remedy(name, world) for name in possible if name not in ready}
+    return list(dict.fromkeys([*(name for name in possible if name in ready), *own])), gone
+
+
+def _remedy(name: str, world: World) -> str:
+    return next(state.get for (transport, _), state in world.ready.items() if transport == name)
+
+
+def _with_lossless(
+    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], world: World
+) -> dict[str, Any]:
+    """Return a scenario with the settings with which transports lose nothing, if that is required; its own settings
+    stay."""
+    wanted = _requirements(given.get("require") or toml.get("require") or [])
+    if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
+        return dict(toml)
+    receivers = max(_receivers(toml, given))
+    settings = dict(toml.get("settings", {}))
+    for name in chosen:
+        lossless = world.manifests[name].lossless
+        if lossless and (lossless.max_receivers is None or receivers <= lossless.max_receivers):
+            settings[name] = {**lossless.settings, **settings.get(name, {})}
+    return {**toml, "settings": {name: values for name, values in settings.items() if values}}
+
+
+def _requirements(texts: str | Iterable[str]) -> list[Requirement]:
+    """Parse requirements. Raises UsageError with the allowed forms."""
+    try:
+        return [parse(text) for text in _as_list(texts)]
+    except RefusedValueError as cause:
+        raise UsageError(cause.code, f"--require: {cause.what}") from cause
+
+
+def _receivers(toml: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[int]:
+    """Yield how many receivers the messages of a scenario have."""
+    yield 1
+    for part in (toml, *toml.get("case", []), given):
+        yield from (int(each) for each in _as_list(part.get("sinks") or []))
+    for flow in toml.get("flow", {}).values():
+        yield len(_as_list(flow.get("to") or []))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _check_now(now: str | None, prepared: Prepared) -> None:
+    """Raise UsageError if what the user has now cannot be measured."""
+    own = [cell for cell in prepared.plan.cells if cell.axes.transport == now]
+    if own and all(cell.dropped for cell in own):
+        raise UsageError("E-ADVISE-NOW", f"--now {now} cannot be measured: {own[0].dropped}", "leave out --now")
+
+
+def _fit_budget(prepared: Prepared) -> Prepared:
+    """Make trials shorter until enough rounds fit into the budget."""
+    made = prepared.plan
+    limit_s = made.scenario.budget_s or 0.0
+    if budget.least_s(made) * MARGIN <= limit_s:
+        return prepared
+    for seconds in SHORTER_S:
+        wanted = _with_duration(made.scenario, f"{seconds:g}s")
+        shorter = plan.make(made.name, wanted, prepared.world)
+        if budget.least_s(shorter) < budget.least_s(made) and budget.least_s(shorter) * MARGIN <= limit_s:
+            note = f"each trial lasts {seconds:g} s, so that enough rounds fit into {humanize_time(limit_s)}"
+            return replace(prepared, plan=shorter, notes=[*prepared.notes, note])
+    return prepared
+
+
+def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenario:
+    length = {"messages": None, "duration": duration, "warmup": None}
+    cases = [case.model_copy(update=length) for case in wanted.case]
+    return wanted.model_copy(update={**length, "case": cases})
+
+
+def advise_from(folder: Path, now: str | None = None, require: str | Iterable[str] = ()) -> Advice:
+    """Advise from a run that exists; requirements replace those of the run.
+
+    Raises UsageError if it is not a run that ranks transports.
+    """
+    run = run_results.read(folder)
+    if is_comparable(run) or not run.measured_rows or any(row.cell.comparison.search for row in run.rows):
+        what = "compares two sides" if is_comparable(run) else "ranks no transports"
+        raise UsageError("E-ADVISE-RUN", f"{folder} {what}, so it advises nothing", "hopmeter advise SCENARIO")
+    if wanted := _requirements(require):
+        judge_run(run, [each.text for each in wanted])
+    return Advice(RunAdvice(run, now))

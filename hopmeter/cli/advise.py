@@ -1,0 +1,106 @@
+"""`hopmeter advise`: measures a workload, and advises which transport to take."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hopmeter.system.terminal import Console
+
+EPILOG = 'Example: hopmeter advise robot-head --now zeromq --require "lost = 0" --example start'
+UNDECIDED = 1
+Text = str | None
+WHAT, HOW = "What you send", "Choice"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("advise", epilog=EPILOG)(advise)
+
+
+def _what(help_text: str) -> Any:
+    return typer.Option(help=help_text, rich_help_panel=WHAT)
+
+
+def advise(
+    scenario: Annotated[
+        Text, typer.Argument(help="A scenario or workload: a name or a .toml file.", show_default="your answers")
+    ] = None,
+    payload: Annotated[Text, _what("The content of a message: bytes:N, image:WxH, file:PATH.")] = None,
+    rate: Annotated[Text, _what("Messages per second.")] = None,
+    pattern: Annotated[Text, _what("pubsub for messages, rpc for calls.")] = None,
+    language: Annotated[Text, _what("rust, c++, python, source>sink such as rust>python, one, or each.")] = None,
+    sinks: Annotated[Text, _what("How many programs receive each message.")] = None,
+    now: Annotated[Text, typer.Option(metavar="TRANSPORT", help="What you use now.", rich_help_panel=HOW)] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="What a transport has to meet, such as 'p99 < 1ms', 'lost = 0' or 'cpu < 5%'; repeat it for more.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    transport: Annotated[
+        Text,
+        typer.Option(
+            metavar="A,B,…",
+            help="Transports to choose from.",
+            show_default="all that are ready and can be installed",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=A,B,…", help="A setting of the transports.", rich_help_panel=HOW),
+    ] = None,
+    budget: Annotated[Text, typer.Option(help="How long to measure.", show_default="3m")] = None,
+    no_idle_states: Annotated[
+        bool | None,
+        typer.Option(
+            "--no-idle-states/--idle-states",
+            help="Keep idle cores from sleeping while measuring; needs permission.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="RUN", help="Advise from a run that exists, and measure nothing.")
+    ] = None,
+    example: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write a program that uses the transport for your messages into a new folder."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the advice as a line of JSON.")] = False,
+) -> None:
+    """Measure your messages, and advise which transport to take.
+
+    Name a scenario or a workload, or describe your messages; in a terminal, hopmeter asks for what is missing.
+    Exits with 1 if nothing is decided; the last line then has the command that decides it.
+    """
+    from hopmeter.cli.parts import advice_display
+
+    given: dict[str, Any] = {"payload": payload, "rate": rate, "pattern": pattern, "language": language, "sinks": sinks}
+    given |= {"require": require or None, "transport": transport, "budget": budget, "no_idle_states": no_idle_states}
+    options = {name: value for name, value in given.items() if value is not None}
+    console = Console(stderr=as_json, highlight=False)
+    advice_display.check_example(example)
+    if source is not None:
+        advice_display.check_alone(source, scenario, setting, out, options)
+        found = advice_display.read(source, now, options.get("require", ()))
+    else:
+        found = advice_display.measure(scenario, now, options, setting or [], out, console)
+    written = advice_display.write_example(found, example)
+    if as_json:
+        print(json.dumps(found.as_json(), allow_nan=False))
+    else:
+        advice_display.show(console, found, example, written)
+    sys.stdout.flush()
+    raise typer.Exit(0 if found.is_decided else UNDECIDED)

@@ -1,0 +1,127 @@
+"""What `hopmeter advise` prints: the five lines, the files, and how to begin with the transport."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from hopmeter.api import advising
+from hopmeter.api.advising import Advice
+from hopmeter.api.measuring import Consoles, StoppedRunError
+from hopmeter.cli.main import INTERRUPTED
+from hopmeter.errors import UsageError
+from hopmeter.manifest.examples import Example, check_folder
+from hopmeter.report import formatting
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
+
+HEADS = {"take": "Take", "better": "Compared", "cpu": "CPU", "settings": "Settings", "changes": "Changes"}
+OPEN_HEADS = {"take": "Open", "changes": "Next"}
+"""The heads if nothing is decided."""
+
+
+def check_example(folder: Path | None) -> None:
+    """Raise UsageError if the folder for an example is in use, before anything is measured."""
+    if folder is not None:
+        check_folder(folder)
+
+
+def check_alone(source: Path, scenario: str | None, *others: object) -> None:
+    """Raise UsageError if options of a measurement are given with `--from`; requirements are allowed."""
+    options = others[-1] if isinstance(others[-1], Mapping) else {}
+    if scenario is not None or any(others[:-1]) or set(options) - {"require"}:
+        raise UsageError(
+            "E-OPTION-CONFLICT",
+            "--from advises from a run as it was measured, so only --now, --require, --example and --json go with it",
+            f"hopmeter advise --from {source}",
+        )
+
+
+def read(source: Path, now: str | None, require: Iterable[str]) -> Advice:
+    """Return the advice of a run that exists."""
+    return advising.advise_from(source, now, require)
+
+
+def measure(
+    scenario: str | None,
+    now: str | None,
+    options: Mapping[str, Any],
+    settings: Sequence[str],
+    out: Path | None,
+    console: Console,
+) -> Advice:
+    """Ask for what is missing, measure, and return the advice; on Ctrl-C, say how to continue."""
+    if scenario is None and _can_ask() and not {"payload", "rate"} <= options.keys():
+        from hopmeter.cli.parts.advice_questions import ask
+
+        now, options = ask(console, now, options)
+    asked = advising.Request.of(scenario, now, options, settings)
+    progress = Console(stderr=True, highlight=False)
+    try:
+        return advising.measure(asked, out, Consoles(console, progress))
+    except StoppedRunError as stopped:
+        _print_how_to_continue(console, stopped, now)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str | None) -> None:
+    path = str(stopped.folder)
+    resume = ["hopmeter", "run", "--resume", path]
+    own = ["hopmeter", "advise", "--from", path, *(["--now", now] if now else [])]
+    steps = [own] if stopped.stored.is_finished else [resume, own]
+    console.print(f"\ninterrupted; finished trials are in {path}", markup=False, soft_wrap=True)
+    console.print(f"continue with: {' && '.join(map(shlex.join, steps))}", markup=False, soft_wrap=True)
+
+
+def write_example(found: Advice, folder: Path | None) -> list[Path]:
+    """Write the example, if it is requested and there is one."""
+    return found.write_examples(folder) if folder is not None and any(found.examples.values()) else []
+
+
+def show(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:
+    """Print the advice, and what to do next."""
+    table = Table.grid(padding=(0, 2), expand=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for head, said in found.lines.items():
+        table.add_row((HEADS if found.is_decided else OPEN_HEADS)[head], Text(said))
+    console.print()
+    print_whole(console, table)
+    if found.not_ready:
+        names = " ".join(found.not_ready)
+        console.print(
+            Text(f"\nnot ready here, so not measured: {names}; `hopmeter transports` says how to install them")
+        )
+    console.print(Text(f"\nrun      {found.run.path}"), soft_wrap=True)
+    if found.is_decided:
+        _show_examples(console, found, folder, written)
+
+
+def _show_examples(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:
+    """Print how to install the library, and how to get or run the example."""
+    for language, example in found.examples.items():
+        if example is None:
+            said = f"{found.transport} has no example in {language} yet"
+        elif written and folder is not None:
+            said = f"in {folder}: {_commands(example)}"
+        else:
+            said = f"hopmeter advise --from {found.run.path} --example DIR writes a program in {language}"
+        console.print(Text(f"example  {said}"), soft_wrap=True)
+
+
+def _commands(example: Example) -> str:
+    """Return the commands that install the library, build the program, and run its two sides."""
+    return "; ".join(
+        [*example.install, *example.build, formatting.join([f"{example.run} receive", f"{example.run} send"])]
+    )

@@ -1,0 +1,171 @@
+"""Examples: a small program for each transport and language, without hopmeter, that sends and receives messages.
+
+`python/example.py`, `cpp/example.cpp` or `rust/examples/NAME.rs` in the transport's folder; files `example.*` next to
+it belong to it. Each begins with values, such as `PAYLOAD_BYTES = 1000`, which hopmeter replaces.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.manifest.choices import Value
+from hopmeter.manifest.model import Manifest
+
+NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
+"""The line that sets a value, up to the value: `NAME = `, `const NAME: usize = `, `constexpr int NAME = `."""
+VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
+BUILD = re.compile(r"(?m)^// Build: (.+)$")
+"""The lines of a C++ example with the commands that build it."""
+CARGO = """[package]
+name = "example"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+{dependencies}
+"""
+README = "README.md"
+
+
+@dataclass(frozen=True)
+class Example:
+    """The example of a transport in one language."""
+
+    manifest: Manifest
+    language: str
+    path: Path
+
+    @property
+    def text(self) -> str:
+        """Return the program."""
+        return self.path.read_text(encoding="utf-8")
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Return the files of the program by name."""
+        if self.language == "rust":
+            crates = "\n".join(f"{name} = {_toml(value)}" for name, value in self.crates.items())
+            return {"src/main.rs": self.text, "Cargo.toml": CARGO.format(dependencies=crates)}
+        others = {path.name: path.read_text(encoding="utf-8") for path in sorted(self.path.parent.glob("example.*"))}
+        return {**others, self.path.name: self.text}
+
+    @property
+    def program(self) -> str:
+        """Return the name of the file with the program."""
+        return "src/main.rs" if self.language == "rust" else self.path.name
+
+    @property
+    def build(self) -> list[str]:
+        """Return the commands that build the program; empty if that is not needed."""
+        return ["cargo build --release"] if self.language == "rust" else BUILD.findall(self.text)
+
+    @property
+    def run(self) -> str:
+        """Return the command that runs the program, without `send` or `receive`."""
+        return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
+
+    @property
+    def install(self) -> list[str]:
+        """Return the commands that install the library, and the broker if it needs one; Cargo installs crates."""
+        offer = self.manifest.offers[self.language]
+        apt = " ".join(offer.apt)
+        pip = " ".join(f"'{each}'" for each in offer.pip)
+        return [*([f"apt install {apt}"] if apt else []), *([f"pip install {pip}"] if pip else [])]
+
+    @property
+    def crates(self) -> dict[str, Any]:
+        """Return the crates that a program in Rust uses, with the versions that the adapter uses."""
+        known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8"))["dependencies"]
+        return {name: value for name, value in known.items() if f"{name.replace('-', '_')}::" in self.text}
+
+
+def _toml(value: object) -> str:
+    """Return a value of a dependency as TOML, in one line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
+    return json.dumps(value)
+
+
+def find_example(manifest: Manifest, language: str) -> Example | None:
+    """Return the example of a transport in one language, or None if it has none."""
+    places = {"rust": f"rust/examples/{manifest.name}.rs", "c++": "cpp/example.cpp", "python": "python/example.py"}
+    path = manifest.folder / places[language]
+    return Example(manifest, language, path) if language in manifest.offers and path.is_file() else None
+
+
+def values_of(example: Example) -> set[str]:
+    """Return the names of the values that the example begins with."""
+    return {found["name"] for found in re.finditer(NAME.format(name="(?P<name>[A-Z][A-Z0-9_]+)"), example.text)}
+
+
+def fill_values(text: str, values: Mapping[str, Value]) -> str:
+    """Replace values of an example; those that it does not have are left out."""
+    for name, value in values.items():
+        text = re.sub(NAME.format(name=re.escape(name)) + VALUE, partial(_line, value), text)
+    return text
+
+
+def _line(value: Value, found: re.Match[str]) -> str:
+    return found["before"] + _literal(value, found["value"])
+
+
+def _literal(value: Value, before: str) -> str:
+    """Return a value in the notation of the one that it replaces."""
+    if isinstance(value, bool):
+        return str(value) if before in ("True", "False") else str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value)
+    return repr(float(value)) if "." in before else str(round(value))
+
+
+def write_examples(examples: Sequence[Example], values: Mapping[str, Value], folder: Path) -> list[Path]:
+    """Write the programs of a transport with these values, and how to build and run them; return the files."""
+    files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
+    files[README] = readme(examples, values)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def _filled_files(example: Example, values: Mapping[str, Value]) -> dict[str, str]:
+    return {**example.files, example.program: fill_values(example.files[example.program], values)}
+
+
+def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
+    """Return how to install, build and run the programs of a transport."""
+    known = examples[0].manifest
+    parts = [f"# Messages with {known.title}\n\nStart `receive` first, then `send` in a second terminal."]
+    if known.daemon is not None:
+        parts.append(f"Both need the broker: start `{known.daemon.title}` before them.")
+    for example in examples:
+        steps = [*example.install, *example.build, f"{example.run} receive", f"{example.run} send"]
+        parts.append(f"## {example.program}\n\n```sh\n" + "\n".join(steps) + "\n```")
+        if lacking := lacking_settings(example, values):
+            parts.append(f"This program leaves these settings at the defaults of the library: {', '.join(lacking)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
+    """Return the settings that differ from the manifest's defaults and that the example does not have."""
+    changed = {
+        name: values[name.upper()]
+        for name, setting in example.manifest.settings.items()
+        if values.get(name.upper(), setting.default) != setting.default
+    }
+    return [f"{name}={value}" for name, value in changed.items() if name.upper() not in values_of(example)]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UsageError unless a folder is new or empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError("E-EXISTS", f"{folder} exists and is not empty", "name a new folder")

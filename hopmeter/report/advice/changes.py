@@ -1,0 +1,128 @@
+"""When the advice of a run would change: other tables that were measured, and what was not measured."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import conditions, formatting
+from hopmeter.report.advice.decision import Decision, decide
+from hopmeter.report.advice.questions import Question, parts
+from hopmeter.report.advice.row_words import comparison_words, names
+from hopmeter.report.comparison_sentences import levels, name, shows_level
+from hopmeter.report.open_requirements import requirements_of_run
+
+ADVISE = ("hopmeter", "advise")
+OPTIONS = (
+    *("--transport", "--language", "--pattern", "--payload", "--rate", "--sinks", "--set", "--require", "--now"),
+    *("--idle-states", "--no-idle-states"),
+)
+"""Options that belong to the question; the others are about one run of it."""
+FACTOR = 10
+
+
+def changes(run: Run, asked: Question, others: Sequence[Question], found: Decision) -> list[str]:
+    """Return when another transport would be first, measured tables first, and what was not measured."""
+    if found.take is None:
+        return []
+    measured = [
+        *_idle_states(asked, found),
+        *_questions(others, found),
+        *_parts(run, found),
+        *_requirements(run, found),
+    ]
+    return [*measured, *_not_measured(run, asked, others, found.take)]
+
+
+def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
+    """Yield the order with the other idle states."""
+    for group in asked.others:
+        state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
+        other = decide(group)
+        if shows_level(group) and not other.is_decided:
+            yield f"With idle cores {state}, a few rounds show only the level: {levels(group)}"
+        else:
+            yield f"With idle cores {state}, {_first_words(other, found)}"
+
+
+def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
+    """Yield the other tables of the scenario in which another transport is first, or that they agree."""
+    decisions = [decide(each.deciding) for each in others]
+    different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
+    for each in different:
+        yield f"For {conditions.subject(each.group)}, {_first_words(each, found)}"
+    open_ = [each for each in decisions if not each.is_decided]
+    if same := len(decisions) - len(different) - len(open_):
+        yield f"In {formatting.plural(same, 'other table')} of this run it is among the best, too"
+    if open_:
+        yield f"{formatting.plural(len(open_), 'other table')} of this run decide nothing"
+
+
+def _parts(run: Run, found: Decision) -> Iterator[str]:
+    """Yield the flows and paths of a workload for which alone another transport is first."""
+    idle = found.group.conditions[conditions.IDLE]
+    for each in (decide(group) for group in parts(run) if group.conditions[conditions.IDLE] == idle):
+        if each.is_decided and not _is_among(found, each):
+            yield f"For {conditions.subject(each.group)} alone, {_first_words(each, found)}"
+
+
+def _requirements(run: Run, found: Decision) -> Iterator[str]:
+    """Yield the row that would be first without the requirements."""
+    rows = [row for row in found.missing if row.ok]
+    if (wanted := requirements_of_run(run)) and rows and found.take and found.take.p50 is not None:
+        fastest = min(rows, key=lambda row: row.p50 or 0.0)
+        if (fastest.p50 or 0.0) < found.take.p50:
+            compared = comparison_words(found.group, found.take, fastest)
+            yield f"Without {formatting.join(wanted)}, {name(found.group, fastest)} would be possible: it {compared}"
+
+
+def _first_words(other: Decision, found: Decision) -> str:
+    if not other.is_decided:
+        return "nothing is decided"
+    if _is_among(found, other):
+        return f"{found.take['transport'] if found.take else ''} is among the best, too"
+    return f"{names(other.group, other.best)} would be first"
+
+
+def _is_among(found: Decision, other: Decision) -> bool:
+    """Return whether the transport to take is among the best of another table, in the same language."""
+    mine = _key(found.take) if found.take else None
+    return any(_key(row) == mine for row in other.best)
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    return row["transport"], row["language"], row["profile"]
+
+
+def _not_measured(run: Run, asked: Question, others: Sequence[Question], take: Row) -> Iterator[str]:
+    """Yield what was not measured, with the command that measures it."""
+    if not asked.others:
+        option = "--idle-states" if asked.is_awake else "--no-idle-states"
+        state = "as they are" if asked.is_awake else "kept awake"
+        yield f"Not measured: idle cores {state}; `{advise_command(run, option)}` measures that"
+    if take.cell.workload is not None:
+        yield "Not measured: other sizes and rates of the flows; change them in the file and run the command again"
+    elif not others and take["rate_hz"]:
+        rates = ",".join(f"{rate:g}" for rate in _rates(float(take["rate_hz"])))
+        yield f"Not measured: other sizes and rates; for example `{advise_command(run, '--rate', rates)}`"
+
+
+def _rates(rate: float) -> list[float]:
+    return [rate, rate * FACTOR, rate / FACTOR]
+
+
+def advise_command(run: Run, *options: str) -> str:
+    """Return the command that gives this advice, with other options."""
+    recorded = run.about.get("command")
+    words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
+    named = [word for word in options if word.startswith("--")]
+    kept = [name for name in OPTIONS if name not in named]
+    own = [word for word, before in zip(words[1:], words, strict=False) if _belongs(word, before, kept)]
+    return shlex.join([*ADVISE, *own, *options])
+
+
+def _belongs(word: str, before: str, kept: Sequence[str]) -> bool:
+    """Return whether a word of a command is its scenario, an option that is kept, or the value of one."""
+    option = word if word.startswith("--") else before if before.startswith("--") and "=" not in before else ""
+    return not option or option.partition("=")[0] in kept

@@ -1,0 +1,131 @@
+"""Which transport of a table is best for a user: the rows that can be installed and meet the requirements, compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import compare, faster
+from hopmeter.analysis.run_results import Row
+from hopmeter.report.workload_words import is_whole
+from hopmeter.scenario.requirement import parse
+
+SAME = 1.05
+"""Rows whose medians differ by less than this factor are the same to a user, as in comparisons of runs."""
+VERDICTS = ("meets", "undecided", "misses")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The advice of one table."""
+
+    group: Group
+    best: tuple[Row, ...] = ()
+    """The rows that no other is better than; first the one to take."""
+    worse: tuple[Row, ...] = ()
+    """The other rows that meet the requirements, the best first."""
+    undecided: tuple[Row, ...] = ()
+    """The rows of which it is unknown whether they meet the requirements."""
+    missing: tuple[Row, ...] = ()
+    """The rows that miss a requirement, failed, or could not keep up."""
+    by: str = ""
+    """What decides among `best`: `alone`, `cpu`, or `same` if they differ by so little that either will do."""
+
+    @property
+    def take(self) -> Row | None:
+        """Return the row to take; None if nothing is decided."""
+        return self.best[0] if self.is_decided else None
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the table advises anything: a single row, or a few that are better than others."""
+        is_choice = len(self.best) + len(self.worse) + len(self.missing) > 1
+        return bool(self.best) and is_choice and bool(self.by or self.worse)
+
+
+def decide(group: Group) -> Decision:
+    """Decide which row of a table to take."""
+    rows = [row for row in group.choices if row.recommendable]
+    kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in VERDICTS}
+    eligible = kinds["meets"]
+    best = [row for row in eligible if not any(is_better(group, other, row) for other in eligible)]
+    worse = tuple(row for row in eligible if row not in best)
+    first, by = _first(group, best)
+    others = [row for row in best if row is not first]
+    return Decision(
+        group,
+        (first, *others) if first else (),
+        worse,
+        tuple(kinds["undecided"]),
+        tuple(kinds["misses"]),
+        by,
+    )
+
+
+def is_better(group: Group, one: Row, other: Row) -> bool:
+    """Return whether the rounds decide that `one` is better than `other`."""
+    if not is_whole(group):
+        return faster(one, other)
+    worst, best = one["rank_high"], other["rank_low"]
+    return worst is not None and best is not None and worst < best
+
+
+def _kind(group: Group, row: Row) -> str:
+    """Return whether a row meets what is required of it; one that failed or could not keep up does not."""
+    is_measured = row.ok or (is_whole(group) and row["status"] == "ok" and row["rank_low"] is not None)
+    return verdict(row) if is_measured else "misses"
+
+
+def verdict(row: Row) -> str:
+    """Return whether a row meets the requirements; a workload meets them if each of its flows does."""
+    if row.cell.workload is None:
+        return str(row["require"] or "meets")
+    prefix = f"{row.id}."
+    flows = [each for each in row.run.rows if each.id.startswith(prefix) and each.cell.flow]
+    found = [each for part in (row, *flows) for each in _verdicts(part, is_flow=part is not row)]
+    return max(found, key=VERDICTS.index, default="meets")
+
+
+def _verdicts(row: Row, is_flow: bool) -> Iterable[str]:
+    """Yield the verdicts on a part of a workload: on its latencies if it is a flow, otherwise on loss and CPU."""
+    for each in row["require_each"] or ():
+        text, _, word = str(each).rpartition(": ")
+        if (parse(text).metric not in ("cpu", "lost")) == is_flow:
+            yield word
+
+
+def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:
+    """Return rows by their place in the table."""
+    if not is_whole(group):
+        return sorted(rows, key=lambda row: _number(row.p50))
+    return sorted(rows, key=lambda row: tuple(map(_number, (row["rank_low"], row["rank_high"], row["miss_share"]))))
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None else float(value)
+
+
+def _first(group: Group, best: Sequence[Row]) -> tuple[Row | None, str]:
+    """Return the row to take among those that do not differ, and what decides it: the one that certainly needs the
+    least CPU, or any if all are the same."""
+    if len(best) < 2:
+        return (best[0] if best else None), "alone" if best else ""
+    cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))
+    if all(has_less_cpu(cheapest, row) for row in best if row is not cheapest):
+        return cheapest, "cpu"
+    return best[0], "same" if not is_whole(group) and _are_same(best) else ""
+
+
+def has_less_cpu(one: Row, other: Row) -> bool:
+    """Return whether `one` needs less CPU than `other`, with intervals that do not touch."""
+    high, low = one["cpu_core_percent_high"], other["cpu_core_percent_low"]
+    return high is not None and low is not None and high < low
+
+
+def _are_same(rows: Sequence[Row]) -> bool:
+    """Return whether no two rows can differ by more than a few percent."""
+    bounds = [known.bounds if (known := compare(*pair)) else (None, None, None) for pair in combinations(rows, 2)]
+    return all(low is not None and high is not None and low >= 1 / SAME and high <= SAME for _, low, high in bounds)

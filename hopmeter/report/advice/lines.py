@@ -1,0 +1,209 @@
+"""The advice of a run in five lines, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hopmeter.analysis.ranking import compare
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import conditions, formatting
+from hopmeter.report.advice.changes import advise_command, changes
+from hopmeter.report.advice.decision import Decision, decide
+from hopmeter.report.advice.questions import Question, questions
+from hopmeter.report.advice.row_words import (
+    comparison_words,
+    cpu_words,
+    full_name,
+    lossless_of,
+    names,
+    result_words,
+    settings_words,
+    why_not,
+)
+from hopmeter.report.comparison_sentences import name
+from hopmeter.report.next_command import next_sentence
+from hopmeter.report.open_requirements import requirements_of_run
+from hopmeter.report.workload_words import is_whole
+
+HEADS = ("take", "better", "cpu", "settings", "changes")
+LOST = "lost = 0"
+RATIO = ("ratio", "ratio_low", "ratio_high")
+"""How many times as long a row takes as the one to take, with the interval."""
+
+
+@dataclass(frozen=True)
+class RunAdvice:
+    """What a run advises to somebody who has the transport `now`, if any."""
+
+    run: Run
+    now: str | None = None
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """The questions of the run; the first one is answered, and the others show when the answer changes."""
+        return questions(self.run)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The decision about the first question."""
+        return decide(self.questions[0].deciding)
+
+    @property
+    def take(self) -> Row | None:
+        """The row to take; None if nothing is decided."""
+        return self.decision.take
+
+    @cached_property
+    def now_row(self) -> Row | None:
+        """The best row of the transport that the user has now."""
+        rows = [row for row in self.decision.group.rows if row["transport"] == self.now]
+        place = {row.id: at for at, row in enumerate((*self.decision.best, *self.decision.worse))}
+        return min(rows, key=lambda row: (place.get(row.id, len(place)), not row.ok, row.p50 or 0.0), default=None)
+
+    @cached_property
+    def lines(self) -> dict[str, str]:
+        """The five lines by their heads; without a decision, what is open and the command that decides it."""
+        take = self.take
+        if take is None:
+            return {"take": f"Nothing is decided: {self._open_words()}", "changes": self._deciding_command()}
+        found = [self._take_words(take), self._better_words(take), self._cpu_words(take), self._settings_words(take)]
+        further = ". ".join(each[:1].upper() + each[1:] for each in self.changes)
+        return dict(zip(HEADS, [*found, f"{further}."], strict=True))
+
+    @cached_property
+    def changes(self) -> list[str]:
+        """When the answer would change, and what was not measured, in sentences without their dots."""
+        return changes(self.run, self.questions[0], self.questions[1:], self.decision)
+
+    def _take_words(self, take: Row) -> str:
+        group, others = self.decision.group, self.decision.best[1:]
+        wanted = requirements_of_run(self.run)
+        meets = f"it meets {formatting.join(wanted)}; " if wanted else ""
+        subject = conditions.subject(group)
+        return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
+
+    def _ties(self, take: Row, others: Sequence[Row]) -> str:
+        """Return the rows that are as good, as far as the run decides."""
+        if not others:
+            return ""
+        group, many = self.decision.group, len(others) > 1
+        them = names(group, others)
+        if self.decision.by == "same":
+            return f" {them} {'are' if many else 'is'} the same within 5{formatting.THIN}%."
+        why = f", and {name(group, take)} needs less CPU" if self.decision.by == "cpu" else ""
+        return f" {them} {'do' if many else 'does'} not differ significantly from it{why}."
+
+    def _better_words(self, take: Row) -> str:
+        """Return how the next row and the user's own compare with the one to take."""
+        group = self.decision.group
+        rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]
+        said = [f"{name(group, rivals[0])}, the next, {comparison_words(group, take, rivals[0])}"] if rivals else []
+        if not said:
+            said = [f"no other transport {'meets the requirements' if requirements_of_run(self.run) else 'kept up'}"]
+        return f"{'; '.join([*said, *self._now_words(take, rivals[:1])])}."
+
+    def _now_words(self, take: Row, told: Sequence[Row]) -> Iterator[str]:
+        row, group = self.now_row, self.decision.group
+        if self.now is None:
+            return
+        if row is None:
+            yield f"{self.now}, which you have now, was not measured"
+        elif row is take:
+            yield "you have it now"
+        elif not row.ok and not is_whole(group):
+            yield f"{name(group, row)}, which you have now, {why_not(row) or 'has no result'}"
+        else:
+            refused = why_not(row) if row.recommendable else ""
+            words = (
+                "is what you have now" if row in told else f"which you have now, {comparison_words(group, take, row)}"
+            )
+            yield f"{name(group, row)}{' ' if row in told else ', '}{words}{f', and {refused}' if refused else ''}"
+
+    def _cpu_words(self, take: Row) -> str:
+        group, others = self.decision.group, [*self.decision.best[1:], *self.decision.worse][:1]
+        rows = [take, *others, *([self.now_row] if self.now_row and self.now_row not in (take, *others) else [])]
+        return f"{'; '.join(f'{name(group, row)} takes {cpu_words(row)}' for row in rows if row['cpu_core_percent'])}."
+
+    def _settings_words(self, take: Row) -> str:
+        values = dict(take.cell.carriage.settings)
+        measured = settings_words(values) if values else "none to set"
+        waits = "" if is_whole(self.decision.group) else f"; receivers wait by `{take['wait']}`"
+        return f"{measured}{waits}. {self._loss_words(take)}"
+
+    def _loss_words(self, take: Row) -> str:
+        """Return how many messages were lost, and what has to be set so that none is."""
+        sent = (take["received"] or 0) + (take["lost"] or 0)
+        lost = f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} messages were lost"
+        lossless = lossless_of(take)
+        if lossless is None:
+            return f"{lost}; hopmeter knows no settings with which nothing can be lost."
+        lacking = {
+            each: value for each, value in lossless.settings.items() if take.cell.carriage.settings.get(each) != value
+        }
+        if not lacking:
+            return f"{lost}; with these settings a sender waits rather than lose a message."
+        command = advise_command(self.run, "--require", LOST)
+        return f"{lost}; so that nothing can be, set {settings_words(lacking)}: not measured, `{command}` does."
+
+    def _open_words(self) -> str:
+        """Return why nothing is decided."""
+        found, group = self.decision, self.decision.group
+        wanted = formatting.join(requirements_of_run(self.run))
+        if found.best and not found.worse and len(found.best) == 1:
+            return f"only {name(group, found.best[0])} was measured, so there is nothing to compare it with."
+        if found.best:
+            return f"{names(group, found.best)} do not differ significantly: {self._differences()}."
+        if found.undecided:
+            return f"it is open whether {names(group, found.undecided)} meet {wanted}."
+        if found.missing and wanted and any(row.ok for row in found.missing):
+            return f"{names(group, found.missing)} miss {wanted}, and no other transport was measured."
+        return "no transport that you can install has a valid result."
+
+    def _differences(self) -> str:
+        first, *others = self.decision.best
+        group = self.decision.group
+        return "; ".join(f"{name(group, row)} {comparison_words(group, first, row)}" for row in others[:2])
+
+    def _deciding_command(self) -> str:
+        return next_sentence(self.run) or f"`{advise_command(self.run, '--budget', '10m')}` measures longer."
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the advice as data."""
+        found, take = self.decision, self.take
+        rivals = [*found.best[1:], *found.worse]
+        return {
+            "decided": take is not None,
+            "question": conditions.subject(found.group),
+            "take": self._row_json(take, take),
+            "decided_by": found.by or ("order" if take else None),
+            "not_different": [self._row_json(row, take) for row in (found.best[1:] if take else found.best)],
+            "next": self._row_json(rivals[0] if take and rivals else None, take),
+            "now": self._row_json(self.now_row, take),
+            "misses": [self._row_json(row, take) for row in found.missing],
+            "undecided": [self._row_json(row, take) for row in found.undecided],
+            "changes": self.changes,
+            "lines": self.lines,
+            "run": str(self.run.folder),
+        }
+
+    def _row_json(self, row: Row | None, take: Row | None) -> dict[str, Any] | None:
+        if row is None:
+            return None
+        names_ = ("transport", "language", "profile", "median_us", "median_low_us", "median_high_us")
+        shares = ("miss_share", "miss_share_low", "miss_share_high")
+        cpu = ("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high")
+        values = {each: row[each] for each in (*names_, *shares, *cpu, "lost", "received", "rank_low", "rank_high")}
+        known = compare(take, row) if take and take is not row and not is_whole(self.decision.group) else None
+        ratio = dict(zip(RATIO, known.bounds if known else (None, None, None), strict=True))
+        lossless = lossless_of(row)
+        return {
+            "cell": row.id,
+            **values,
+            **ratio,
+            "settings": dict(row.cell.carriage.settings),
+            "lossless": dict(lossless.settings) if lossless else None,
+            "why_not": why_not(row) or None,
+        }

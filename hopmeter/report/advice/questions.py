@@ -1,0 +1,46 @@
+"""The tables of a run that answer a user's questions: the first one is what the scenario asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hopmeter.analysis.groups import Group, families, groups
+from hopmeter.analysis.run_results import Run
+from hopmeter.report import conditions
+from hopmeter.report.answer import deciding_group
+
+
+@dataclass(frozen=True)
+class Question:
+    """A table that decides, and the same with other idle states."""
+
+    deciding: Group
+    others: tuple[Group, ...] = ()
+
+    @property
+    def is_awake(self) -> bool:
+        """Return whether the table that decides was measured with idle cores kept awake."""
+        return bool(self.deciding.conditions[conditions.IDLE])
+
+
+def questions(run: Run) -> list[Question]:
+    """Return the questions of a run in the order of its scenario; a workload is one question."""
+    tables = [group for group in groups([run]) if not (group.rows[0].cell.flow or group.rows[0].cell.path)]
+    places = {row.id: place for place, row in enumerate(run.rows)}
+    ordered = sorted(families(tables, (conditions.IDLE,)), key=lambda family: _place(family, places))
+    return [_question(family) for family in ordered]
+
+
+def parts(run: Run) -> list[Group]:
+    """Return the tables of the flows and paths of a workload."""
+    return [group for group in groups([run]) if group.rows[0].cell.flow or group.rows[0].cell.path]
+
+
+def _question(family: Sequence[Group]) -> Question:
+    deciding = deciding_group(family)
+    return Question(deciding, tuple(group for group in family if group is not deciding))
+
+
+def _place(family: Sequence[Group], places: dict[str, int]) -> int:
+    return min(places[row.id] for group in family for row in group.rows)

@@ -1,0 +1,109 @@
+"""Rows of a decision in words: their names, how they compare, their CPU and their settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hopmeter import manifest
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import compare, faster
+from hopmeter.analysis.run_results import Row
+from hopmeter.manifest.model import Lossless
+from hopmeter.report import formatting
+from hopmeter.report.advice.decision import is_better, verdict
+from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
+from hopmeter.report.workload_words import is_whole, missed_text
+
+MOST_NAMES = 4
+LANGUAGE = re.compile("|".join(map(re.escape, manifest.LANGUAGES)))
+CRITERIA = {"deadlines": "misses more deadlines", "p99": "has the worse p99", "cpu": "needs more CPU"}
+"""What decides between two whole workloads, by `decided_by`."""
+
+
+def full_name(group: Group, row: Row) -> str:
+    """Return the name of a row with its languages: `zeromq in python`, `zeromq nodrop=true in rust and python`."""
+    label = name(group, row)
+    words = [word for word in label.split() if word != row["language"]]
+    return f"{' '.join(words)} in {formatting.join(languages_of(row))}"
+
+
+def languages_of(row: Row) -> list[str]:
+    """Return the languages of a row, such as `rust>python` or `rust+c++`, without repeats."""
+    return formatting.distinct(LANGUAGE.findall(str(row["language"])))
+
+
+def names(group: Group, rows: Sequence[Row]) -> str:
+    """Return the names of rows in a list."""
+    return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
+
+
+def result_words(group: Group, row: Row) -> str:
+    """Return the result of a row that ranks it: its median, or the deadlines that a workload missed."""
+    if not is_whole(group):
+        return median_words(row)
+    if row["miss_share"] is None:
+        return "it has no deadline to miss"
+    if row["misses"] == 0:
+        most = row["miss_share_high"]
+        return "no message missed its deadline" + (f" (at most {formatting.percent(most)} may)" if most else "")
+    return f"{missed_text(row)} of the messages of {row['miss_part']} missed their deadline"
+
+
+def comparison_words(group: Group, one: Row, other: Row) -> str:
+    """Return how `other` compares with `one`: `takes 1.2 to 1.4 times as long`."""
+    if is_whole(group):
+        return _workload_comparison(group, one, other)
+    if faster(one, other) or faster(other, one):
+        return f"takes {how_long(one, other)}"
+    known = compare(one, other)
+    if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
+        return "does not differ significantly"
+    return (
+        f"does not differ significantly ({formatting.ratio(known.low)} to {formatting.ratio(known.high)} times as long)"
+    )
+
+
+def _workload_comparison(group: Group, one: Row, other: Row) -> str:
+    if not is_better(group, one, other):
+        return f"does not differ significantly: {result_words(group, other)}"
+    why = CRITERIA.get(str(other["decided_by"] or ""), "is worse")
+    return f"{why}: {result_words(group, other)}"
+
+
+def why_not(row: Row) -> str:
+    """Return why a row cannot be taken; empty if it can."""
+    if row["status"] == "failed":
+        return "failed"
+    if row["status"] == "saturated":
+        return "could not keep up"
+    words = {"misses": "misses the requirements", "undecided": "may miss the requirements"}
+    return words.get(verdict(row), "")
+
+
+def cpu_words(row: Row) -> str:
+    """Return the CPU of a row with its interval: `3.2 % of a core (3.0 to 3.4)`."""
+    share = row["cpu_core_percent"]
+    if share is None:
+        return "an unknown share of a core"
+    low, high = row["cpu_core_percent_low"], row["cpu_core_percent_high"]
+    known = f" ({formatting.interval(low, high)})" if low is not None and high is not None else ""
+    return f"{formatting.percent(share / 100)} of a core{known}"
+
+
+def settings_words(values: Mapping[str, object]) -> str:
+    """Return settings as the command line writes them: `hwm=1000, nodrop=false`."""
+    return ", ".join(f"{each}={_word(value)}" for each, value in values.items())
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def lossless_of(row: Row) -> Lossless | None:
+    """Return how the transport of a row loses nothing; None if the manifest does not say so."""
+    known = manifest.every().get(str(row["transport"]))
+    lossless = known.lossless if known else None
+    receivers = max((len(flow.targets) for flow in row.cell.workload.flows), default=1) if row.cell.workload else None
+    most = lossless.max_receivers if lossless else None
+    return None if most is not None and (receivers or row["sinks"] or 1) > most else lossless

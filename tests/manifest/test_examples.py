@@ -1,0 +1,95 @@
+"""Examples of transports: what is found, how values are filled in, and what is written."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conformance.test_examples import EXAMPLES
+from hopmeter import manifest
+from hopmeter.errors import HopmeterError
+from hopmeter.manifest.examples import Example, check_folder, fill_values, find_example, values_of, write_examples
+from hopmeter.manifest.readiness import readiness
+from hopmeter.system import paths
+from tests.coded import lacking
+
+KNOWN = [
+    found
+    for each in manifest.every().values()
+    for language in each.offers
+    if (found := find_example(each, language)) is not None
+]
+NEEDED = {"PAYLOAD_BYTES", "RATE_HZ", "COUNT", "TOPIC"}
+LONGEST = 100
+"""Lines of an example: a user reads all of it."""
+
+
+def is_ready(example: Example) -> bool:
+    return readiness(example.manifest, example.language).ready
+
+
+def test_each_example_is_run_by_conformance() -> None:
+    (folder,) = paths.transport_folders()
+    places = [*folder.glob("*/python/example.py"), *folder.glob("*/cpp/example.cpp"), *folder.glob("*/rust/examples/*")]
+    assert {each.path for each in KNOWN} == {path for path in places if not path.parts[-3].startswith("_")}
+    assert {each.path for each in EXAMPLES} == {each.path for each in KNOWN if is_ready(each)}
+
+
+@pytest.mark.parametrize("example", KNOWN, ids=lambda each: f"{each.manifest.name}-{each.language}")
+def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> None:
+    assert values_of(example) >= NEEDED
+    assert "hopmeter" not in example.text.lower()
+    assert len(example.text.splitlines()) <= LONGEST
+    filled = fill_values(example.text, {"PAYLOAD_BYTES": 7, "RATE_HZ": 2.5, "COUNT": 3, "TOPIC": "t", "NOTHING": 1})
+    assert len(filled.splitlines()) == len(example.text.splitlines())
+    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", '= "t"'):
+        assert text in filled
+    assert "NOTHING" not in filled
+
+
+@pytest.mark.parametrize(
+    ("before", "values", "after"),
+    [
+        ("HWM = 1000", {"HWM": 5}, "HWM = 5"),
+        ("NODROP = False", {"NODROP": True}, "NODROP = True"),
+        ("constexpr bool NODROP = false;", {"NODROP": True}, "constexpr bool NODROP = true;"),
+        ("const RATE_HZ: f64 = 100.0;", {"RATE_HZ": 30}, "const RATE_HZ: f64 = 30.0;"),
+        ('const std::string TOPIC = "a b";', {"TOPIC": "c"}, 'const std::string TOPIC = "c";'),
+        ('FULL = "drop"  # or block', {"FULL": "block"}, 'FULL = "block"  # or block'),
+        ("    HWM = 1000", {"HWM": 5}, "    HWM = 1000"),
+        ("HWM_LOW = 1", {"HWM": 5}, "HWM_LOW = 1"),
+    ],
+)
+def test_values_are_filled_in_as_the_language_writes_them(before: str, values: dict[str, object], after: str) -> None:
+    assert fill_values(before, values) == after  # type: ignore[arg-type]
+
+
+def test_a_written_example_says_how_to_build_and_run_it(tmp_path: Path) -> None:
+    zeromq = manifest.every()["zeromq"]
+    examples = [each for word in ("c++", "python") if (each := find_example(zeromq, word))]
+    written = write_examples(examples, {"HWM": 7, "IO_THREADS": 2}, tmp_path)
+    assert {path.name for path in written} == {"example.cpp", "example.py", "README.md"}
+    assert "HWM = 7;" in (tmp_path / "example.cpp").read_text() and "HWM = 7\n" in (tmp_path / "example.py").read_text()
+    said = (tmp_path / "README.md").read_text()
+    for text in ("apt install libzmq3-dev", "pip install 'pyzmq==27.*'", "-lzmq", "./example receive", "io_threads=2"):
+        assert text in said
+
+
+def test_a_rust_example_is_a_project_with_the_crates_that_it_uses(tmp_path: Path) -> None:
+    example = find_example(manifest.every()["nats"], "rust")
+    assert example is not None
+    write_examples([example], {}, tmp_path)
+    project = tomllib.loads((tmp_path / "Cargo.toml").read_text())
+    assert set(project["dependencies"]) == {"async-nats", "futures-util", "tokio"}
+    assert "nats-server" in (tmp_path / "README.md").read_text()
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+    check_folder(tmp_path / "new")
+    check_folder(tmp_path)
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(HopmeterError) as refused:
+        check_folder(tmp_path)
+    assert lacking(str(refused.value), "E-EXISTS empty") == []

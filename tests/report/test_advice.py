@@ -1,0 +1,161 @@
+"""Advice claims what intervals resolve: which transport to take, how it compares, and when that changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from report_rows import cell, run_of
+
+from hopmeter.analysis.run_results import Run
+from hopmeter.report.advice.changes import advise_command
+from hopmeter.report.advice.lines import HEADS, RunAdvice
+
+CPU = ("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high")
+
+
+def row(name: str, p50: float, low: float, high: float, cpu: float = 3.0, **more: Any) -> dict[str, Any]:
+    shares = dict(zip(CPU, (cpu, cpu - 0.5, cpu + 0.5), strict=True))
+    return cell(name, p50, low, high, **{"installable": True, "ranked": True, **shares, **more})
+
+
+def advice(*rows: dict[str, Any], now: str | None = None, **about: Any) -> RunAdvice:
+    given = {"command": ["hopmeter", "advise", "mine.toml"], "scenario": {}, "scenario_name": "mine", **about}
+    return RunAdvice(run_of(*rows, **given), now)
+
+
+def transport(found: RunAdvice) -> str | None:
+    return found.take["transport"] if found.take else None
+
+
+def test_the_fastest_is_advised_with_what_is_next_and_what_it_costs() -> None:
+    found = advice(row("nng", 20, 19, 21), row("zeromq", 10, 9, 11), row("zenoh", 40, 38, 42))
+    assert transport(found) == "zeromq"
+    assert tuple(found.lines) == HEADS
+    assert found.lines["take"].startswith("zeromq in ") and "10.0" in found.lines["take"]
+    assert "nng, the next, takes" in found.lines["better"] and "zenoh" not in found.lines["better"]
+    assert "zeromq takes 3.0" in found.lines["cpu"]
+    data = found.as_json()
+    assert (data["decided"], data["next"]["transport"], data["now"]) == (True, "nng", None)
+    assert json.dumps(data, allow_nan=False)
+
+
+def test_what_cannot_be_installed_is_never_advised() -> None:
+    found = advice(
+        row("shm", 1, 0.9, 1.1, installable=False), row("zeromq", 10, 9, 11), row("nng", 20, 19, 21), now="shm"
+    )
+    assert transport(found) == "zeromq"
+    assert "shm, which you have now" in found.lines["better"]
+    assert transport(advice(row("shm", 1, 0.9, 1.1, installable=False))) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        ("zeromq", "you have it now"),
+        ("nng", "nng is what you have now"),
+        ("zenoh", "zenoh, which you have now, takes"),
+        ("redis", "redis, which you have now, was not measured"),
+        ("mqtt", "mqtt, which you have now, could not keep up"),
+    ],
+)
+def test_what_the_user_has_now_is_compared(now: str, words: str) -> None:
+    rows = [row("zeromq", 10, 9, 11), row("nng", 20, 19, 21), row("zenoh", 40, 38, 42)]
+    late = row("mqtt", 1, 1, 1, status="saturated", response_p50_us=None)
+    assert words in advice(*rows, late, now=now).lines["better"]
+
+
+def test_of_rows_that_do_not_differ_the_one_with_less_cpu_is_advised() -> None:
+    rows = [row("nng", 10, 9, 12, cpu=8.0), row("zeromq", 11, 10, 13, cpu=3.0)]
+    found = advice(*rows)
+    assert (transport(found), found.decision.by) == ("zeromq", "cpu")
+    assert "nng does not differ significantly from it, and zeromq needs less CPU" in found.lines["take"]
+
+
+def test_if_nothing_is_decided_there_is_no_advice() -> None:
+    found = advice(row("nng", 10, 9, 12), row("zeromq", 11, 10, 13))
+    assert transport(found) is None
+    assert found.lines["take"].startswith("Nothing is decided: nng and zeromq do not differ")
+    assert "hopmeter advise mine.toml --budget" in found.lines["changes"]
+    assert found.as_json()["not_different"][1]["transport"] == "zeromq"
+
+
+def test_some_that_are_better_than_others_are_an_answer() -> None:
+    found = advice(row("nng", 10, 9, 12), row("zeromq", 11, 10, 13), row("zenoh", 40, 38, 42))
+    assert transport(found) == "nng"
+    assert "zeromq does not differ significantly from it" in found.lines["take"]
+
+
+def test_a_single_transport_is_no_choice() -> None:
+    found = advice(row("nng", 10, 9, 12))
+    assert transport(found) is None and "only nng was measured" in found.lines["take"]
+
+
+def test_requirements_narrow_the_choice_and_the_answer_without_them_is_told() -> None:
+    wanted = {"scenario": {"require": ["lost = 0"]}}
+    found = advice(
+        row("nng", 5, 4, 6, require="misses"),
+        row("zeromq", 10, 9, 11, require="meets"),
+        row("zenoh", 40, 38, 42, require="meets"),
+        row("mqtt", 7, 6, 8, require="undecided"),
+        now="nng",
+        **wanted,
+    )
+    assert transport(found) == "zeromq"
+    assert "it meets lost = 0" in found.lines["take"]
+    assert "nng, which you have now, takes" in found.lines["better"] and "misses" in found.lines["better"]
+    assert "Without lost = 0, nng would be possible" in found.lines["changes"]
+    assert [each["transport"] for each in found.as_json()["undecided"]] == ["mqtt"]
+    none = advice(row("nng", 5, 4, 6, require="misses"), row("zeromq", 9, 8, 9, require="misses"), **wanted)
+    assert transport(none) is None and "nng and zeromq miss lost = 0" in none.lines["take"]
+
+
+def test_the_settings_that_lose_nothing_are_named_unless_they_were_measured() -> None:
+    settings = {"endpoint": "ipc", "hwm": 1000, "nodrop": False, "io_threads": 1}
+    other = row("nng", 20, 19, 21)
+    said = advice(row("zeromq", 10, 9, 11, settings=settings), other).lines["settings"]
+    assert "hwm=1000" in said and "0 of 5,000 messages were lost" in said
+    assert "set nodrop=true: not measured, `hopmeter advise mine.toml --require 'lost = 0'` does" in said
+    measured = advice(row("zeromq", 10, 9, 11, settings={**settings, "nodrop": True}), other).lines["settings"]
+    assert "waits rather than lose" in measured
+    assert "knows no settings" in advice(row("nats", 10, 9, 11), other).lines["settings"]
+
+
+def test_idle_states_that_were_measured_and_those_that_were_not() -> None:
+    asleep = [row("zeromq", 100, 90, 110), row("nng", 50, 45, 55)]
+    awake = [{**row("zeromq", 10, 9, 11), "no_idle_states": True}, {**row("nng", 20, 19, 21), "no_idle_states": True}]
+    both = advice(*asleep, *awake)
+    assert transport(both) == "zeromq"
+    assert "With idle cores as they are, nng would be first" in both.lines["changes"]
+    alone = advice(*asleep).lines["changes"]
+    assert "`hopmeter advise mine.toml --no-idle-states` measures that" in alone
+
+
+def test_other_tables_of_the_scenario_are_when_the_answer_changes() -> None:
+    small = [row("zeromq", 10, 9, 11, rate_hz=100.0), row("nng", 20, 19, 21, rate_hz=100.0)]
+    fast = [row("zeromq", 30, 29, 31, rate_hz=1000.0), row("nng", 20, 19, 21, rate_hz=1000.0)]
+    slow = [row("zeromq", 10, 9, 11, rate_hz=10.0), row("nng", 20, 19, 21, rate_hz=10.0)]
+    found = advice(*small, *fast, *slow)
+    assert "at 100" in found.lines["take"]
+    assert "nng would be first" in found.lines["changes"]
+    assert "In 1 other table of this run it is among the best, too" in found.lines["changes"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("hopmeter advise mine.toml --budget 3m --now nng", "hopmeter advise mine.toml --now nng --rate 1,2"),
+        ("hopmeter advise --payload bytes:5 --rate 9 --json", "hopmeter advise --payload bytes:5 --rate 1,2"),
+        (
+            "hopmeter run quick --trials 3 --transport=zeromq,nng --no-report",
+            "hopmeter advise quick --transport=zeromq,nng --rate 1,2",
+        ),
+    ],
+)
+def test_a_command_keeps_the_question(command: str, expected: str) -> None:
+    assert advise_command(_run(command), "--rate", "1,2") == expected
+
+
+def _run(command: str) -> Run:
+    return run_of(row("nng", 1, 1, 1), command=command.split())

@@ -1,0 +1,47 @@
+"""Sends messages with NATS through its broker.
+
+Start `example.py receive`, then `example.py send` in a second terminal.
+"""
+
+import asyncio
+import sys
+import time
+
+import nats
+
+PAYLOAD_BYTES = 1000
+RATE_HZ = 100.0
+COUNT = 100
+TOPIC = "messages"
+ADDRESS = "127.0.0.1:4222"
+PATIENCE_S = 10.0
+
+
+async def send() -> None:
+    connection = await nats.connect(f"nats://{ADDRESS}")
+    payload = bytes(PAYLOAD_BYTES)
+    begin = time.monotonic()
+    for number in range(COUNT):
+        await asyncio.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+        await connection.publish(TOPIC, payload)
+    await connection.drain()  # sends what is queued, then closes
+    print(f"sent {COUNT} messages")
+
+
+async def receive() -> None:
+    connection = await nats.connect(f"nats://{ADDRESS}")
+    subscription = await connection.subscribe(TOPIC)
+    await connection.flush()  # the broker has the subscription
+    print("ready", flush=True)
+    count = 0
+    try:
+        while count < COUNT:
+            count += len((await subscription.next_msg(PATIENCE_S)).data) == PAYLOAD_BYTES
+    except nats.errors.TimeoutError:
+        pass
+    await connection.close()
+    print(f"received {count} messages")
+
+
+if __name__ == "__main__":
+    asyncio.run({"send": send, "receive": receive}[sys.argv[1]]())

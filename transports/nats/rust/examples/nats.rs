@@ -1,0 +1,47 @@
+//! Sends messages with NATS through its broker: start `example receive`, then `example send` in a second terminal.
+
+use std::error::Error;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio::runtime::Runtime;
+use tokio::time::{Instant, sleep_until, timeout};
+
+const PAYLOAD_BYTES: usize = 1000;
+const RATE_HZ: f64 = 100.0;
+const COUNT: u32 = 100;
+const TOPIC: &str = "messages";
+const ADDRESS: &str = "127.0.0.1:4222";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+async fn send() -> Result<(), Box<dyn Error>> {
+    let connection = async_nats::connect(ADDRESS).await?;
+    let begin = Instant::now();
+    for number in 0..COUNT {
+        sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
+        connection.publish(TOPIC, vec![0; PAYLOAD_BYTES].into()).await?;
+    }
+    connection.flush().await?; // sends what is queued
+    println!("sent {COUNT} messages");
+    Ok(())
+}
+
+async fn receive() -> Result<(), Box<dyn Error>> {
+    let connection = async_nats::connect(ADDRESS).await?;
+    let mut messages = connection.subscribe(TOPIC).await?;
+    connection.flush().await?; // the broker has the subscription
+    println!("ready");
+    let mut count = 0;
+    while count < COUNT {
+        let Ok(Some(message)) = timeout(PATIENCE, messages.next()).await else { break };
+        count += u32::from(message.payload.len() == PAYLOAD_BYTES);
+    }
+    println!("received {count} messages");
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let runtime = Runtime::new()?;
+    let sends = std::env::args().nth(1).as_deref() == Some("send");
+    if sends { runtime.block_on(send()) } else { runtime.block_on(receive()) }
+}

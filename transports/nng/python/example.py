@@ -1,0 +1,49 @@
+"""Sends messages with nng: start `example.py receive`, then `example.py send` in a second terminal."""
+
+import sys
+import threading
+import time
+
+import pynng
+
+PAYLOAD_BYTES = 1000
+RATE_HZ = 100.0
+COUNT = 100
+TOPIC = "messages"
+ADDRESS = "ipc:///tmp/messages.nng"
+RECEIVE_BUFFER = 128
+PATIENCE_S = 10.0
+
+
+def send() -> None:
+    message = TOPIC.encode() + bytes(PAYLOAD_BYTES)
+    closed = threading.Event()
+    with pynng.Pub0() as publisher:
+        publisher.add_post_pipe_remove_cb(lambda _pipe: closed.set())
+        publisher.dial(ADDRESS, block=True)
+        begin = time.monotonic()
+        for number in range(COUNT):
+            time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+            publisher.send(message)
+        closed.wait(PATIENCE_S)  # until the receiver has closed: a socket that closes drops what it has queued
+    print(f"sent {COUNT} messages")
+
+
+def receive() -> None:
+    count = 0
+    # One that listens while others connect: a receiver that connects misses what is sent before.
+    with pynng.Sub0(recv_timeout=round(PATIENCE_S * 1000), recv_buffer_size=RECEIVE_BUFFER) as subscriber:
+        subscriber.recv_max_size = 0  # messages of any size
+        subscriber.subscribe(TOPIC)
+        subscriber.listen(ADDRESS)
+        print("ready", flush=True)
+        try:
+            while count < COUNT:
+                count += len(subscriber.recv()) == len(TOPIC) + PAYLOAD_BYTES
+        except pynng.Timeout:
+            pass
+    print(f"received {count} messages")
+
+
+if __name__ == "__main__":
+    {"send": send, "receive": receive}[sys.argv[1]]()

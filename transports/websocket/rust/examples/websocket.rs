@@ -1,0 +1,57 @@
+//! Sends messages over a WebSocket: start `example receive`, then `example send` in a second terminal.
+
+use std::error::Error;
+use std::net::{TcpListener, TcpStream};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Error as Failure, Message};
+
+const PAYLOAD_BYTES: usize = 1000;
+const RATE_HZ: f64 = 100.0;
+const COUNT: u32 = 100;
+const TOPIC: &str = "messages";
+const ADDRESS: &str = "127.0.0.1:8765";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn send() -> Result<(), Box<dyn Error>> {
+    let stream = TcpStream::connect(ADDRESS)?;
+    stream.set_nodelay(true)?;
+    let (mut socket, _) = tungstenite::client(format!("ws://{ADDRESS}/{TOPIC}"), stream)?;
+    let begin = Instant::now();
+    for number in 0..COUNT {
+        let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
+        sleep(due.saturating_duration_since(Instant::now()));
+        socket.send(Message::binary(vec![0; PAYLOAD_BYTES]))?;
+    }
+    socket.close(None)?;
+    // Until the receiver has closed, too: it then has all messages.
+    while socket.read().is_ok() {}
+    println!("sent {COUNT} messages");
+    Ok(())
+}
+
+fn receive() -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(ADDRESS)?;
+    println!("ready");
+    let (stream, _) = listener.accept()?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let any_size = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+    let mut socket = tungstenite::accept_with_config(stream, Some(any_size))?;
+    let mut count = 0;
+    loop {
+        match socket.read() {
+            Ok(Message::Binary(message)) => count += u32::from(message.len() == PAYLOAD_BYTES),
+            Ok(_) => {}
+            Err(Failure::ConnectionClosed) => break,
+            Err(cause) => return Err(cause.into()),
+        }
+    }
+    println!("received {count} messages");
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("send") { send() } else { receive() }
+}

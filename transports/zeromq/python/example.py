@@ -1,0 +1,51 @@
+"""Sends messages with ZeroMQ: start `example.py receive`, then `example.py send` in a second terminal."""
+
+import sys
+import time
+
+import zmq
+
+PAYLOAD_BYTES = 1000
+RATE_HZ = 100.0
+COUNT = 100
+TOPIC = "messages"
+ADDRESS = "ipc:///tmp/messages.zmq"
+HWM = 1000
+NODROP = False
+PATIENCE_MS = 10_000
+
+
+def send(context: zmq.Context) -> None:
+    publisher = context.socket(zmq.XPUB)
+    publisher.setsockopt(zmq.SNDHWM, HWM)
+    publisher.setsockopt(zmq.XPUB_NODROP, NODROP)  # True: wait for room in the queue, do not drop
+    publisher.bind(ADDRESS)
+    if not publisher.poll(PATIENCE_MS):
+        sys.exit("no receiver has subscribed")
+    publisher.recv()  # the subscription: what is sent before it arrives is lost
+    payload = bytes(PAYLOAD_BYTES)
+    begin = time.monotonic()
+    for number in range(COUNT):
+        time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+        publisher.send_multipart([TOPIC.encode(), payload])
+    publisher.close()
+    print(f"sent {COUNT} messages")
+
+
+def receive(context: zmq.Context) -> None:
+    subscriber = context.socket(zmq.SUB)
+    subscriber.setsockopt(zmq.RCVHWM, HWM)
+    subscriber.subscribe(TOPIC)
+    subscriber.connect(ADDRESS)
+    print("ready", flush=True)
+    count = 0
+    while count < COUNT and subscriber.poll(PATIENCE_MS):
+        _topic, payload = subscriber.recv_multipart()
+        count += len(payload) == PAYLOAD_BYTES
+    subscriber.close()
+    print(f"received {count} messages")
+
+
+if __name__ == "__main__":
+    with zmq.Context() as shared:
+        {"send": send, "receive": receive}[sys.argv[1]](shared)
