@@ -61,7 +61,15 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
     due, done = first.intended_times, last.completion_times
     known = (origin != UNKNOWN) & (origin < len(due)) & (done != NONE_NS)
     effect = _first_effects(origin[known], done[known], len(due))
-    return PathTimes(due, effect, minus(done[known], due[origin[known]]))
+    in_time = due <= _last_but_one_look(whole, flows[1:], samples)
+    return PathTimes(due[in_time], effect[in_time], minus(done[known], due[origin[known]]))
+
+
+def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples) -> int:
+    """Return when a flow with `latest` looked for the newest message for the last time but one. A message that is due
+    later may have its effect only after the end of the trial, so it says nothing about the transport."""
+    looks = (next(pairs(flow_cell(cell, flow), samples)).intended_times for flow in flows if flow.latest)
+    return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
 
 
 def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:

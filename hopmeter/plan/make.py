@@ -39,6 +39,9 @@ class Plan:
 
 def scheduled_s(cell: Cell) -> float:
     """Return the planned time for the messages of a trial."""
+    if cell.workload is not None:
+        spans_s = [(each.messages + each.warmup) / each.rate_hz for each in cell.workload.flows if each.rate_hz]
+        return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
     if cell.axes.rate_hz is None:
         return min(
             cell.schedule.limit_s,

@@ -11,15 +11,18 @@ from hopmeter.report.comparison_sentences import shows_level
 
 def tail_sentence(groups: Sequence[Group]) -> str:
     """Return how many rounds p99 needs, by table; empty if that is known of no row that lacks them."""
-    needed = {
-        conditions.title(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))
-    }
+    needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
     if not needed:
         return ""
     if len(needed) == 1 == len(groups):
         return f"p99 needs {_many(*needed.values())}: `--trials {max(needed.values())}`."
     each = [f"{_many(rounds)} ({title})" for title, rounds in needed.items()]
     return f"p99 needs {formatting.join(each)}: `--trials N` measures N rounds."
+
+
+def _name(group: Group) -> str:
+    is_workload = group.rows[0].cell.workload is not None
+    return conditions.subject(group) if is_workload else conditions.title(group)
 
 
 def _rounds(group: Group) -> int:

@@ -70,10 +70,11 @@ def programs(cell: Cell) -> tuple[Participant, ...]:
 def _flow_words(flow: Flow) -> str:
     verb = "calls" if flow.is_call else "→"
     ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
-    size = f"{flow.payload}, {formatting.payload_bytes(flow.payload_bytes)}" if flow.payload_bytes else flow.payload
+    named = [] if flow.payload.startswith("bytes:") else [flow.payload]
+    size = [formatting.payload_bytes(flow.payload_bytes)] if flow.payload_bytes or not named else []
     over = [f"over {flow.carrier.name}"] if flow.carrier else []
     what = [*_codec_words(flow), *over, *_cause_words(flow), *_deadline_words(flow.deadline_s)]
-    return ", ".join([ends, size, *what])
+    return ", ".join([ends, *named, *size, *what])
 
 
 def _codec_words(flow: Flow) -> Iterator[str]:

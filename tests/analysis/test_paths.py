@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,23 @@ def arrival_times(times_ms: Mapping[int, float]) -> Rows:
     return [{"seq": seq, "arrived": round(at * MS)} for seq, at in times_ms.items()]
 
 
-def analyse(folder: Path, trial: Mapping[int, Rows], causes: Causes) -> dict[str, dict[str, Any]]:
+def analyse(
+    folder: Path, trial: Mapping[int, Rows], causes: Causes, one: Cell = WORKLOADS_CELL
+) -> dict[str, dict[str, Any]]:
     """The rows of the flows and paths of a run with one trial, by name."""
-    run = run_of(folder, WORKLOADS_CELL)
+    run = run_of(folder, one)
     files = [write_raw(run.path / f"{end}.raw", end, rows) for end, rows in trial.items()]
     written = [write_causes_of(run.path / f"{end}.raw", end, rows) for end, rows in causes.items()]
-    run.add_trial(TrialResult(WORKLOADS_CELL.id, 0, good=True), files)
+    run.add_trial(TrialResult(one.id, 0, good=True), files)
     for path in (*files, *written):
         path.unlink()
     return {row["flow"] or row["path"]: row for row in analyse_run(run)}
 
 
-def times(folder: Path, name: str) -> tuple[list[float | None], list[float]]:
+def times(folder: Path, name: str, one: Cell = WORKLOADS_CELL) -> tuple[list[float | None], list[float]]:
     """The reaction time of each message of the first flow, and all data ages, in ms."""
     (samples,) = [path for path in folder.rglob("samples/*.parquet") if "causes" not in path.name]
-    (row,) = [each for each in rows_of(WORKLOADS_CELL) if each.path == name]
+    (row,) = [each for each in rows_of(one) if each.path == name]
     found = path_times(row, samples)
     effects = zip(found.effect.tolist(), found.due.tolist(), strict=True)
     reactions = [None if effect == NONE_NS else (effect - due) / MS for effect, due in effects]
@@ -143,6 +146,16 @@ def test_a_message_whose_cause_is_a_warm_up_message_has_no_age(tmp_path: Path) -
     causes = EACH | {OBJECTS: [(seq, FRAMES_SINK, seq) for seq in range(1, 4)]}
     analyse(tmp_path, ALL, causes)
     assert times(tmp_path, "reaction") == ([15, 5, 5, 6], [5, 5, 6])
+
+
+def test_a_message_after_the_last_look_but_one_of_a_flow_with_latest_does_not_count(tmp_path: Path) -> None:
+    looking = replace(WORKLOAD.flow("orders"), after=(), latest="objects", rate_hz=50.0)
+    one = WORKLOADS_CELL.with_values(workload=replace(WORKLOAD, flows=(*WORKLOAD.flows[:2], looking)))
+    trial = ALL | {ORDERS: sent_times([4, 24, 28]), ORDERS_SINK: arrival_times({0: 5, 1: 25, 2: 29})}
+    causes = EACH | {ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 2), (2, OBJECTS_SINK, 2)]}
+    row = analyse(tmp_path, trial, causes, one)["reaction"]
+    assert times(tmp_path, "reaction", one) == ([5, 15, 5], [5, 5, 9])
+    assert (row["received"], row["lost"], row["misses"]) == (3, 0, 1), "the frame at 30 ms came after the last looks"
 
 
 def test_damaged_causes_are_reported_in_the_row(tmp_path: Path) -> None:

@@ -234,6 +234,10 @@ def test_all_clocks_send_for_the_same_time() -> None:
     assert counts["fused"][0] == 20, "as many as the slower of the two flows has"
 
 
+def test_a_trial_takes_as_long_as_its_clocks_send() -> None:
+    assert make_plan(trials=3).seconds == pytest.approx(3 * (2 + 0.2 + 0.2)), "duration, warm-up, drain"
+
+
 def test_each_flow_and_path_has_a_row_with_its_axes() -> None:
     whole, *rows = rows_of(cell())
     assert [row.id.removeprefix(f"{whole.id}.") for row in rows] == [*FLOWS, "reaction"]

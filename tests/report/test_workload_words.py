@@ -33,7 +33,7 @@ def workload() -> Workload:
 def test_the_graph_as_text_has_a_line_for_each_part(workload: Workload) -> None:
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(workload)}
     assert lines["detector"] == "c++, waits by block, handles 1 at once"
-    assert lines["frames"].startswith("camera → detector and display, bytes:2000")
+    assert lines["frames"].startswith("camera → detector and display, 2.00 kB")
     assert lines["frames"].endswith("deadline 33 ms")
     assert lines["objects"].endswith("after frames, work spin:4ms")
     assert lines["ask"].startswith("display calls detector") and lines["ask"].endswith("up to 4 at once")

@@ -52,6 +52,8 @@ def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
 
 
 def _length(made: Plan) -> str:
+    if made.scenario.budget_s is not None and made.scenario.flow:
+        return f"rounds for {humanize.time(made.seconds)}"
     if made.scenario.budget_s is not None:
         return f"at most {humanize.time(made.seconds)}, until {decision(made.scenario.until, made.scenario.require)}"
     trials = sum(cell.schedule.trials for cell in made.runnable)
