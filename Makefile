@@ -37,6 +37,8 @@ endif
 
 # What testing and linting need beyond the libraries that transports name in their manifests.
 LINT_PACKAGES := clang-format shellcheck
+# The compilers of schemas, for codec libraries of users' messages.
+MESSAGE_PACKAGES := flatbuffers-compiler libflatbuffers-dev libprotobuf-dev protobuf-compiler
 TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build
 AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
@@ -52,7 +54,7 @@ TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
 
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
-TEMPLATE := transports/_template/rust/src/main.rs
+TEMPLATE := transports/_template/rust/src/main.rs $(wildcard instrument/codecs/*.rs)
 # Those with tests.
 CRATES := $(shell for folder in instrument instrument/c transports/*/rust; do \
 	! grep -rqF '#[test]' "$$folder" --include='*.rs' || echo "$$folder/Cargo.toml"; done)
@@ -72,6 +74,7 @@ bench: $(STAMPS)/use
 	hopmeter run $(SCENARIO)
 
 all: $(STAMPS)/develop
+	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
 	hopmeter build --system-packages
 
 test: all test-rust test-cpp test-python test-torch

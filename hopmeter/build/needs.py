@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hopmeter.build.messages import MessageTarget, select_messages
 from hopmeter.build.targets import Target, one_language_each, one_language_for_all, select_targets
 from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
 from hopmeter.scenario import Ask, Scenario, asks, files
 from hopmeter.scenario.graph import has_own_transports, receivers
+from hopmeter.schemas import CODECS, is_message, library_of
 
 
 def needed_for(name: str) -> list[Target]:
@@ -18,6 +20,29 @@ def needed_for(name: str) -> list[Target]:
     targets_of = _targets_of_workload if scenario.flow else _targets_of_axes
     wanted = [target for ask in asks(scenario) for target in targets_of(scenario, ask)]
     return list({target.title: target for target in [*floors, *wanted]}.values())
+
+
+def messages_of(name: str) -> list[MessageTarget]:
+    """Return the codec libraries that a scenario needs and that are not built for the present content of its
+    schemas."""
+    scenario, _ = files.load(files.find(name))
+    if scenario.flow:
+        wanted = [target for flow in scenario.flow.values() for target in _select([flow.payload], [flow.codec])]
+    else:
+        wanted = [target for ask in asks(scenario) for target in _messages_of(ask)]
+    return [each for each in dict.fromkeys(wanted) if not library_of(each.payload, each.codec, each.language).facts]
+
+
+def _messages_of(ask: Ask) -> list[MessageTarget]:
+    words = [part for word in ask.axes["language"] for part in word.split(">")]
+    languages = [] if {"one", "each", "pairs"} & set(words) else words
+    return _select(ask.axes["payload"], ask.axes["codec"], languages)
+
+
+def _select(payloads: Sequence[str], codecs: Sequence[str], languages: Sequence[str] = ()) -> list[MessageTarget]:
+    """Return the codec libraries of those payloads that are messages."""
+    messages, known = [each for each in payloads if is_message(each)], [each for each in codecs if each in CODECS]
+    return select_messages(messages, known, languages) if messages and known else []
 
 
 def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:

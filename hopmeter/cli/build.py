@@ -12,9 +12,11 @@ from rich.markup import escape
 from hopmeter import manifest
 from hopmeter.api import options
 from hopmeter.build import costs, system
-from hopmeter.build.needs import needed_for
+from hopmeter.build.messages import select_messages
+from hopmeter.build.needs import messages_of, needed_for
 from hopmeter.build.targets import Target, select_targets
 from hopmeter.build.work import Outcome, build_all, workshop
+from hopmeter.cli.parts.message_builds import build_messages
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.messages import tag
 from hopmeter.report import formatting
@@ -43,6 +45,18 @@ def build(
             "values with commas. With transports: for their Python nodes."
         ),
     ] = None,
+    message: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE:TYPE",
+            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State; "
+            "repeat the option for several.",
+        ),
+    ] = None,
+    codec: Annotated[
+        list[str] | None,
+        typer.Option(help="With --message: protobuf or flatbuffers; by default each for which there is a schema."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each adapter.")] = False,
 ) -> None:
     """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs."""
@@ -52,6 +66,10 @@ def build(
         install_frameworks(options.split_words("framework", framework), transports or [])
         return
     languages = options.split_words("language", language or ())
+    messages = select_messages(message or (), options.split_words("codec", codec or ()), languages)
+    if message:
+        build_messages(messages, system_packages, as_json)
+        return
     targets = needed_for(scenario) if scenario else select_targets(transports or (), languages)
     console = Console(stderr=as_json, markup=True)
     if not transports:
@@ -59,6 +77,8 @@ def build(
     _announce(console, targets)
     outcomes = _build_all(console, targets, as_json, system_packages)
     _summarise(console, outcomes)
+    if scenario:
+        build_messages(messages_of(scenario), system_packages, as_json)
     if _is_failure(outcomes, bool(scenario), named=bool(transports)):
         raise typer.Exit(1)
 

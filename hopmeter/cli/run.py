@@ -48,10 +48,12 @@ def run(
     wait: Annotated[Text, _axis("spin, block, callback; callback+block gives each sink its own.")] = None,
     cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
     payload: Annotated[
-        Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH.")
+        Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH, message:FILE:TYPE.")
     ] = None,
     touch: Annotated[Text, _axis("What source and sink do with the payload: none, write, write+read.")] = None,
-    codec: Annotated[Text, _axis("none, or in Python numpy, torch, pickle-in-band …")] = None,
+    codec: Annotated[
+        Text, _axis("none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers for messages of a schema.")
+    ] = None,
     device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
     share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,
     pace: Annotated[Text, _axis(f"{', '.join(PACES)}.")] = None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from hopmeter.errors import RefusedValueError
 from hopmeter.images import PictureError, parse_source
 from hopmeter.messages import split_code
+from hopmeter.schemas.payload import is_message, parse_message
 from hopmeter.system.input_files import open_regular
 
 WAYS = ("memcpy", "stream", "rep", "bytes", "own")
@@ -54,6 +55,9 @@ def payload_bytes(text: str) -> int:
     """Return the size of a payload in bytes, without the 64-byte header; the `timing` message has only the header."""
     if path := payload_file(text):
         return _size(path)
+    if is_message(text):
+        parse_message(text)
+        return 0  # the codec decides
     if size := frame_size(text):
         return size[0] * size[1] * 3
     if text == "timing":
@@ -69,7 +73,8 @@ def payload_bytes(text: str) -> int:
     raise RefusedValueError(
         "E-VALUE-FORM",
         f'"{text}" is not a payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
-        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, such as bytes:1000",
+        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH or message:FILE:TYPE (a message of "
+        "your own schema), such as bytes:1000",
     )
 
 

@@ -17,6 +17,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
 from hopmeter.node import forms
+from hopmeter.node.message_objects import KIND, MessageObject, open_message
 
 NUMBER_BYTES = 8
 """The size of a frame's number in bytes; the number is at the end of the payload, so that the rest stays aligned."""
@@ -129,11 +130,13 @@ class Frames:
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
-def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames:
+def open_objects(codec: str, made_of: str, device: str, share: str = "none") -> Objects | Frames | MessageObject:
     """Build the object that a flow with a codec sends, from the text of its payload (`forms.arrays_of`).
 
     Raises CodecError if the framework or the device is missing, or the framework has no such object.
     """
+    if made_of.startswith(KIND):
+        return open_message(made_of)
     place = forms.place_of(codec, device, share)
     arrays = forms.arrays_of(made_of, forms.form_of(codec))
     objects = [Objects(codec, array, place, share) for array in arrays]

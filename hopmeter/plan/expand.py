@@ -16,6 +16,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell, waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
+from hopmeter.plan.message_objects import object_languages
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.system.toml_files import one_of
 
@@ -110,7 +111,7 @@ def preferred_language(
 
 
 def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
-    if axes["codec"] != "none" and language != "python":
+    if axes["codec"] != "none" and language not in object_languages(axes["codec"], axes["payload"]):
         return False
     if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
         return False

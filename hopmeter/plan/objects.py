@@ -18,8 +18,10 @@ from hopmeter.plan.bridges import split_participants
 from hopmeter.plan.carriers import carrier_of, codecs
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
+from hopmeter.plan.message_objects import message_bytes, message_languages, why_no_message, why_not_built
 from hopmeter.plan.object_sizes import Asked, Weights, weights
 from hopmeter.plan.workloads import drop_flow
+from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
@@ -30,6 +32,8 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     """Return the reason why the codec, device and payload of a cell cannot be combined; `ends` are the languages that
     encode or decode."""
     kind = cell.axes.payload.partition(":")[0]
+    if is_message(cell.axes.payload):
+        return why_no_message(cell, ends)
     if cell.axes.codec == "none":
         if kind == "array":
             said = f"{cell.axes.payload} is an object; choose a codec that carries it, such as --codec numpy"
@@ -71,7 +75,8 @@ def _no_handle(cell: Cell) -> str:
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
     carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
-    pairs = sorted({(_transport(cell, flow), flow.codec) for cell in carried for flow in _object_flows(cell)})
+    needed = [(cell, flow) for cell in carried for flow in _object_flows(cell) if "python" in _languages(cell, flow)]
+    pairs = sorted({(_transport(cell, flow), flow.codec) for cell, flow in needed})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
         carriers = dict(zip(pairs, found, strict=True))
@@ -98,6 +103,11 @@ def _transport(cell: Cell, flow: Flow) -> str:
     return carrier_of(cell, flow).transport
 
 
+def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
+    """Return the languages that encode or decode the objects of a flow, the one that encodes first."""
+    return message_languages(cell, flow) if is_message(flow.payload) else ["python"]
+
+
 def _key(transport: str, flow: Flow) -> Key:
     return transport, flow.codec, flow.device, flow.share
 
@@ -107,7 +117,7 @@ def _measure_sizes(
 ) -> dict[Key, Weights]:
     asked: dict[Key, Asked] = {}
     for cell in cells:
-        for flow in _object_flows(cell):
+        for flow in (each for each in _object_flows(cell) if not is_message(each.payload)):
             key, carrier = _key(_transport(cell, flow), flow), carriers[_transport(cell, flow), flow.codec]
             if carrier.ready:
                 one = asked.get(key) or asked.setdefault(key, _question(key, carrier, world))
@@ -137,25 +147,29 @@ class _Sizes:
         """Return the cell with the sizes of its objects, or dropped with the reason."""
         ours = _object_flows(cell)
         reasons = chain(
-            ((flow, self._reason(_transport(cell, flow), flow)) for flow in ours),
+            ((flow, self._reason(cell, flow)) for flow in ours),
             ((flow, _why_apart(cell, flow, world)) for flow in ours),
         )
         for flow, reason in reasons:
             if reason:
                 return drop_flow(cell, flow.name, reason) if cell.workload else replace(cell, dropped=reason)
-        return with_sizes(cell, lambda flow: self._size(_transport(cell, flow), flow)[0])
+        return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
-    def _reason(self, transport: str, flow: Flow) -> str:
+    def _reason(self, cell: Cell, flow: Flow) -> str:
         """Return why there is no object; empty if there is one."""
-        carrier = self.carriers[transport, flow.codec]
-        if not carrier.ready:
+        carrier = self.carriers.get((_transport(cell, flow), flow.codec))
+        if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
             return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")
-        missing = self._size(transport, flow)[1]
+        if is_message(flow.payload):
+            return why_not_built(flow, _languages(cell, flow))
+        missing = self._size(cell, flow)[1]
         return tag("D-NO-OBJECT", f"codec {flow.codec}: {split_code(missing)[0]}") if missing else ""
 
-    def _size(self, transport: str, flow: Flow) -> tuple[int, str]:
-        return self.known[_key(transport, flow)][object_of(flow.payload)]
+    def _size(self, cell: Cell, flow: Flow) -> tuple[int, str]:
+        if is_message(flow.payload):
+            return message_bytes(flow, _languages(cell, flow)[0]), ""
+        return self.known[_key(_transport(cell, flow), flow)][object_of(flow.payload)]
 
 
 def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
@@ -165,8 +179,9 @@ def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
     if cell.workload is None:
         return ""
     carrier = carrier_of(cell, flow)
-    offer = world.manifests[carrier.transport].offers["python"]
-    for name in (flow.source, *flow.targets):
+    ends = [cell.workload.participant(name) for name in (flow.source, *flow.targets)]
+    for name in (each.name for each in ends if each.language == "python"):
+        offer = world.manifests[carrier.transport].offers["python"]
         together = codecs(cell, name, carrier)
         if len(together) > 1 and codec_interpreter.common_codec(together, offer) is None:
             said = f"no Python here has the packages of {' and '.join(together)} together"

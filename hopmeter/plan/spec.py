@@ -15,7 +15,9 @@ from hopmeter.model.workload import PER_FLOW, Carrier, Flow
 from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
+from hopmeter.plan.message_objects import ENDS, describe_message
 from hopmeter.plan.topology import Endpoint, Topology, topology
+from hopmeter.schemas import is_message
 
 SPARE_SAMPLES = 4096
 """Additional room for samples, so that short trials can store more than one duplicate per message."""
@@ -85,7 +87,7 @@ def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
             "wait": _wait(cell, hosted),
             "node": number,
             "adapter": str(adapter) if adapter else None,
-            "flows": [_flow(cell, place, known[each], language) for each in dict.fromkeys(one.flow for one in hosted)],
+            "flows": [_flow(cell, place, known[each], hosted) for each in dict.fromkeys(one.flow for one in hosted)],
             "endpoints": [
                 _endpoint(cell, place, each, known[each.flow])
                 | causes(place.samples, each, known[each.flow], hosted, known)
@@ -128,14 +130,14 @@ def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
     }
 
 
-def _flow(cell: Cell, place: Place, flow: Flow, language: str) -> dict[str, Any]:
+def _flow(cell: Cell, place: Place, flow: Flow, hosted: Sequence[Endpoint]) -> dict[str, Any]:
     return {
         "number": flow.number,
         "pattern": flow.pattern,
         "payload": _payload(flow, place),
         "payload_bytes": flow.payload_bytes,
         **_payload_source(flow, place),
-        **(_object(flow, place) if language == "python" else {}),
+        **_object(flow, place, hosted),
         "touch": flow.touch,
         "pace": _pace(cell, place, flow),
         "messages": flow.messages,
@@ -172,9 +174,13 @@ def _payload(flow: Flow, place: Place) -> dict[str, Any]:
     return picture.payload if picture else units.payload(flow.payload)
 
 
-def _object(flow: Flow, place: Place) -> dict[str, Any]:
+def _object(flow: Flow, place: Place, hosted: Sequence[Endpoint]) -> dict[str, Any]:
     """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
-    if not flow.has_codec:
+    language = hosted[0].language
+    if is_message(flow.payload):
+        carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
+        return describe_message(flow, language) if carries else {}
+    if not flow.has_codec or language != "python":
         return {}
     made_of = flow.payload
     if picture := place.pictures.get(flow.payload):

@@ -71,8 +71,9 @@ class Axes(Strict):
     )
     codec: Axis[Codec] | None = Field(
         None,
-        description="The codec that converts objects to frames and back, in Python: none, a framework "
-        "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`).",
+        description="The codec that converts objects to frames and back: none; in Python a framework "
+        "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`); for messages "
+        "of your own schema protobuf or flatbuffers.",
     )
     device: Axis[Literal["cpu", "gpu"]] | None = Field(
         None, description="The device that stores the object of a codec."

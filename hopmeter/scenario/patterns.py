@@ -46,5 +46,6 @@ PAYLOAD = whole(
     f"array:{NUMBER}(x{NUMBER})*",
     "file:.+",
     "(image|video):.*[./].*",
+    "message:.+",
 )
 WORK = whole("none", _each("(sleep|spin)", TIME), _each("copy", COPIED))

@@ -101,8 +101,9 @@ def _codec(value: str) -> str:
         return value
     from hopmeter.node.forms import codec_names  # imported here, because few scenarios need NumPy
 
-    if value not in codec_names():
-        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, ["none", *codec_names()]))
+    known = ["none", *codec_names()]
+    if value not in known:
+        raise RefusedValueError("E-VALUE-CHOICE", one_of(value, known))
     return value
 
 
@@ -160,7 +161,11 @@ Payload = Annotated[
     str,
     _checked_by(units.payload_bytes),
     _editor_hint(
-        patterns.PAYLOAD, ["timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"]
+        patterns.PAYLOAD,
+        [
+            *("timing", "bytes:1000", "image:1440x1080", "file:one.jpg", "video:one.mp4", "array:200x200"),
+            "message:robot-state",
+        ],
     ),
 ]
 Work = Annotated[
@@ -193,7 +198,7 @@ Stretch = Annotated[
     BeforeValidator(_stretch),
     WithJsonSchema({"anyOf": [{"const": LEARNED}, {"type": "number", "minimum": 0, "maximum": MOST_SPIN_US}]}),
 ]
-Codec = Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch"])]
+Codec = Annotated[str, AfterValidator(_codec), Field(examples=["none", "numpy", "torch", "protobuf"])]
 ColumnName = Annotated[str, AfterValidator(_column), OfCells]
 Requirement = Annotated[
     str, _checked_by(requirement.parse), _editor_hint(f"^{requirement.FORM}$", requirement.EXAMPLES)

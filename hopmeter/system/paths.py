@@ -61,6 +61,23 @@ def node_folders() -> list[Path]:
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
+def codec_folder() -> Path:
+    """Return the folder to which `hopmeter build --message` writes codec libraries."""
+    tree = checkout()
+    return tree / "build/codecs" if tree else home() / "codecs"
+
+
+def cpp_folder() -> Path:
+    """Return the folder of hopmeter's C++ sources."""
+    return (checkout() or data()) / "cpp"
+
+
+def codec_sources() -> Path:
+    """Return the folder of hopmeter's Rust sources for codec libraries."""
+    tree = checkout()
+    return tree / "instrument/codecs" if tree else data() / "codecs"
+
+
 def transport_folders() -> list[Path]:
     """Return the folders that hopmeter searches for transports, in order."""
     tree = checkout()

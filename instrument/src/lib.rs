@@ -7,6 +7,7 @@ mod arguments;
 mod causes;
 pub mod clock;
 pub mod codec;
+pub mod codec_library;
 pub mod contract;
 mod control;
 pub mod copying;

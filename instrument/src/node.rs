@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,6 +14,7 @@ use crate::affinity;
 use crate::arguments::Arguments;
 use crate::clock;
 use crate::codec::Codec;
+use crate::codec_library;
 use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
 use crate::empty;
@@ -115,7 +117,7 @@ fn describe(host: &Host<'_>) -> Result<()> {
     Ok(())
 }
 
-fn measure(host: &Host<'_>, spec: &std::path::Path, control_fd: RawFd) -> Result<()> {
+fn measure(host: &Host<'_>, spec: &Path, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
@@ -239,10 +241,15 @@ impl Node<'_> {
         Ok(codecs)
     }
 
+    /// A codec library in any language, otherwise the objects of the node's language.
     fn codec(&self, flow: &Flow, name: &str) -> Result<Arc<dyn Codec>> {
-        match self.host.codec {
-            Some(make) => make(flow),
-            None => Err(Error::new(format!("the codec {name} needs Python objects"))
+        match (&flow.library, self.host.codec) {
+            (Some(library), _) => {
+                let object = flow.object.as_ref().ok_or_else(|| Error::new("a codec library needs an object"))?;
+                codec_library::open(library, Path::new(object))
+            }
+            (None, Some(make)) => make(flow),
+            (None, None) => Err(Error::new(format!("the codec {name} needs Python objects"))
                 .remedy("use Python at both ends: --language python")),
         }
     }

@@ -290,9 +290,12 @@ pub struct Flow {
     /// How the codec shares the memory of a GPU. The value is missing if the content is copied through host memory.
     #[serde(default)]
     pub share: Option<String>,
-    /// The parameters of the codec's object.
+    /// The parameters of the codec's object. With a codec library, the file with the encoded object.
     #[serde(default)]
     pub object: Option<String>,
+    /// The codec library, if generated code of a schema converts the object. The value is missing in Python.
+    #[serde(default)]
+    pub library: Option<PathBuf>,
     pub pace: Pace,
     /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,

@@ -13,7 +13,10 @@ from carrying import copy_frames
 from hopmeter import codecs
 from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs
 
-NAMES = ["arrow-ipc", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf", "safetensors"]
+NAMES = [
+    *("arrow-ipc", "flatbuffers", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf"),
+    "safetensors",
+]
 SAFE = [name for name in NAMES if not name.startswith("pickle")]
 
 

@@ -1,0 +1,39 @@
+"""The values that hopmeter chooses for a message if the user gives none: the same in every run and language."""
+
+from __future__ import annotations
+
+STAMP_NS = 1_700_000_000_000_000_000
+"""64-bit integers are often times in nanoseconds; this one is a time in 2023."""
+FEW = 3
+"""The length of lists of messages and of texts, and of maps."""
+DEEP = 4
+"""From this depth on, lists of messages have one item, so that nested lists do not explode."""
+
+
+def number(at: int) -> float:
+    """Return the floating-point number for an index."""
+    return at + 0.5
+
+
+def integer(at: int, bits: int, signed: bool = True) -> int:
+    """Return the integer for an index, which fits into so many bits."""
+    if bits == 64:
+        return STAMP_NS + at
+    if bits == 32:
+        return 1000 + at
+    return at % ((1 << (bits - signed)) - 1) + 1
+
+
+def text(name: str, at: int) -> str:
+    """Return the text for a field and an index."""
+    return f"{name} {at}"
+
+
+def byte(at: int) -> int:
+    """Return the byte for an index."""
+    return at % 251
+
+
+def many(depth: int) -> int:
+    """Return the length of a list of messages at a depth."""
+    return FEW if depth < DEEP else 1

@@ -1,0 +1,152 @@
+"""Build one codec library: check the schema, make the object, generate and compile code, and try it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.build import system
+from hopmeter.build.command import BuildError
+from hopmeter.build.messages import flatbuffers, protobuf, python
+from hopmeter.errors import UsageError
+from hopmeter.manifest import LANGUAGES
+from hopmeter.schemas import CODECS, Library, Schema, find_schema, parse_message
+from hopmeter.schemas.library import FACTS, PACKAGES, PROGRAMS, folder_of
+from hopmeter.schemas.payload import KIND, SUFFIXES
+from hopmeter.system.toml_files import one_of
+
+OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
+    "protobuf": protobuf.write_object,
+    "flatbuffers": flatbuffers.write_object,
+}
+"""What writes the object to send, by codec."""
+BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, str]]] = {
+    ("protobuf", "c++"): protobuf.build_cpp,
+    ("protobuf", "rust"): protobuf.build_rust,
+    ("flatbuffers", "c++"): flatbuffers.build_cpp,
+    ("flatbuffers", "rust"): flatbuffers.build_rust,
+    ("protobuf", "python"): python.generate_protobuf,
+    ("flatbuffers", "python"): python.generate_flatbuffers,
+}
+"""What generates and compiles the code, by codec and language; returns what the nodes need to know."""
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True)
+class MessageTarget:
+    """One codec library: a message of a schema, a codec and a language."""
+
+    payload: str
+    codec: str
+    language: str
+
+    @property
+    def title(self) -> str:
+        """The name of the target in messages."""
+        return f"{self.payload.removeprefix(KIND)} ({self.codec}, {self.language})"
+
+
+def select_messages(
+    payloads: Sequence[str], codecs: Sequence[str] = (), languages: Sequence[str] = ()
+) -> list[MessageTarget]:
+    """Return the libraries of these messages, in all codecs that have a schema of the message and in all languages, or
+    in those named. Raises UsageError for unknown names."""
+    for known, given in ((CODECS, codecs), (LANGUAGES, languages)):
+        if wrong := next((each for each in given if each not in known), ""):
+            raise UsageError("E-VALUE-CHOICE", one_of(wrong, known))
+    return [
+        MessageTarget(text, codec, language)
+        for text in (each if each.startswith(KIND) else KIND + each for each in payloads)
+        for codec in codecs or _codecs_of(text)
+        for each, language in BUILDERS
+        if each == codec and (not languages or language in languages)
+    ]
+
+
+def _codecs_of(text: str) -> Iterator[str]:
+    """Yield the codecs for which a schema of the message exists."""
+    file = parse_message(text).file
+    for codec, suffix in SUFFIXES.items():
+        if (file if file.suffix else file.with_name(file.name + suffix)).is_file() and file.suffix in ("", suffix):
+            yield codec
+
+
+def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
+    """Build a library and return it. Raises BuildError or UsageError, with the compiler's line for a faulty schema."""
+    schema = find_schema(target.payload, target.codec)
+    _demand_packages(target, system_packages)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    folder = folder_of(schema, target.language)
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        _fill(partial, schema, target, log)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return Library(folder)
+
+
+def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
+    packages = PACKAGES[target.codec, target.language]
+    if system_packages:
+        system.install(packages)
+    missing = [name for name in PROGRAMS[target.codec, target.language] if shutil.which(name) is None]
+    if missing or (system.missing(packages) and not _has_own_compiler(target)):
+        left = system.missing(packages) or list(packages)
+        what = f"{' and '.join(left)} {'is' if len(left) == 1 else 'are'} not installed"
+        raise BuildError("E-PACKAGES-MISSING", what, system.line_for(left))
+
+
+def _has_own_compiler(target: MessageTarget) -> bool:
+    """Return whether the compiler of schemas is not the system's package: then the library may not be either."""
+    program = next(iter(PROGRAMS[target.codec, target.language]))
+    found = shutil.which(program)
+    return found is not None and not found.startswith("/usr/bin/")
+
+
+def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> None:
+    folder.mkdir(parents=True)
+    OBJECTS[target.codec](schema, folder, log)
+    made = BUILDERS[target.codec, target.language](schema, folder, log)
+    facts: dict[str, object] = {
+        "codec": target.codec,
+        "language": target.language,
+        "type": schema.type,
+        "schema": [str(file) for file in schema.files],
+        "content": schema.content_id,
+        "compiler": _first_line([next(iter(PROGRAMS[target.codec, target.language])), "--version"]),
+        **made,
+    }
+    (folder / FACTS).write_text(json.dumps(facts))
+    facts["bytes"] = _encoded_size(folder, target)
+    (folder / FACTS).write_text(json.dumps(facts, indent=1))
+
+
+def _encoded_size(folder: Path, target: MessageTarget) -> int:
+    """Return the size of the encoded object. Raises BuildError if decoding it does not give the same object."""
+    command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        what = f"the generated code of {target.title} does not work: {said[-1]}"
+        raise BuildError("E-SCHEMA", what, "change the schema or the values", done.stderr)
+    return int(done.stdout)
+
+
+def _first_line(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return next(iter(done.stdout.splitlines()), "")
+
+
+def library_log(target: MessageTarget, folder: Path) -> Path:
+    """Return the path of a target's log in the folder of logs."""
+    word = "".join(char if char.isalnum() else "-" for char in target.payload.removeprefix(KIND))[-60:]
+    return folder / f"message-{word}-{target.codec}-{target.language.replace('+', 'p')}.log"

@@ -1,0 +1,65 @@
+"""Write the values of a message of Protocol Buffers, in the text format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hopmeter.build.messages import chosen_values as chosen
+from hopmeter.build.messages.descriptors import Tree, Types
+
+
+def proto_values(types: Types, name: str, length: int) -> str:
+    """Return values for every field of a message; lists of numbers and of bytes have this length.
+
+    A field whose message contains itself stays empty, and so do all fields of a `oneof` except the first.
+    """
+    return "\n".join(_message(types, f".{name}", length, ())) + "\n"
+
+
+def _message(types: Types, name: str, length: int, above: tuple[str, ...], at: int = 0) -> Iterator[str]:
+    alternatives: set[str] = set()
+    for field in types.messages[name].get("field", ()):
+        choice = field.get("oneof_index", [""])[0]
+        if choice and choice in alternatives:
+            continue
+        alternatives.add(choice)
+        yield from _field(types, field, length, (*above, name), at)
+
+
+def _field(types: Types, field: Tree, length: int, above: tuple[str, ...], at: int) -> Iterator[str]:
+    name, kind = field["name"][0], field["type"][0].removeprefix("TYPE_")
+    repeated = field["label"][0] == "LABEL_REPEATED"
+    if kind in ("MESSAGE", "GROUP"):
+        yield from _messages(types, field, length, above, at, repeated)
+    elif repeated:
+        many = chosen.FEW if kind in ("STRING", "BYTES") else length
+        values = (_scalar(types, field, kind, length, each) for each in range(many))
+        yield f"{name}: [{', '.join(values)}]"
+    else:
+        yield f"{name}: {_scalar(types, field, kind, length, at)}"
+
+
+def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at: int, repeated: bool) -> Iterator[str]:
+    inner = field["type_name"][0]
+    if inner in above:
+        return
+    # The text format names a group by its type.
+    name = inner.rpartition(".")[2] if field["type"][0] == "TYPE_GROUP" else field["name"][0]
+    for each in range(chosen.many(len(above))) if repeated else [at]:
+        yield f"{name} {{"
+        yield from (f"  {line}" for line in _message(types, inner, length, above, each))
+        yield "}"
+
+
+def _scalar(types: Types, field: Tree, kind: str, length: int, at: int) -> str:
+    if kind in ("DOUBLE", "FLOAT"):
+        return str(chosen.number(at))
+    if kind == "BOOL":
+        return "false" if at % 2 else "true"
+    if kind == "STRING":
+        return f'"{chosen.text(field["name"][0], at)}"'
+    if kind == "BYTES":
+        return '"' + "".join(f"\\{chosen.byte(at + each):03o}" for each in range(length)) + '"'
+    if kind == "ENUM":
+        return str(types.enums[field["type_name"][0]]["value"][-1]["name"][0])
+    return str(chosen.integer(at, 64 if kind.endswith("64") else 32))

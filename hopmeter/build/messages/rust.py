@@ -1,0 +1,71 @@
+"""Build codec libraries in Rust: a crate around the generated code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from hopmeter.build.messages.compilers import Word, compile_library
+from hopmeter.build.rust import cargo, replace
+from hopmeter.schemas import Schema
+from hopmeter.schemas.library import LIBRARY
+from hopmeter.system import paths
+
+CRATE = "hopmeter-codec"
+WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+"""A word of a name such as `robotState`."""
+
+
+def build_crate(
+    codec: str, library: str, dependencies: Mapping[str, str], schema: Schema, folder: Path, log: Path
+) -> None:
+    """Write the crate of a codec around `library`, the text that includes its generated code; build it, and put the
+    library into a folder."""
+    crate = folder / "crate"
+    source = crate / "src"
+    source.mkdir(parents=True, exist_ok=True)
+    (crate / "Cargo.toml").write_text(_manifest(dependencies, has_script=(crate / "build.rs").exists()))
+    (source / "lib.rs").write_text(f"{library}\nmod coding;\nmod table;\n")
+    templates = paths.codec_sources()
+    shutil.copy2(templates / f"{codec}.rs", source / "coding.rs")
+    shutil.copy2(templates / "table.rs", source / "table.rs")
+    _share_versions(crate)
+    target = paths.codec_folder() / "target" / codec
+    command: list[Word] = [cargo(), "build", "--release", "--quiet", "--target-dir", target]
+    compile_library(command, schema, log, crate)
+    replace(target / "release/libhopmeter_codec.so", folder / LIBRARY)
+
+
+def _manifest(dependencies: Mapping[str, str], has_script: bool) -> str:
+    lines = [
+        *("[package]", f'name = "{CRATE}"', 'version = "0.0.0"', 'edition = "2021"'),
+        *("[lib]", 'crate-type = ["cdylib"]'),
+        *("[profile.release]", "opt-level = 3", "[workspace]", "[dependencies]"),
+        *(f"{name} = {version}" for name, version in dependencies.items()),
+        *(
+            ("[build-dependencies]", 'prost-build = { version = "0.14", default-features = false }')
+            if has_script
+            else ()
+        ),
+        *(('prost-types = "0.14"',) if has_script else ()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _share_versions(crate: Path) -> None:
+    """Use the versions of the checkout's lock file, of which Cargo removes what this crate does not need."""
+    tree = paths.checkout()
+    if tree is not None:
+        shutil.copy2(tree / "Cargo.lock", crate / "Cargo.lock")
+
+
+def type_name(word: str) -> str:
+    """Return the name that prost gives to a message: `robot_state` becomes `RobotState`."""
+    return "".join(part[:1].upper() + part[1:].lower() for part in WORD.findall(word))
+
+
+def module_name(word: str) -> str:
+    """Return the name that prost and flatc give to a module: `RobotState` becomes `robot_state`."""
+    return "_".join(part.lower() for part in WORD.findall(word))

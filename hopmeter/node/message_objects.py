@@ -1,0 +1,134 @@
+"""A message of a schema as the object of a cell: generated Python code encodes and decodes it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import operator
+import sys
+from pathlib import Path
+from typing import Any
+
+from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import import_package
+from hopmeter.schemas.library import FACTS, GENERATED, OBJECT
+
+KIND = "message:"
+
+
+class ProtobufMessage:
+    """A message of Protocol Buffers."""
+
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        import_package("google.protobuf", "protobuf")
+        module = _import_generated(folder, facts["module"])
+        self._type = operator.attrgetter(facts["name"])(module)
+        self._object = self.decode_bytes((folder / OBJECT).read_bytes())
+        self._sorted = self._object.SerializeToString(deterministic=True)
+
+    def encode(self) -> bytes:
+        """Encode the message again."""
+        return bytes(self._object.SerializeToString())
+
+    def decode_bytes(self, payload: bytes) -> Any:
+        """Return the message in a payload. Raises CodecError if it is none."""
+        try:
+            return self._type.FromString(payload)
+        except Exception as cause:
+            raise CodecError("E-UNDECODABLE", f"this is not a message of the schema: {cause}") from cause
+
+    def equals(self, came: Any) -> bool:
+        """Return whether a message equals the one that is sent."""
+        return bool(came.SerializeToString(deterministic=True) == self._sorted)
+
+
+class FlatbuffersMessage:
+    """A table of FlatBuffers, read with the object interface. Python has no verifier, so all fields are read."""
+
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        self._builder = import_package("flatbuffers", "flatbuffers").Builder
+        module = _import_generated(folder, facts["module"])
+        self._table, self._type = getattr(module, facts["name"]), getattr(module, f"{facts['name']}T")
+        self._object = self.decode_bytes((folder / OBJECT).read_bytes())
+        self._packed = self._pack(self._object)
+
+    def encode(self) -> bytes:
+        """Encode the table again."""
+        return self._pack(self._object)
+
+    def _pack(self, obj: Any) -> bytes:
+        builder = self._builder(1024)
+        builder.Finish(obj.Pack(builder))
+        return bytes(builder.Output())
+
+    def decode_bytes(self, payload: bytes) -> Any:
+        """Return the table in a payload, with all fields read. Raises CodecError if it is none."""
+        try:
+            return self._type.InitFromObj(self._table.GetRootAs(payload, 0))
+        except Exception as cause:
+            raise CodecError("E-UNDECODABLE", f"this is not a table of the schema: {cause}") from cause
+
+    def equals(self, came: Any) -> bool:
+        """Return whether a table equals the one that is sent."""
+        return self._pack(came) == self._packed
+
+
+TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage]] = {
+    "protobuf": ProtobufMessage,
+    "flatbuffers": FlatbuffersMessage,
+}
+
+
+class MessageObject:
+    """One message; the instrument calls the same methods as those of `Objects`."""
+
+    def __init__(self, folder: Path) -> None:
+        facts = json.loads((folder / FACTS).read_text())
+        self.obj = TYPES[facts["codec"]](folder, facts)
+        self.encode = self.obj.encode
+        """Encode the message again and return its bytes."""
+        self.is_right(self.decode(memoryview(self.encode())), thoroughly=True)
+
+    def for_another_flow(self) -> MessageObject:
+        """Return the message for another flow that sends the same."""
+        return self
+
+    def payload_bytes(self, encoded: bytes) -> int:
+        """Return the length of the payload."""
+        return len(encoded)
+
+    def write(self, encoded: bytes, payload: memoryview) -> None:
+        """Copy the encoded message into a payload."""
+        payload[:] = encoded
+
+    def decode(self, payload: memoryview) -> Any:
+        """Return the message in a payload."""
+        return self.obj.decode_bytes(bytes(payload))
+
+    def is_right(self, came: Any, thoroughly: bool) -> bool:
+        """Return whether a message equals the one that is sent; without `thoroughly`, being decoded is enough."""
+        return not thoroughly or self.obj.equals(came)
+
+
+def open_message(made_of: str) -> MessageObject:
+    """Return the message of a cell, from the folder of its codec library."""
+    return MessageObject(Path(made_of.removeprefix(KIND)))
+
+
+@functools.cache
+def _import_generated(folder: Path, module: str) -> Any:
+    """Import generated code, whose files import each other from the folder that contains them. Several messages of one
+    package share it."""
+    root = folder / GENERATED
+    sys.path.append(str(root))  # last, so that no module of the standard library is hidden
+    for path in (each for each in root.rglob("*") if each.is_dir()):
+        package = sys.modules.get(".".join(path.relative_to(root).parts))
+        if package is not None and hasattr(package, "__path__"):
+            package.__path__.append(str(path))
+    try:
+        return importlib.import_module(module)
+    except Exception as cause:
+        raise CodecError(
+            "E-FRAMEWORK-MISSING", f"the generated code of the schema cannot be imported: {cause}"
+        ) from cause

@@ -1,0 +1,81 @@
+"""Cells whose payload is a message of a schema: the size of the message, and why a cell cannot carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow
+from hopmeter.schemas import CODECS, is_message, library_of, missing_tools
+from hopmeter.schemas.library import languages
+from hopmeter.schemas.payload import KIND
+
+ENDS = ("source", "sink", "follower", "client")
+"""The roles that encode or decode; relays and servers pass the bytes on."""
+
+
+def object_languages(codec: str, payload: str) -> Sequence[str]:
+    """Return the languages in which a codec carries a payload."""
+    return languages(codec) if is_message(payload) else ["python"]
+
+
+def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
+    """Return the reason why the codec, the device and the languages of a cell cannot carry its message."""
+    codec, payload = cell.axes.codec, cell.axes.payload
+    if codec not in CODECS:
+        return tag("D-PAYLOAD", f"{payload} is a message of a schema; choose a codec: {' or '.join(CODECS)}")
+    if cell.axes.place != ("cpu",):
+        return tag("D-DEVICE", f"a message of {codec} is on the CPU; omit device and share")
+    other = next((language for language in ends if language not in languages(codec)), "")
+    if other:
+        carried = ", ".join(languages(codec)) or "no language"
+        return tag("D-CODEC-LANGUAGE", f"codec {codec} carries messages of a schema in {carried}, not in {other}")
+    try:
+        library_of(payload, codec, ends[0])
+    except UsageError as cause:
+        return tag("D-SCHEMA", cause.what)
+    return ""
+
+
+def message_languages(cell: Cell, flow: Flow) -> list[str]:
+    """Return the languages that encode or decode the messages of a flow, the one that encodes first. The server of a
+    call returns the bytes that it received."""
+    if cell.workload is not None:
+        ends = [flow.source] if flow.is_call else [flow.source, *flow.targets]
+        named = [cell.workload.participant(name).language for name in ends]
+    else:
+        words = cell.axes.language.split(">")
+        named = words[:1] if flow.is_call or cell.axes.is_ring else [words[0], words[-1]]
+    return list(dict.fromkeys(named))
+
+
+def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
+    """Return the reason why a message cannot be encoded and decoded in these languages; empty if it can."""
+    return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
+
+
+def _why_not_built(flow: Flow, language: str) -> str:
+    codec, payload = flow.codec, flow.payload
+    if library_of(payload, codec, language).facts:
+        return ""
+    build = f"`hopmeter build --message {payload.removeprefix(KIND)} --codec {codec} --language {language}`"
+    if missing := missing_tools(codec, language):
+        said = f"{', '.join(missing)} is not installed for codec {codec}"
+        return tag("D-NO-COMPILER", f"{said}; run `sudo apt-get install {' '.join(missing)}`, then {build}")
+    return tag("D-MESSAGE-NOT-BUILT", f"the code of {codec} for {payload} is not built for {language}; run {build}")
+
+
+def message_bytes(flow: Flow, language: str) -> int:
+    """Return the size of the encoded message, which depends on the language that encodes."""
+    return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
+
+
+def describe_message(flow: Flow, language: str) -> dict[str, Any]:
+    """Describe the message of a flow to a node that encodes or decodes it."""
+    library = library_of(flow.payload, flow.codec, language)
+    if language == "python":
+        return {"codec": flow.codec, "device": flow.device, "object": f"{KIND}{library.folder}"}
+    return {"codec": flow.codec, "library": str(library.path), "object": str(library.object)}

@@ -1,0 +1,18 @@
+"""Messages of your own schemas as payloads: what a payload `message:…` names, and the codec libraries that carry it."""
+
+from hopmeter.schemas.library import Library, library_of, missing_tools
+from hopmeter.schemas.payload import CODECS, SHIPPED, MessagePayload, is_message, parse_message
+from hopmeter.schemas.schema import Schema, find_schema
+
+__all__ = [
+    "CODECS",
+    "SHIPPED",
+    "Library",
+    "MessagePayload",
+    "Schema",
+    "find_schema",
+    "is_message",
+    "library_of",
+    "missing_tools",
+    "parse_message",
+]

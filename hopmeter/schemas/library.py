@@ -1,0 +1,103 @@
+"""The codec libraries: one for each language, codec and message, in a folder that is named after their content."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from hopmeter.schemas.schema import Schema, find_schema
+from hopmeter.system import paths
+
+LIBRARY = "codec.so"
+OBJECT = "object.bin"
+GENERATED = "generated"
+"""The folder with the generated code of a message."""
+FACTS = "codec.json"
+"""Written last: a folder without this file is not complete."""
+PROGRAMS = {
+    ("protobuf", "rust"): {"protoc": "protobuf-compiler", "cargo": "cargo"},
+    ("protobuf", "c++"): {"protoc": "protobuf-compiler", "c++": "g++"},
+    ("protobuf", "python"): {"protoc": "protobuf-compiler"},
+    ("flatbuffers", "rust"): {"flatc": "flatbuffers-compiler", "cargo": "cargo"},
+    ("flatbuffers", "c++"): {"flatc": "flatbuffers-compiler", "c++": "g++"},
+    ("flatbuffers", "python"): {"flatc": "flatbuffers-compiler"},
+}
+"""The programs that build a library, with the system package of each, by codec and language."""
+PACKAGES = {
+    ("protobuf", "rust"): ("protobuf-compiler",),
+    ("protobuf", "c++"): ("protobuf-compiler", "libprotobuf-dev"),
+    ("protobuf", "python"): ("protobuf-compiler",),
+    ("flatbuffers", "rust"): ("flatbuffers-compiler",),
+    ("flatbuffers", "c++"): ("flatbuffers-compiler", "libflatbuffers-dev"),
+    ("flatbuffers", "python"): ("flatbuffers-compiler",),
+}
+"""The system packages that a library needs, by codec and language."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where a codec library is, or would be once it is built."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """Return the shared library, which nodes in C++ and Rust load."""
+        return self.folder / LIBRARY
+
+    @property
+    def object(self) -> Path:
+        """Return the file with the encoded object that is sent."""
+        return self.folder / OBJECT
+
+    @functools.cached_property
+    def facts(self) -> dict[str, Any]:
+        """Return what the build wrote down; empty if the library is not built."""
+        try:
+            return dict(json.loads((self.folder / FACTS).read_text()))
+        except (OSError, ValueError):
+            return {}
+
+
+@functools.cache
+def library_of(payload: str, codec: str, language: str) -> Library:
+    """Return the codec library of a payload. The schema is read once in each command, so that all its trials agree.
+
+    Raises UsageError if the codec has no such schema.
+    """
+    return Library(folder_of(find_schema(payload, codec), language))
+
+
+def folder_of(schema: Schema, language: str) -> Path:
+    """Return the folder of the library for the present content of a schema."""
+    digest = blake2b(schema.content_id.encode(), digest_size=8)
+    for source in sources(schema.codec, language):
+        digest.update(source.read_bytes())
+    word = paths.language_word(language)
+    return paths.codec_folder() / f"{schema.codec}-{word}-{schema.type}-{digest.hexdigest()}"
+
+
+def sources(codec: str, language: str) -> list[Path]:
+    """Return hopmeter's own sources that decide what a library is."""
+    build = sorted((paths.PACKAGE / "build/messages").glob("*.py"))
+    if language == "rust":
+        return [*build, paths.codec_sources() / "table.rs", paths.codec_sources() / f"{codec}.rs"]
+    if language == "c++":
+        return [*build, paths.cpp_folder() / "include/hopmeter/codec.h", paths.cpp_folder() / "codecs" / f"{codec}.cpp"]
+    return build
+
+
+def languages(codec: str) -> list[str]:
+    """Return the languages in which a codec carries messages."""
+    return [language for each, language in PROGRAMS if each == codec]
+
+
+def missing_tools(codec: str, language: str) -> list[str]:
+    """Return the system packages of the programs that are not installed and that a library needs."""
+    programs = PROGRAMS[codec, language]
+    return list(dict.fromkeys(package for program, package in programs.items() if shutil.which(program) is None))

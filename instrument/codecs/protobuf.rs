@@ -1,0 +1,43 @@
+// Encodes and decodes a message of Protocol Buffers with the code that prost generated.
+
+use prost::Message as _;
+
+use crate::Message;
+
+/// The object to send, and its bytes for comparisons.
+pub struct Object {
+    message: Message,
+    bytes: Vec<u8>,
+}
+
+#[derive(Default)]
+pub struct Encoder(Vec<u8>);
+
+pub struct Decoded(Message);
+
+impl Object {
+    pub fn open(bytes: &[u8]) -> Option<Self> {
+        let message = Message::decode(bytes).ok()?;
+        let bytes = message.encode_to_vec();
+        Some(Self { message, bytes })
+    }
+
+    pub fn encode<'a>(&self, encoder: &'a mut Encoder) -> &'a [u8] {
+        encoder.0.clear();
+        // A vector grows as needed, so encoding into it does not fail.
+        let _ = self.message.encode(&mut encoder.0);
+        &encoder.0
+    }
+
+    /// Compares the values, which may have maps in any order; then the bytes, because a number that is none is not equal
+    /// to itself.
+    pub fn equals(&self, decoded: &Decoded) -> bool {
+        self.message == decoded.0 || self.bytes == decoded.0.encode_to_vec()
+    }
+}
+
+impl Decoded {
+    pub fn decode(payload: &[u8]) -> Option<Self> {
+        Message::decode(payload).ok().map(Self)
+    }
+}

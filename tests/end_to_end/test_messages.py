@@ -1,0 +1,111 @@
+"""Messages of a schema, through the real command and real nodes: every language, every pair, stamped and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.build.messages import MessageTarget, build_library
+from hopmeter.manifest import find_transports
+from hopmeter.schemas import CODECS, find_schema
+from hopmeter.schemas.library import FACTS, folder_of, languages
+from tests.cells import MEASURED
+from tests.end_to_end.conftest import Ran
+
+pytestmark = pytest.mark.slow
+
+SCENARIO = """
+title = "Messages of a schema"
+question = "What does encoding cost?"
+payload = "message:robot-state"
+cores = "free"
+rate = 200
+messages = 40
+trials = 1
+drain = "100ms"
+checksum = true
+"""
+TRANSPORTS = ("shm", "zeromq")
+Row = dict[str, Any]
+Run = Callable[..., list[Row]]
+
+
+def build(payload: str, log: Path) -> None:
+    """Build the code of a message for all codecs and languages, unless it is there."""
+    for codec in CODECS:
+        for language in languages(codec):
+            if not (folder_of(find_schema(payload, codec), language) / FACTS).exists():
+                build_library(MessageTarget(payload, codec, language), log)
+
+
+@pytest.fixture
+def measure(run_in: Callable[..., Ran], tmp_path: Path) -> Run:
+    """Return the rows of cells with a codec; `code` is the exit code."""
+    (tmp_path / "messages.toml").write_text(SCENARIO)
+    build("message:robot-state", tmp_path / "logs/build.log")
+
+    def run(*words: str, code: int = 0) -> list[Row]:
+        ran = run_in("run", "messages.toml", "--no-report", "--json", "--codec", ",".join(CODECS), *words)
+        assert ran.returncode == code, ran.stdout + ran.stderr
+        return [row for row in map(json.loads, ran.stdout.splitlines()) if row["codec"] != "none"]
+
+    return run
+
+
+def pairs(transport: str) -> list[str]:
+    offered = list(find_transports([transport])[transport].offers)
+    return [one if one == other else f"{one}>{other}" for one in offered for other in offered]
+
+
+def test_messages_arrive_as_they_were_in_every_pair_of_languages(measure: Run) -> None:
+    rows = measure("--transport", ",".join(TRANSPORTS), "--language", "pairs")
+    found = [(row["transport"], row["codec"], row["language"]) for row in rows if row["status"] in MEASURED]
+    assert sorted(found) == sorted((one, codec, pair) for one in TRANSPORTS for codec in CODECS for pair in pairs(one))
+    for row in rows:
+        assert (row["content_errors"], row["trials_good"], row["touch"]) == (0, 1, "none")
+        assert row["encode_count"] == row["decode_count"] == 40
+        assert row["encode_p50_us"] + row["hop_min_us"] + row["decode_min_us"] < row["service_max_us"]
+
+
+@pytest.mark.parametrize("shape", [("--pattern", "rpc"), ("--pattern", "scatter", "--sinks", "2"), ("--relays", "1")])
+def test_messages_pass_relays_and_servers(measure: Run, shape: tuple[str, ...]) -> None:
+    rows = measure("--transport", "shm", "--language", "c++,rust,python", *shape)
+    assert len([row for row in rows if row["status"] in MEASURED]) == 6
+    for row in rows:
+        assert row["content_errors"] == 0
+        assert row["encode_count"] > 0
+        assert row["decode_count"] > 0
+
+
+def test_altered_frames_fail_the_trial_and_harm_nothing(measure: Run, tmp_path: Path) -> None:
+    """The transport inverts the last byte of a payload, which belongs to a number in both codecs."""
+    (tmp_path / "list.proto").write_text('syntax = "proto3"; package series; message Series { repeated double x = 1; }')
+    (tmp_path / "list.fbs").write_text("namespace series; table Series { x:[double]; }")
+    build(f"message:{tmp_path}/list:series.Series", tmp_path / "logs/build.log")
+    words = [
+        "--payload",
+        "message:list:series.Series",
+        "--transport",
+        "synthetic",
+        "--set",
+        "synthetic.corrupt_every=4",
+    ]
+    rows = measure(*words, "--language", "each", code=1)
+    assert sorted((row["codec"], row["language"]) for row in rows) == sorted(
+        (codec, language) for codec in CODECS for language in languages(codec)
+    )
+    assert {(row["reason_code"], row["content_errors"]) for row in rows} == {("E-CONTENT", 10)}
+
+
+def test_a_message_that_is_not_built_names_the_command(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "messages.toml").write_text(SCENARIO)
+    (tmp_path / "new.proto").write_text('syntax = "proto3"; message New { int32 x = 1; }')
+    words = ("run", "messages.toml", "--codec", "protobuf", "--payload", "message:new.proto:New", "--language", "c++")
+    ran = run_in(*words, "--transport", "shm")
+    assert ran.returncode != 0
+    command = "hopmeter build --message new.proto:New --codec protobuf --language c++"
+    assert command in " ".join((ran.stdout + ran.stderr).split())

@@ -1,0 +1,33 @@
+"""Codec libraries of messages, built once for all tests of this folder."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopmeter.build.messages import MessageTarget, build_library
+from hopmeter.schemas import Library, find_schema
+from hopmeter.schemas.library import folder_of
+
+Built = Callable[[str, str, str], Library]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Return the library of a payload, a codec and a language; builds it if its content changed."""
+    log = tmp_path_factory.mktemp("logs") / "build.log"
+
+    @functools.cache
+    def build(payload: str, codec: str, language: str) -> Library:
+        there = Library(folder_of(find_schema(payload, codec), language))
+        return there if there.facts else build_library(MessageTarget(payload, codec, language), log)
+
+    return build
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "logs/build.log"

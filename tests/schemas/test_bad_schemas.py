@@ -1,0 +1,96 @@
+"""Schemas that cannot be used: the error has the compiler's line, or names what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopmeter.build.command import BuildError
+from hopmeter.build.messages import MessageTarget, build_library
+from hopmeter.build.messages.compilers import first_error
+from hopmeter.errors import HopmeterError
+from hopmeter.system import paths
+from tests.coded import lacking
+
+PROTO = 'syntax = "proto3";\npackage robot;\n'
+FLAT = "namespace robot;\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "type_", "reason"),
+    [
+        ("a.proto", f"{PROTO}message State {{ double x = ; }}\n", "robot.State", "E-SCHEMA protoc a.proto:3:"),
+        ("a.proto", f"{PROTO}message State {{ Pose x = 1; }}\n", "robot.State", 'E-SCHEMA a.proto:3: "Pose" defined'),
+        (
+            "a.proto",
+            f"{PROTO}message State {{ double x = 1; }}\n",
+            "robot.Sate",
+            'E-SCHEMA-TYPE a.proto "robot.State"?',
+        ),
+        ("a.proto", f"{PROTO}message State {{ double x = 1; }}\n", "State", "E-SCHEMA-TYPE a.proto robot.State"),
+        ("a.proto", "", "robot.State", "E-SCHEMA-TYPE a.proto"),
+        ("a.fbs", f"{FLAT}table State {{ x:double }}\n", "robot.State", "E-SCHEMA flatc a.fbs:2:"),
+        ("a.fbs", f"{FLAT}table State {{ x:Pose; }}\n", "robot.State", "E-SCHEMA Pose"),
+        ("a.fbs", f"{FLAT}table State {{ x:double; }}\n", "robot.Sate", 'E-SCHEMA-TYPE a.fbs "robot.State"?'),
+        ("a.fbs", f"{FLAT}struct State {{ x:double; }}\n", "robot.State", "E-SCHEMA-TYPE a.fbs table"),
+    ],
+)
+def test_a_faulty_schema_is_named_with_its_line(
+    tmp_path: Path, log: Path, name: str, text: str, type_: str, reason: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    codec = "protobuf" if name.endswith(".proto") else "flatbuffers"
+    with pytest.raises(HopmeterError) as failed:
+        build_library(MessageTarget(f"message:{tmp_path / name}:{type_}", codec, "c++"), log)
+    assert lacking(failed.value.message, reason) == []
+    assert failed.value.remedy
+    assert not list(paths.codec_folder().glob(f".*{os.getpid()}")), "nothing is left of the attempt"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "values", "reason"),
+    [
+        ("a.proto", f"{PROTO}message State {{ double x = 1; }}\n", "x: 1\ny: 2\n", 'E-SCHEMA values :2: "y"'),
+        ("a.fbs", f"{FLAT}table State {{ x:double; }}\n", '{"x": 1,\n"y": 2}', "E-SCHEMA values.json:2: y"),
+    ],
+)
+def test_faulty_values_are_named_with_their_line(
+    tmp_path: Path, log: Path, name: str, text: str, values: str, reason: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "values").write_text(values)
+    given = tmp_path / ("values.txtpb" if name.endswith(".proto") else "values.json")
+    given.write_text(values)
+    codec = "protobuf" if name.endswith(".proto") else "flatbuffers"
+    with pytest.raises(BuildError) as failed:
+        build_library(MessageTarget(f"message:{tmp_path / name}:robot.State:{given}", codec, "c++"), log)
+    assert lacking(failed.value.message, reason) == []
+
+
+def test_a_schema_without_its_compiler_names_the_packages(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError) as failed:
+        build_library(MessageTarget("message:robot-state", "protobuf", "c++"), log)
+    assert failed.value.code == "E-PACKAGES-MISSING"
+    assert "apt-get install" in failed.value.remedy
+    assert "protobuf-compiler" in failed.value.remedy
+
+
+def test_the_first_line_with_a_place_is_the_error() -> None:
+    assert first_error("warning\nerror:\n  /a/b.fbs:3: 8: error: expecting\nmore") == "/a/b.fbs:3: 8: error: expecting"
+    assert first_error("no place\n") == "no place"
+    assert first_error("") == "it printed no reason"
+
+
+def test_the_command_shows_each_result(hopmeter_here: Callable[..., object], tmp_path: Path) -> None:
+    (tmp_path / "a.proto").write_text(f"{PROTO}message State {{ double x = ; }}\n")
+    done = hopmeter_here("build", "--message", "a.proto:robot.State", "--language", "c++")
+    assert done.returncode == 1  # type: ignore[attr-defined]
+    assert lacking(done.stdout, "E-SCHEMA a.proto:3:") == []  # type: ignore[attr-defined]
+    unknown = hopmeter_here("build", "--message", "a.proto:robot.State", "--codec", "thrift")
+    assert lacking(unknown.stderr, "E-VALUE-CHOICE thrift protobuf flatbuffers") == []  # type: ignore[attr-defined]

@@ -1,0 +1,146 @@
+"""Generated code of each codec in each language: objects come back equal, also in another language, and bytes that are
+no message are refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from hopmeter.build.messages import MessageTarget, build_library
+from hopmeter.build.messages.check import load_codec
+from hopmeter.build.messages.libraries import BUILDERS
+from hopmeter.schemas import CODECS, Library
+from hopmeter.schemas.library import languages
+
+from .conftest import Built
+
+EACH = list(BUILDERS)
+PAIRS = [(codec, one, other) for codec in CODECS for one, other in product(languages(codec), repeat=2)]
+PADDING = 16
+"""The bytes at the end of a table without content, which Python, without a verifier, does not miss."""
+HOSTILE = """
+import json, random, sys
+from pathlib import Path
+from hopmeter.build.messages.check import load_codec
+
+codec, dice = load_codec(Path(sys.argv[1])), random.Random(5)
+whole = codec.encode()
+cut = [codec.verdict(whole[:length]) for length in range(len(whole))]
+junk = [codec.verdict(dice.randbytes(dice.randrange(200))) for _ in range(2000)]
+altered = []
+for _ in range(5000):
+    frame = bytearray(whole)
+    for _ in range(dice.randrange(1, 4)):
+        frame[dice.randrange(len(frame))] = dice.randrange(256)
+    altered.append((bytes(frame) == whole, codec.verdict(bytes(frame))))
+print(json.dumps({"cut": cut, "junk": junk, "altered": altered}))
+"""
+PROTO = """
+syntax = "proto3";
+package kinds;
+import "google/protobuf/timestamp.proto";
+enum Level { LOW = 0; HIGH = 7; }
+message Node { string name = 1; Node next = 2; repeated Node children = 3; }
+message All {
+  message Inner { sint32 a = 1; fixed64 b = 2; }
+  double d = 1; float f = 2; int32 i = 3; uint64 u = 4; bool yes = 5; bytes raw = 6; Level level = 7;
+  map<string, int32> counts = 8; map<int64, Inner> inners = 9; repeated Level levels = 10;
+  oneof choice { string text = 11; Inner inner = 12; }
+  optional int32 maybe = 13; Node node = 14; google.protobuf.Timestamp stamp = 15; repeated bytes blobs = 16;
+}
+"""
+FLAT = """
+namespace kinds;
+enum Level : ubyte { Low, High }
+struct Point { x:float; y:float; }
+table Node { name:string; next:Node; children:[Node]; }
+table Other { a:int8; }
+union Any { Node, Other }
+table All {
+  d:double; f:float; i:int32; u:uint64; yes:bool; raw:[ubyte]; level:Level; levels:[Level]; point:Point;
+  points:[Point]; text:string (required); texts:[string]; node:Node; any:Any; old:int (deprecated); small:short = 3;
+}
+"""
+SOURCES = {"protobuf": ("all.proto", PROTO), "flatbuffers": ("all.fbs", FLAT)}
+
+
+def all_kinds(folder: Path, codec: str) -> str:
+    name, text = SOURCES[codec]
+    (folder / name).write_text(text)
+    return f"message:{folder / name}:kinds.All"
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kinds")
+
+
+@pytest.mark.parametrize(("codec", "language"), EACH)
+@pytest.mark.parametrize("payload", ["message:robot-state", "message:camera-image"])
+def test_a_shipped_message_comes_back_equal(built: Built, payload: str, codec: str, language: str) -> None:
+    library = built(payload, codec, language)
+    loaded = load_codec(library.folder)
+    encoded = loaded.encode()
+    assert len(encoded) == library.facts["bytes"]
+    assert loaded.verdict(encoded) == "equal"
+    assert loaded.encode() == encoded, "an encoder is used again"
+    if payload.endswith("image"):
+        assert 640 * 480 * 3 < len(encoded) < 640 * 480 * 3 + 300
+
+
+@pytest.mark.parametrize(("codec", "one", "other"), PAIRS)
+def test_a_message_of_every_kind_of_field_is_read_in_every_language(
+    built: Built, kinds: Path, codec: str, one: str, other: str
+) -> None:
+    payload = all_kinds(kinds, codec)
+    encoded = load_codec(built(payload, codec, one).folder).encode()
+    assert load_codec(built(payload, codec, other).folder).verdict(encoded) == "equal"
+
+
+@pytest.mark.parametrize(("codec", "language"), EACH)
+def test_bytes_that_are_no_message_are_refused_and_harm_nothing(built: Built, codec: str, language: str) -> None:
+    library = built("message:robot-state", codec, language)
+    done = subprocess.run(
+        [sys.executable, "-c", HOSTILE, library.folder], capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    most = PADDING if (codec, language) == ("flatbuffers", "python") else 0
+    assert found["cut"][: len(found["cut"]) - most].count("equal") == 0, "a shorter message is never the same"
+    if codec == "flatbuffers":
+        assert found["cut"].count("invalid") > len(found["cut"]) // 2
+    assert "equal" not in found["junk"]
+    verdicts = [verdict for is_same, verdict in found["altered"] if not is_same]
+    assert "invalid" in verdicts
+    assert "different" in verdicts
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_payloads_need_no_alignment(built: Built, codec: str) -> None:
+    """A payload follows a header, and some transports put frames at any place."""
+    for language in ("c++", "rust"):
+        loaded = load_codec(built("message:robot-state", codec, language).folder)
+        encoded = loaded.encode()
+        for shift in (1, 3, 8):
+            assert loaded.verdict(encoded, shift) == "equal"
+
+
+def test_values_of_the_user_are_sent(tmp_path: Path, log: Path) -> None:
+    (tmp_path / "s.proto").write_text('syntax = "proto3"; package s; message S { repeated double x = 1; }')
+    (tmp_path / "s.fbs").write_text("namespace s; table S { x:[double]; }")
+    (tmp_path / "v.txtpb").write_text("x: [1, 2.5, nan]")
+    (tmp_path / "v.json").write_text('{"x": [1, 2.5, 3]}')
+    for codec in CODECS:
+        library = _build(f"message:{tmp_path}/s:s.S:{tmp_path}/v", codec, "c++", log)
+        loaded = load_codec(library.folder)
+        assert loaded.verdict(loaded.encode()) == "equal", "also a value that is no number"
+        assert b"\0\0\0\0\0\0\x04@" in loaded.encode()
+
+
+def _build(payload: str, codec: str, language: str, log: Path) -> Library:
+    return build_library(MessageTarget(payload, codec, language), log)
