@@ -20,9 +20,7 @@ def title(group: Group) -> str:
         return ""
     if cell.flow:
         flow = cell.workload.flow(cell.flow)
-        return (
-            f"bridge {flow.name}: {_bridge_words(flow)}" if flow.bridged else f"flow {flow.name}: {_flow_words(flow)}"
-        )
+        return f"bridge {flow.name} {_bridge_words(flow)}" if flow.bridged else f"flow {flow.name}: {_flow_words(flow)}"
     return f"path {cell.path}: {_path_words(cell.workload.path(cell.path))}" if cell.path else WHOLE
 
 
@@ -31,7 +29,7 @@ def graph_lines(workload: Workload) -> list[str]:
     longest = max(map(len, _names(workload)))
     lines = [f"{each.name:{longest}}  {_participant_words(each.name, workload)}" for each in workload.participants]
     lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
-    lines += [f"{each.name:{longest}}  {_bridge_words(each)}" for each in workload.bridges]
+    lines += [f"{each.name:{longest}}  bridge {_bridge_words(each)}" for each in workload.bridges]
     return lines + [f"{each.name:{longest}}  {_path_words(each)}" for each in workload.paths]
 
 
@@ -51,9 +49,9 @@ def _participant_words(name: str, workload: Workload) -> str:
 
 def _bridge_words(bridge: Flow) -> str:
     """Return what a bridge passes on, and why."""
+    back = ", and back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
-    done = "calls for each" if bridge.is_call else "passes on each"
-    return f"bridge at {bridge.source}: {done} {bridge.bridged} for {formatting.join(bridge.bridged_to)}, {size}"
+    return f"at {bridge.source}: passes {bridge.bridged} on for {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:

@@ -82,7 +82,7 @@ def test_the_graph_as_text_names_the_processes_the_own_transport_and_the_bridge(
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in graph_lines(gateway)}
     assert lines["detector"].endswith("2 processes: iceoryx2 and zenoh")
     assert "over iceoryx2" in lines["frames"] and "over" not in lines["objects"]
-    assert lines["frames>objects"] == "bridge at detector: passes on each frames for objects, 2.00 kB"
+    assert lines["frames>objects"] == "bridge at detector: passes frames on for objects, 2.00 kB"
 
 
 def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_them(gateway: Workload) -> None:
@@ -93,5 +93,15 @@ def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_the
     assert places["camera"][1] < places[near][1] < places[far][1] < places["motor"][1]
     (edge,) = _edges(drawn.flows[1], places, False, drawn)
     assert edge["label"].startswith("bridge frames>objects") and edge["y2"] > edge["y"]
-    assert _box_words(near) == {"name": "detector", "over": "iceoryx2"}
-    assert _box_words("camera") == {"name": "camera", "over": ""}
+    assert edge["bridge"] and not _edges(drawn.flows[0], places, False, drawn)[0]["bridge"]
+    words = _box_words(near, (0, 50))
+    assert (words["name"], words["over"]) == ("detector", "iceoryx2") and words["name_y"] < 50 < words["over_y"]
+    assert _box_words("camera", (0, 50)) == {"name": "camera", "over": "", "name_y": 50, "over_y": 58}
+
+
+def test_flows_in_both_directions_between_two_participants_lie_side_by_side(workload: Workload) -> None:
+    there = Flow(0, "timing", 0, "there", "camera", ("motor",), rate_hz=1.0)
+    back = replace(there, number=1, name="back", source="motor", targets=("camera",))
+    both = replace(workload, flows=(there, back))
+    edges = [_edges(flow, _places(both), False, both)[0] for flow in both.flows]
+    assert abs(edges[0]["label_x"] - edges[1]["label_x"]) >= 20

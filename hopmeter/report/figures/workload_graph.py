@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
-from hopmeter.model.workload import Flow, Workload
+from hopmeter.model.workload import Carrier, Flow, Workload
 from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style
@@ -19,10 +19,10 @@ from hopmeter.report.workload_words import graph_lines, is_whole, most_split
 ORDER = 5
 COLUMN, ROW = 200.0, 74.0
 """Pixels between the middles of two participants."""
-BOX_WIDTH, BOX_HEIGHT = 96.0, 28.0
+BOX_WIDTH, BOX_HEIGHT = 96.0, 32.0
 ROOM = 30.0
-SPREAD = 22.0
-"""Pixels between two flows of the same two participants."""
+SPREAD, LINE = 22.0, 13.0
+"""Pixels between two flows of the same two participants, and between their labels."""
 Places = dict[str, tuple[float, float]]
 
 
@@ -36,9 +36,9 @@ def draw(group: Group, style: Style) -> Figure | None:
     drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "transport of the row")
     places, late = _places(drawn), _late_flows(group)
     edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
-    boxes = [{**_box(place), **_box_words(name)} for name, place in places.items()]
+    boxes = [_box(place) | _box_words(name, place) for name, place in places.items()]
     is_split = any(each.transports for each in workload.participants)
-    split = " A participant with two boxes is two processes, one for each transport." if is_split else ""
+    split = " A participant with two boxes is two processes; a dashed arrow is a bridge." if is_split else ""
     return Figure(
         "workload",
         "Participants and flows",
@@ -54,7 +54,9 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
-        return f"{participant}\n{flow.carrier.name if flow.carrier else axis}" if participant in split else participant
+        if participant not in split:
+            return participant
+        return f"{participant}\n{_shortest(flow.carrier, workload) if flow.carrier else axis}"
 
     def ends(flow: Flow) -> Flow:
         before = workload.flow(flow.bridged) if flow.bridged else flow
@@ -68,6 +70,13 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
             yield flow
 
     return replace(workload, flows=tuple(map(ends, flows_in_order())))
+
+
+def _shortest(carrier: Carrier, workload: Workload) -> str:
+    """Return the name of a transport, with its settings if others have the same transport."""
+    others = {each.carrier.name for each in workload.flows if each.carrier}
+    alike = [name for name in others if name.split()[0] == carrier.transport]
+    return carrier.transport if len(alike) == 1 else carrier.name
 
 
 def _late_flows(group: Group) -> set[str]:
@@ -96,9 +105,12 @@ def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> lis
     found: list[dict[str, Any]] = []
     for target in flow.targets:
         between = [each.name for each in workload.flows if {flow.source, target} <= {each.source, *each.targets}]
-        aside = (between.index(flow.name) - (len(between) - 1) / 2) * SPREAD
+        place = between.index(flow.name) - (len(between) - 1) / 2
+        aside = SPREAD * (place if flow.source < target else -place)  # the same side in both directions
         label = flow.name if found else _label(flow)
-        found.append(_edge(places[flow.source], places[target], aside) | {"late": is_late, "label": label})
+        edge: dict[str, Any] = dict(_edge(places[flow.source], places[target], aside))
+        edge["label_y"] += place * LINE  # labels of flows next to each other do not overlap
+        found.append(edge | {"late": is_late, "label": label, "bridge": bool(flow.bridged)})
     return found
 
 
@@ -138,14 +150,13 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
         "y": y - BOX_HEIGHT / 2,
         "y2": y + BOX_HEIGHT / 2,
         "middle_x": x,
-        "middle_y": y,
     }
 
 
-def _box_words(name: str) -> dict[str, str]:
+def _box_words(name: str, place: tuple[float, float]) -> dict[str, Any]:
     """Return the name of a participant and, if it is several processes, the transport of this one below it."""
     first, _, second = name.partition("\n")
-    return {"name": first, "over": second}
+    return {"name": first, "over": second, "name_y": place[1] - (6 if second else 0), "over_y": place[1] + 8}
 
 
 def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Mapping[str, tuple[float, float]]) -> Any:
@@ -162,9 +173,10 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
         }
 
     colour = alt.condition("datum.late", alt.value(theme.SERIES[1]), alt.value(theme.SOFT))
+    dash = alt.condition("datum.bridge", alt.value([4, 3]), alt.value([1, 0]))
     lines, rects = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes))
     return alt.layer(
-        lines.mark_rule(strokeWidth=1.3).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q", color=colour),
+        lines.mark_rule(strokeWidth=1.3).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q", color=colour, strokeDash=dash),
         lines.mark_point(shape="triangle-up", size=60, filled=True, opacity=1).encode(
             **at("x2", "y2"), angle=alt.Angle("angle:Q", scale=None), color=colour
         ),
@@ -172,6 +184,6 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
         rects.mark_rect(cornerRadius=4, fillOpacity=0.12, stroke=theme.SOFT).encode(
             **at("x", "y"), x2="x2:Q", y2="y2:Q"
         ),
-        rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "middle_y"), text="name:N"),
-        rects.mark_text(fontSize=10, dy=BOX_HEIGHT / 2 + 8).encode(**at("middle_x", "middle_y"), text="over:N"),
+        rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "name_y"), text="name:N"),
+        rects.mark_text(fontSize=9).encode(**at("middle_x", "over_y"), text="over:N"),
     ).properties(width=right + BOX_WIDTH + 2 * ROOM, height=down + 2 * BOX_HEIGHT + 2 * ROOM)
