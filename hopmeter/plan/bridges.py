@@ -27,14 +27,14 @@ def _transports(cell: Cell, participant: str) -> tuple[str, ...]:
 
 def _bridges(cell: Cell) -> tuple[Flow, ...]:
     assert cell.workload is not None, "an ordinary cell has no flows of its own"
-    needed: dict[tuple[str, str, str, bool], list[str]] = {}
+    needed: dict[tuple[str, str, str], list[str]] = {}
     for cause, flow in _causes(cell.workload):
         carrier = carrier_of(cell, flow)
         if carrier_of(cell, cause).key != carrier.key:
-            needed.setdefault((cause.name, flow.source, carrier.key, bool(flow.during)), []).append(flow.name)
+            needed.setdefault((cause.name, flow.source, carrier.key), []).append(flow.name)
     return tuple(
-        _bridge(number, cell.workload.flow(cause), source, flows, is_nested)
-        for number, ((cause, source, _, is_nested), flows) in enumerate(needed.items(), len(cell.workload.flows))
+        _bridge(number, cell.workload.flow(cause), source, flows)
+        for number, ((cause, source, _), flows) in enumerate(needed.items(), len(cell.workload.flows))
     )
 
 
@@ -44,21 +44,21 @@ def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
             yield workload.flow(name), flow
 
 
-def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str], is_nested: bool) -> Flow:
-    """Return the bridge that passes each message of a flow on. For a nested call it is a call itself, because the outer
-    call waits until the nested one has ended."""
+def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) -> Flow:
+    """Return the bridge that passes each message of a flow on. The bridge of calls makes calls itself, because a server
+    answers when everything that the call causes is done."""
     return Flow(
         number=number,
         name=f"{cause.name}>{flows[0]}",
         source=participant,
         targets=(participant,),
-        pattern="rpc" if is_nested else "pubsub",
+        pattern="rpc" if cause.is_call else "pubsub",
         payload=f"bytes:{cause.payload_bytes}",
         payload_bytes=cause.payload_bytes,
         messages=cause.messages,
         warmup=cause.warmup,
-        after=() if is_nested else (cause.name,),
-        during=cause.name if is_nested else "",
+        after=() if cause.is_call else (cause.name,),
+        during=cause.name if cause.is_call else "",
         bridged=cause.name,
         bridged_to=tuple(flows),
     )
@@ -72,4 +72,11 @@ def why_not_split(cell: Cell) -> str:
         if used and each.threads != PER_FLOW:
             said = f"participant {each.name}: its flows use {' and '.join(used)}, so it is {len(used)} processes"
             return tag("D-SPLIT-THREADS", f"{said}, and `threads` cannot limit them together; omit threads")
+    for bridge in cell.workload.bridges:
+        many = cell.workload.flow(bridge.bridged).concurrency
+        if many > 1:
+            said = (
+                f"{many} calls of flow {bridge.bridged} are under way at once, and the bridge at {bridge.source} passes"
+            )
+            return tag("D-SPLIT-CALLS", f"{said} one at a time; give {bridge.bridged} and what it causes one transport")
     return ""

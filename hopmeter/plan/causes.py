@@ -15,7 +15,7 @@ def causes(
 ) -> dict[str, Any]:
     """Return what causes the messages of an endpoint: the receiving endpoints of its node that it follows, or the one
     whose newest message it uses, or the one at which its messages return."""
-    arrivals = _arrivals(hosted, flows, is_nested=bool(flow.during))
+    arrivals = _arrivals(hosted, flows)
     if one.role in ("sink", "server") or not (flow.after or flow.latest or flow.during or flow.returns):
         return {}
     if flow.returns:
@@ -32,10 +32,7 @@ def causes(
     }
 
 
-def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow], is_nested: bool) -> dict[str, int]:
-    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge.
-
-    A nested call and a message that a flow causes have bridges of their own.
-    """
+def _arrivals(hosted: Sequence[Endpoint], flows: Mapping[int, Flow]) -> dict[str, int]:
+    """Return the receiving endpoint of each flow that arrives at a node, itself or over a bridge."""
     ends = [(flows[each.flow], each.id) for each in hosted if each.role in ("sink", "server")]
-    return {flow.bridged or flow.name: number for flow, number in ends if not flow.bridged or flow.is_call == is_nested}
+    return {flow.bridged or flow.name: number for flow, number in ends}

@@ -30,6 +30,9 @@ from_python = {{ from = "snake", to = "motor", after = "frames" }}
 control = {{ from = "rusty", to = "motor", rate = 80, latest = "frames" }}
 ask = {{ from = "camera", call = "snake", rate = 20, payload = "bytes:500", {OWN} }}
 nested = {{ from = "snake", call = "rusty", during = "ask" }}
+parts = {{ from = "snake", to = "camera", after = "ask", repeat = 3 }}
+ping = {{ from = "camera", to = "cpp", pace = "closed", returns = "pong", {OWN} }}
+pong = {{ from = "cpp", to = "camera", after = "ping" }}
 [path]
 through_rust = {{ flows = ["frames", "from_rust"], deadline = "500ms" }}
 through_cpp = {{ flows = ["frames", "from_cpp"] }}
@@ -127,13 +130,26 @@ def test_a_nested_call_over_another_transport_ends_before_the_outer_call_is_answ
     assert graph.rows["ask"]["response_min_us"] >= 2 * SLOW_US + 2 * FAST_US
 
 
+def test_a_streamed_reply_over_another_transport_ends_before_the_call_is_answered(graph: Trial) -> None:
+    sent, replied = graph.times("parts", 0, "sent_ns"), graph.times("ask", 1, "forwarded_ns")
+    assert causes(graph, "parts", "ask>nested") == {3 * seq + part: seq for seq in range(20) for part in range(3)}
+    assert all(sent[3 * seq + 2] <= replied[seq] for seq in replied)
+
+
+def test_a_message_is_sent_again_when_it_has_returned_over_another_transport(graph: Trial) -> None:
+    back, due = graph.times("pong>ping", 1, "arrived_ns"), graph.times("ping", 0, "intended_ns")
+    assert graph.rows["pong>ping"]["lost"] == 0
+    assert 3 < len(due) <= 1000 / (SLOW_US + FAST_US) * 1000 + 1
+    assert all(due[seq + 1] >= back[seq] for seq in back if seq + 1 in due)
+
+
 def test_a_participant_uses_what_its_processes_use(graph: Trial) -> None:
     run = graph.samples.parents[1]
     rows = pq.read_table(run / "processes.parquet").to_pylist()
     named = {(row["participant"], row["name"]) for row in rows}
     slow, fast = (f"synthetic delay_us={float(value)}" for value in (SLOW_US, FAST_US))
     assert {("rusty", f"rusty ({slow})"), ("rusty", f"rusty ({fast})"), ("motor", "motor")} <= named
-    assert len(rows) == 8, "two of each participant, but one of the camera and of the motor"
+    assert len(rows) == 9, "two of each participant, but one of the motor"
 
 
 def test_a_trigger_that_is_lost_before_the_bridge_is_a_miss_of_the_path(lossy: Trial) -> None:

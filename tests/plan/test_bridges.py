@@ -240,6 +240,33 @@ def test_a_limit_of_threads_is_refused_for_a_participant_of_two_processes() -> N
     assert not cell(participant=limited, transport="shuttle").dropped
 
 
+def test_calls_that_are_under_way_at_once_are_not_bridged() -> None:
+    at_once = alter("ask", concurrency=3)
+    assert lacking(cell(flow=at_once).dropped, "D-SPLIT-CALLS ask 3 detector") == []
+    assert not cell(flow=at_once, transport="shuttle").dropped
+
+
+def test_all_that_a_call_causes_behind_a_bridge_shares_a_call() -> None:
+    parts = {"from": "detector", "to": "motor", "after": "ask", "repeat": 3, "transport": "shuttle"}
+    whole = cell(flow={**FLOWS, "parts": parts})
+    assert whole.workload is not None
+    assert [(each.name, each.pattern, each.bridged_to) for each in whole.workload.bridges] == [
+        ("frames>objects", "pubsub", ("objects", "alarms")),
+        ("ask>nested", "rpc", ("nested", "parts")),
+    ]
+
+
+def test_messages_that_return_over_another_transport_are_bridged() -> None:
+    ping = {"from": "camera", "to": "motor", "pace": "closed", "returns": "pong", "transport": "shuttle"}
+    pong = {"from": "motor", "to": "camera", "after": "ping"}
+    whole = cell(flow={"ping": ping, "pong": pong}, path={}, participant={"camera": {}, "motor": {}})
+    assert whole.workload is not None
+    assert [each.name for each in whole.workload.bridges] == ["pong>ping", "ping>pong"]
+    told = {each["id"]: each for _, spec in node_specs(whole, PLACE) for each in spec["endpoints"]}
+    ends = {flow: [each.id for each in ours] for flow, ours in topology(whole).flows.items()}
+    assert told[ends[0][0]]["returns"] == ends[2][1], "the source waits for the receiver of the bridge"
+
+
 def test_the_receivers_of_bridges_spin_too() -> None:
     two = {name: FLOWS[name] for name in ("frames", "objects")}
     machine = Machine(tuple(range(3)))
