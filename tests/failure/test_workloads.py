@@ -38,8 +38,12 @@ planner = { language = "python", threads = 1 }
 [flow]
 frames = { from = "camera", to = ["detector", "planner"], rate = 100, payload = "bytes:20000", deadline = "50ms" }
 objects = { from = "detector", to = "planner", after = "frames", work = "spin:1ms" }
-ask = { from = "camera", call = "planner", rate = 20 }
+ask = { from = "camera", call = "planner", rate = 20, concurrency = 3 }
 nested = { from = "planner", call = "detector", during = "ask" }
+parts = { from = "planner", to = "camera", after = "ask", repeat = 3 }
+again = { from = "detector", call = "camera", after = "frames", concurrency = 2 }
+ping = { from = "detector", to = "camera", pace = "closed", returns = "pong" }
+pong = { from = "camera", to = "detector", after = "ping" }
 [path]
 reaction = { flows = ["frames", "objects"] }
 """
@@ -95,7 +99,7 @@ def test_ctrl_c_leaves_nothing_and_the_run_goes_on_with_what_was_finished(tmp_pa
     assert {(row["transport"], row["flow"] or row["path"]): row["trials_good"] for row in rows} == {
         (transport, name): 3
         for transport in ("unix", "synthetic")
-        for name in ("", "frames", "objects", "ask", "nested", "reaction")
+        for name in ("", "frames", "objects", "ask", "nested", "parts", "again", "ping", "pong", "reaction")
     }
     after = pq.read_table(tmp_path / "run/trials.parquet").to_pylist()
     assert {trial["start_ns"] for trial in finished} <= {trial["start_ns"] for trial in after}
@@ -114,6 +118,6 @@ def test_a_participant_that_crashes_fails_its_trial_and_the_others_are_good(tmp_
     wait_for_end(nodes)
     assert left.paths() == []
     rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
-    assert [row["trials_good"] for row in rows] == [1] * 6
+    assert [row["trials_good"] for row in rows] == [1] * 10
     assert lacking(rows[0]["reason"], f"W-TRIALS-FAILED 1 of 2 node {DETECTOR} ({transport} SIGKILL") == []
     assert rows[1]["received"] == 140, "what the good trial measured stays"

@@ -19,6 +19,7 @@ AT_ONCE = """
 paced-{name} = {{ from = "client-{name}", call = "server-{name}", rate = 40, concurrency = 3, work = "sleep:50ms" }}
 ticks-{name} = {{ from = "server-{name}", to = "client-{name}", rate = 40 }}
 caused-{name} = {{ from = "client-{name}", call = "pool-{name}", after = "ticks-{name}", concurrency = 4, SLOW }}
+parts-{name} = {{ from = "pool-{name}", to = "client-{name}", after = "caused-{name}", repeat = 4, work = "sleep:20ms" }}
 """
 SERVERS = """
 both-{name} = {{ from = "client-{name}", call = ["left-{name}", "right-{name}"], rate = 5, work = "sleep:50ms" }}
@@ -107,6 +108,17 @@ def test_each_arrival_causes_a_call_that_is_due_at_once(at_once: Trial, name: st
     due, arrived = at_once.times(flow, 0, "intended_ns"), at_once.times(cause, 1, "arrived_ns")
     assert {due[seq] for seq in due} == {arrived[seq] for seq in arrived}
     assert (at_once.rows[flow]["received"], at_once.rows[flow]["lost"]) == (40, 0)
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_server_with_several_threads_streams_several_replies_at_once(at_once: Trial, name: str) -> None:
+    causes, due = at_once.causes(f"parts-{name}", f"caused-{name}"), at_once.times(f"parts-{name}", 0, "intended_ns")
+    sent = at_once.times(f"parts-{name}", 0, "sent_ns")
+    by_call = {call: [seq for seq in sorted(causes) if causes[seq] == call] for call in range(40)}
+    assert all(len(seqs) == 4 for seqs in by_call.values())
+    assert most_at_once((due[seqs[0]], sent[seqs[-1]]) for seqs in by_call.values()) == 3
+    assert all(sent[seq] - due[seq] >= 20_000_000 for seq in due)
+    assert all(due[later] >= sent[seq] for seqs in by_call.values() for seq, later in pairwise(seqs))
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
