@@ -18,8 +18,8 @@ PARTICIPANT = '{role}-{name} = {{ language = "{language}"{more} }}\n'
 AT_ONCE = """
 paced-{name} = {{ from = "client-{name}", call = "server-{name}", rate = 40, concurrency = 3, work = "sleep:50ms" }}
 ticks-{name} = {{ from = "server-{name}", to = "client-{name}", rate = 40 }}
-caused-{name} = {{ from = "client-{name}", call = "pool-{name}", after = "ticks-{name}", concurrency = 4, SLOW }}
-parts-{name} = {{ from = "pool-{name}", to = "client-{name}", after = "caused-{name}", repeat = 4, work = "sleep:20ms" }}
+caused-{name} = {{ from = "client-{name}", call = "pool-{name}", after = "ticks-{name}", concurrency = 4, {slow} }}
+parts-{name} = {{ from = "pool-{name}", to = "client-{name}", after = "caused-{name}", repeat = 4, {work} }}
 """
 SERVERS = """
 both-{name} = {{ from = "client-{name}", call = ["left-{name}", "right-{name}"], rate = 5, work = "sleep:50ms" }}
@@ -42,16 +42,15 @@ def participants(roles: dict[str, str]) -> str:
 
 
 def flows(text: str) -> str:
-    return "[flow]\n" + "".join(text.format(name=name) for name in LANGUAGES)
+    works = {"slow": 'work = "sleep:100ms"', "work": 'work = "sleep:20ms"'}
+    return "[flow]\n" + "".join(text.format(name=name, **works) for name in LANGUAGES)
 
 
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory: pytest.TempPathFactory) -> Trial:
     """Calls that overlap: to a server that handles one at a time, and to one that handles three. Every fifth message
     takes much longer, so replies overtake each other."""
-    tables = participants({"client": "", "server": "", "pool": ", threads = 3"}) + flows(
-        AT_ONCE.replace("SLOW", 'work = "sleep:100ms"')
-    )
+    tables = participants({"client": "", "server": "", "pool": ", threads = 3"}) + flows(AT_ONCE)
     plan = "late_every = 5, late_us = 80000"
     return measure_workload(tmp_path_factory.mktemp("at-once"), tables, plan, drain="1s")
 
