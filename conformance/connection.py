@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -101,12 +102,20 @@ def send_while_receiving(
 ) -> list[dict[str, Any]]:
     """Sends one frame from the first of two link ends while the second receives: the buffer of a socket may be smaller
     than a frame."""
+    return send_frames_while_receiving(sender, receiver, ends, [(seq, size)])
+
+
+def send_frames_while_receiving(
+    sender: ScriptedNode, receiver: ScriptedNode, ends: tuple[str, str], to_send: Sequence[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """Like `send_while_receiving` for several frames, each a number and a size."""
     out, into = ends
+    if sender is not receiver:
+        receiver.begin(do="receive", name=into, count=len(to_send), within_ms=10_000)
+    for seq, size in to_send:
+        assert sender.send(out, seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
     if sender is receiver:
-        sender.send(out, seq, 1, size)
-        return receive_frames(receiver, into, 1)
-    receiver.begin(do="receive", name=into, count=1, within_ms=10_000)
-    assert sender.send(out, seq, 1, size)["accepted"] == 1, f"{size} bytes were refused"
+        return receive_frames(receiver, into, len(to_send))
     return replace_probes(receiver, into, receiver.finish()["frames"])
 
 

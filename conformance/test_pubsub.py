@@ -16,6 +16,7 @@ from conformance.connection import (
     frames,
     prove,
     receive_frames,
+    send_frames_while_receiving,
     send_while_receiving,
     seqs,
 )
@@ -49,6 +50,21 @@ def test_every_size_arrives_whole(case: Case, pool: NodePool) -> None:
     for seq, size in enumerate(sizes(case)):
         seen = _while_receiving(connection, seq, size)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
+
+
+VARYING = [60_000, 1, 0, 30_000, 59_999, 63, 7, 60_000, 64, 1000, 2, 20_000]
+"""Payload bytes of frames on one link, each three under way at once: no frame has the size of the frame before it."""
+VARIABLE = [case for case in adapters() + language_pairs() if case.manifest.varying_sizes]
+
+
+@for_ring(VARIABLE)
+def test_sizes_may_vary_from_frame_to_frame(case: Case, pool: NodePool) -> None:
+    sizes = [min(size, case.max_bytes) for size in VARYING]
+    connection = connect(pool, case, frame_bytes=64 + max(sizes))
+    for first in range(0, len(sizes), 3):
+        expected = list(enumerate(sizes[first : first + 3], first))
+        seen = send_frames_while_receiving(connection.sender, connection.receivers[0], ("out", "in0"), expected)
+        assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == expected
 
 
 TYPED = [case for case in adapters() + language_pairs() if case.manifest.carriage == "typed"]

@@ -12,6 +12,7 @@ from conformance.connection import PROBE_SEQ, frames, seqs
 from conformance.node_pool import NodePool
 from conformance.resource_count import assert_no_growth
 from conformance.scripted_node import NodeError, ScriptedNode
+from conformance.test_pubsub import VARYING
 
 NATIVE = {manifest.name for manifest, _ in READY if manifest.rpc == "native"}
 
@@ -92,6 +93,14 @@ def whole_frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_replies_carry_what_was_asked(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
     for seq, size in enumerate(size for size in [0, 1, 64, 1000, 65_536, 1 << 20] if size <= case.max_bytes):
+        replies = call(client, server, seq, size)
+        assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
+
+
+@for_ring([case for case in rpc_cases() if case.manifest.varying_sizes])
+def test_sizes_may_vary_from_call_to_call(case: Case, pool: NodePool) -> None:
+    client, server = connect_call(pool, case)
+    for seq, size in enumerate(min(size, case.max_bytes) for size in VARYING):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
 

@@ -22,7 +22,7 @@ PATIENCE_S = 10
 def test_a_setting_carries_frames_whole_and_closes(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, frame_bytes=64 + max(1 << 20, case.payload_bytes))
     sender, receiver = connection.sender, connection.receivers[0]
-    for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST)):
+    for seq, size in enumerate((*SIZES, *[case.payload_bytes] * LARGEST, *SIZES)):
         assert sender.send("out", seq, 1, size)["accepted"] == 1
         seen = receive_frames(receiver, "in0", 1)
         assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
@@ -35,7 +35,7 @@ def wait_for_facts(case: Case, sender: ScriptedNode, receiver: ScriptedNode) -> 
     """Sends frames until the facts match the expected ones. zenoh creates its shared memory while the first frames are
     in transit."""
     deadline = time.monotonic() + PATIENCE_S
-    for seq in itertools.count(len(SIZES) + LARGEST):
+    for seq in itertools.count(2 * len(SIZES) + LARGEST):
         if not (wrong := wrong_facts(case, receiver)):
             return
         assert time.monotonic() < deadline, f"not {case.facts} but {wrong}"
@@ -54,7 +54,7 @@ def wrong_facts(case: Case, receiver: ScriptedNode) -> dict[str, str | None]:
 @for_each([case for case in settings_cases("rpc") if case.manifest.name in NATIVE])
 def test_a_setting_carries_calls_whole_and_closes(case: Case, pool: NodePool) -> None:
     client, server = connect_call(pool, case)
-    for seq, size in enumerate((*SIZES, case.payload_bytes)):
+    for seq, size in enumerate((*SIZES, case.payload_bytes, *SIZES)):
         replies = call(client, server, seq, size)
         assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
     if "pubsub" not in case.manifest.offers[case.receiver].patterns:

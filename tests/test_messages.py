@@ -15,8 +15,17 @@ from hopmeter import messages
 from hopmeter.system import paths
 
 CODED = {
-    *("HopmeterError", "UsageError", "StoppedError", "RefusedValueError", "TrialFailedError", "PictureError"),
     *(
+        "HopmeterError",
+        "UsageError",
+        "StoppedError",
+        "RefusedValueError",
+        "TrialFailedError",
+        "PictureError",
+        "RecordingError",
+    ),
+    *(
+        "RecordingError",
         "CodecError",
         "BuildError",
         "StoreError",

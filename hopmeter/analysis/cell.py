@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from hopmeter.analysis import resources, servers, sinks
+from hopmeter.analysis.arrived_bytes import mean_frame_bytes
 from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import LEAST_TRIALS
@@ -182,13 +183,14 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
     counts = _sum_counts(trials)
     rates = [trial.achieved_hz for trial in trials if trial.achieved_hz]
     seconds = sum(max((pace.seconds for pace in trial.paces), default=0.0) for trial in trials)
+    frame_bytes = mean_frame_bytes(cell, results)
     names = ("sent", "received", "lost", "duplicated", "reordered", "abandoned", "stray", "trimmed")
     counters = ("busy", "malformed", "foreign", "unrecorded")
     return {
         **{name: getattr(counts, name) for name in names},
         **{name: sum(sum_counter(each, name) for each in results) for name in counters},
         "achieved_hz": sum(rates) / len(rates) if rates else None,
-        "achieved_mb_s": counts.received * cell.carriage.frame_bytes / 1e6 / seconds if seconds else None,
+        "achieved_mb_s": counts.received * frame_bytes / 1e6 / seconds if seconds else None,
         **resources.reports(resources.results_of_transport(cell, results)),
     }
 

@@ -72,7 +72,7 @@ class StoppedRunError(KeyboardInterrupt):
 
 def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consoles: Consoles) -> Outcome:
     """Measure a new run. Raises UsageError if nothing can be measured, and StoppedRunError on Ctrl-C."""
-    from hopmeter.runtime.frames import Pictures, facts
+    from hopmeter.runtime import frames, recordings
     from hopmeter.runtime.run_metadata import about
 
     made, world, old = prepared.plan, prepared.world, prepared.old
@@ -83,8 +83,9 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
         consoles.notes.print(note, style="yellow", markup=False, soft_wrap=True)
     sweep_leftovers(consoles.notes)
 
-    def create_folder(shown: Pictures) -> RunFolder:
-        more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
+    def create_folder(shown: Any, replayed: Any) -> RunFolder:
+        more: dict[str, Any] = {"pictures": frames.facts(shown)} if shown else {}
+        more |= {"recordings": recordings.facts(replayed)} if replayed else {}
         more |= {"against": old.name, "against_commit": old.commit} if old else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
@@ -119,7 +120,7 @@ def resume(asked: Path, consoles: Consoles) -> Outcome:
 def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
     """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
     name."""
-    from hopmeter.runtime.frames import Pictures, check_unchanged
+    from hopmeter.runtime import frames, recordings
 
     made = _stored_plan(RunFolder.open(asked))
     world = this_world()
@@ -127,8 +128,10 @@ def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
     old = _prepare_again(RunFolder.open(asked).about, made, world, consoles.notes)
     sweep_leftovers(consoles.notes)
 
-    def open_folder(shown: Pictures) -> RunFolder:
-        check_unchanged(shown, RunFolder.open(asked).about.get("pictures", {}))
+    def open_folder(shown: Any, replayed: Any) -> RunFolder:
+        before = RunFolder.open(asked).about
+        frames.check_unchanged(shown, before.get("pictures", {}))
+        recordings.check_unchanged(replayed, before.get("recordings", {}))
         return RunFolder.resume(asked)
 
     return _run_trials(Prepared(made, world, old), open_folder, consoles)
@@ -154,16 +157,17 @@ def sweep_leftovers(console: Console) -> None:
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
-def _run_trials(prepared: Prepared, begin: Callable[[Any], RunFolder], consoles: Consoles) -> Outcome:
-    """Decode files before the run folder is created, so that a broken file leaves nothing."""
+def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
+    """Decode files and copy recordings before the run folder is created, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.frames import decode_payloads
+    from hopmeter.runtime.recordings import write_recordings
 
     folder = None
     try:
-        with decode_payloads(prepared.plan) as pictures:
-            folder = begin(pictures)
-            complete = _execute(prepared, folder, pictures, consoles.progress)
+        with decode_payloads(prepared.plan) as pictures, write_recordings(prepared.plan) as recordings:
+            folder = begin(pictures, recordings)
+            complete = _execute(prepared, folder, {"pictures": pictures, "recordings": recordings}, consoles.progress)
         return _analyse(folder, complete)
     except (KeyboardInterrupt, InterruptedRunError):
         if folder is None:
@@ -171,8 +175,8 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any], RunFolder], consoles:
         raise StoppedRunError(folder) from None
 
 
-def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any], console: Console) -> bool:
-    """Run the trials, and return whether all were executed."""
+def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
+    """Run the trials with the payloads from files, and return whether all were executed."""
     from hopmeter.analysis.budget import BudgetedRounds
     from hopmeter.analysis.requirements import judge_trials
     from hopmeter.analysis.search import Hunt
@@ -188,7 +192,8 @@ def _execute(prepared: Prepared, folder: RunFolder, pictures: Mapping[str, Any],
     if made.scenario.budget_s:
         is_judged = judge_trials(folder, made.scenario.require)
         rounds = BudgetedRounds(made, done, median_us(folder), folder.about.get("looks"), is_judged=is_judged)
-    return Executor(made, prepared.world, folder, console, further, pictures, before, rounds).run(done)
+    executor = Executor(made, prepared.world, folder, console, further, old=before, rounds=rounds, **payloads)
+    return executor.run(done)
 
 
 def _analyse(folder: RunFolder, complete: bool) -> Outcome:

@@ -1,4 +1,4 @@
-"""`hopmeter new transport NAME`: creates the folder of a transport from the template."""
+"""`hopmeter new transport NAME` and `hopmeter new workload FILE`: create something to start from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from hopmeter.api.options import split_words
 from hopmeter.build.template import FOLDERS, create
 from hopmeter.errors import UsageError
+from hopmeter.scenario.new_workload import create_workload
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 
@@ -34,6 +35,26 @@ def transport(
     folder = create(name, languages, _template(), paths.transport_folders()[0])
     print(folder)
     Console(stderr=True).print(f"next: hopmeter build {name}, then docs/adding-a-transport.md")
+
+
+@new.command(epilog="Example: hopmeter new workload robot.toml")
+def workload(
+    file: Annotated[
+        Path | None, typer.Argument(help="The scenario to write; by default workload.toml, or named as the topology.")
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Make the workload from a topology file (JSON) of iRobot's ros2-performance.", metavar="JSON"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+) -> None:
+    """Write a scenario of a workload: a commented example that runs as it is, or a topology of another benchmark."""
+    named = file or Path(f"{topology.stem.replace('_', '-')}.toml" if topology else "workload.toml")
+    create_workload(named, topology, force)
+    print(named)
+    Console(stderr=True).print(f"next: hopmeter run {named} --dry-run, then docs/workloads.md")
 
 
 def _possible() -> list[str]:

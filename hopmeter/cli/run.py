@@ -11,7 +11,7 @@ import typer
 
 from hopmeter.api.options import check_resume_alone, scenario_options
 from hopmeter.cli.parts.environment_variables import read_variables
-from hopmeter.model.paces import PACES
+from hopmeter.model.paces import CHOICES
 from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
@@ -56,7 +56,7 @@ def run(
     ] = None,
     device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
     share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,
-    pace: Annotated[Text, _axis(f"{', '.join(PACES)}.")] = None,
+    pace: Annotated[Text, _axis(f"{', '.join(CHOICES)}.")] = None,
     rate: Annotated[Text, _axis("Messages per second.")] = None,
     relays: Annotated[Text, _axis("Relays between source and sink.")] = None,
     sinks: Annotated[Text, _axis("Sinks of the last hop; servers in scatter.")] = None,

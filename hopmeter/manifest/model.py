@@ -68,6 +68,8 @@ class Manifest(Strict):
     max_payload_bytes: Annotated[int, Field(gt=0)]
     max_receivers: Annotated[int, Field(gt=0)] | None = None
     """The largest number of receivers of one link; None if the library has no limit."""
+    varying_sizes: bool = True
+    """Whether the messages of one link may have different sizes, up to the largest one of the link."""
     ranked: bool = True
     installable: bool = True
     """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""

@@ -219,6 +219,13 @@ class Cell:
         return part.deadline_s
 
     @property
+    def largest_payload_bytes(self) -> int:
+        """Return the size of the largest payload."""
+        if self.workload is None or not (self.flow or self.path):
+            return self.carriage.payload_bytes
+        return self.workload.flow(self.flow or self.workload.path(self.path).flows[0]).payload_bytes
+
+    @property
     def graph(self) -> str:
         """Return the id of the workload's participants, flows and paths; empty for an ordinary cell."""
         if self.workload is None:

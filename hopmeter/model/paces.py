@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-PaceName = Literal["open", "poisson", "burst", "closed", "max"]
+PaceChoice = Literal["open", "poisson", "burst", "closed", "max"]
+"""The paces that a scenario may name; a flow with `replay` has the pace of that name."""
+PaceName = Literal["open", "poisson", "burst", "closed", "max", "replay"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
 """The maximum number of messages of a trial that has a duration and no rate."""
 
@@ -48,5 +50,7 @@ PACES: dict[PaceName, Pace] = {
         phrase="one at a time",
     ),
     "max": Pace("the next message immediately", is_scheduled=False, latency="service", phrase="at the highest rate"),
+    "replay": Pace("the times of a recording", phrase="as recorded, {rate} on average"),
 }
 NAMES: tuple[PaceName, ...] = get_args(PaceName)
+CHOICES: tuple[PaceChoice, ...] = get_args(PaceChoice)

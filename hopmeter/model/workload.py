@@ -61,6 +61,25 @@ class Carrier:
 
 
 @dataclass(frozen=True)
+class Replay:
+    """The recording that a flow replays."""
+
+    recording: str
+    """The absolute path of the recording, a colon, and the topic."""
+    speed: float = 1.0
+    """How many times as fast the recording is replayed."""
+    loop: bool = False
+    """Whether the recording begins again when it ends."""
+    warmup_s: float = 0.0
+    """The recording begins after this time. In this time its first messages are sent, too, but they do not count."""
+    duration_s: float = 0.0
+    mean_bytes: float = 0.0
+    """The mean size of the messages that count."""
+    ends_s: float | None = None
+    """When the last message is due if the recording ends before `duration_s`; otherwise None."""
+
+
+@dataclass(frozen=True)
 class Flow:
     """A stream of messages, or of calls, from one participant to one or more others."""
 
@@ -68,6 +87,7 @@ class Flow:
     """The number in the header of each of its frames."""
     payload: str
     payload_bytes: int
+    """The size of a message; of a flow that replays a recording, the size of the largest."""
     name: str = ""
     source: str = ""
     """The participant that sends or calls."""
@@ -104,6 +124,8 @@ class Flow:
     """The flow whose newest message each message of this flow is based on; empty if there is none."""
     during: str = ""
     """The call during which `source` makes this call; empty if there is none."""
+    replay: Replay | None = None
+    """The recording that the messages come from; None for messages of one size."""
     concurrency: int = 1
     """The most calls under way at once."""
     returns: str = ""
@@ -123,6 +145,11 @@ class Flow:
     def has_codec(self) -> bool:
         """Return whether its messages are objects that a codec encodes."""
         return self.codec != NO_CODEC
+
+    @property
+    def mean_bytes(self) -> int:
+        """Return the mean size of its messages."""
+        return round(self.replay.mean_bytes) if self.replay else self.payload_bytes
 
     @property
     def is_call(self) -> bool:
@@ -185,8 +212,9 @@ class Workload:
 
 
 def _make_flow(row: Mapping[str, Any]) -> Flow:
-    carrier = row.get("carrier")
-    made: Flow = _make(Flow, {**row, "carrier": _make(Carrier, carrier) if carrier else None})
+    parts = {"carrier": Carrier, "replay": Replay}
+    objects = {name: _make(kind, row[name]) for name, kind in parts.items() if row.get(name)}
+    made: Flow = _make(Flow, {**row, **objects})
     return made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
 from hopmeter.scenario import Scenario
 from hopmeter.scenario.graph import causes
@@ -17,9 +19,10 @@ Count = tuple[int, int]
 """Samples and warm-up messages."""
 
 
-def message_counts(scenario: Scenario, duration_s: float) -> dict[str, Count]:
-    """Return the messages of each flow; of a flow without a clock, the most that it can send."""
-    counts: dict[str, Count] = {}
+def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Count]) -> dict[str, Count]:
+    """Return the messages of each flow; of a flow without a clock, the most that it can send. The counts of flows that
+    replay a recording are known."""
+    counts = dict(known)
     for name in scenario.flow:
         _add(name, scenario, duration_s, counts)
     return counts

@@ -169,6 +169,13 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     return ""
 
 
+def _sizes(cell: Cell, manifest: Manifest, _: World) -> str:
+    if cell.axes.pace != "replay" or manifest.varying_sizes:
+        return ""
+    said = f"{cell.axes.transport} carries messages of one size on each link, and those of a recording differ"
+    return tag("D-SIZES-VARY", said)
+
+
 def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
     most = manifest.max_receivers
     if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
@@ -260,6 +267,7 @@ RULES: tuple[Rule, ...] = (
     _shape,
     _copies,
     _size,
+    _sizes,
     _receivers,
     _length,
     _idle_settings,

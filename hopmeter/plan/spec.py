@@ -63,6 +63,8 @@ class Place:
     """The frames of image and video files, by payload."""
     sites: dict[str, Site] = field(default_factory=dict)
     """The environments of further transports, by the key of the carrier."""
+    recordings: Mapping[str, Path] = field(default_factory=dict)
+    """The file of each flow that replays a recording."""
     why: bool = False
     """Whether the nodes read the counters of their threads at each message."""
     turns: Turns | None = None
@@ -168,7 +170,7 @@ def _participant(cell: Cell, number: int) -> dict[str, Any]:
 
 
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:
-    if flow.has_codec or flow.bridged:
+    if flow.has_codec or flow.bridged or flow.replay:
         return {"kind": "bytes"}
     picture = place.pictures.get(flow.payload)
     return picture.payload if picture else units.payload(flow.payload)
@@ -193,6 +195,8 @@ def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
     """Return the file with the payloads; empty if they are a pattern, or those of another flow."""
     if flow.bridged:
         return {}
+    if flow.replay:
+        return {"recording": str(place.recordings[flow.name])}
     if (picture := place.pictures.get(flow.payload)) and not flow.has_codec:
         return {"payload_file": str(picture.file), "payload_frames": picture.frames}
     file = units.payload_file(flow.payload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, join_languages
@@ -34,5 +35,6 @@ def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
             language = join_languages((source.language, source.language, target.language))
             wait = (source if flow.is_call else target).wait
             # The rules about the pace `closed` are about a ring; here another flow closes the circle.
-            pace = "open" if flow.returns else flow.pace
-            yield flow.name, whole.with_values(language=language, wait=wait, pace=pace, workload=None, flow="")
+            values: dict[str, Any] = {"wait": wait, "pace": "open" if flow.returns else flow.pace}
+            values |= {"language": language, "payload_bytes": flow.payload_bytes}
+            yield flow.name, whole.with_values(**values, workload=None, flow="")

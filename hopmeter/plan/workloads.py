@@ -25,6 +25,7 @@ from hopmeter.plan.expand import (
     transports_of,
 )
 from hopmeter.plan.message_counts import message_counts, warmup_s
+from hopmeter.plan.replays import plan_replays
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.graph import has_own_transports, receivers
 from hopmeter.scenario.workload import Flow as FlowKeys
@@ -177,15 +178,17 @@ def _receiving(flow: Flow) -> tuple[str, ...]:
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
     """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
-    counts, window_s = message_counts(scenario, duration_s), (warmup_s(scenario), duration_s)
-    return tuple(
+    replayed, window_s = plan_replays(scenario.flow, duration_s, warmup_s(scenario)), (warmup_s(scenario), duration_s)
+    counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
+    flows = [
         replace(
             _flow(number, name, each, counts[name]),
             carrier=own.get(name),
             window_s=window_s if each.returns else None,
         )
         for number, (name, each) in enumerate(scenario.flow.items())
-    )
+    ]
+    return tuple(replayed[flow.name].apply(flow) if flow.name in replayed else flow for flow in flows)
 
 
 def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flow:
@@ -261,7 +264,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         pattern=flow.pattern,
         wait=next(iter(waits)) if len(waits) == 1 else "+".join(each.wait for each in ends),
         payload=flow.payload,
-        payload_bytes=flow.payload_bytes,
+        payload_bytes=flow.mean_bytes,
         touch=flow.touch,
         codec=flow.codec,
         device=flow.device,

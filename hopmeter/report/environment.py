@@ -11,6 +11,7 @@ from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import Run
 from hopmeter.analysis.steal import steal_of
 from hopmeter.images.decoded import describe
+from hopmeter.recordings.replay_file import describe as replayed
 from hopmeter.report import formatting
 from hopmeter.report.next_command import without
 from hopmeter.report.section import Section
@@ -100,8 +101,9 @@ def _mapped_memory(most_mb: float) -> list[str]:
 
 
 def payload_files(runs: Sequence[Run]) -> Facts:
-    """Return the image and video files whose pixels were sent, and how they were decoded."""
+    """Return the files whose pixels were sent and the recordings that were replayed, and what was sent of them."""
     found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
+    found += [(f"flow {flow}", replayed(about)) for run in runs for flow, about in run.part("recordings").items()]
     return list(dict.fromkeys(found))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import Flow, Participant, Path, Workload
+from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.report import formatting
 
 WHOLE = "the whole workload"
@@ -68,11 +68,17 @@ def programs(cell: Cell) -> tuple[Participant, ...]:
 def _flow_words(flow: Flow) -> str:
     verb = "calls" if flow.is_call else "→"
     ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
-    named = [] if flow.payload.startswith("bytes:") else [flow.payload]
-    size = [formatting.payload_bytes(flow.payload_bytes)] if flow.payload_bytes or not named else []
     over = [f"over {flow.carrier.name}"] if flow.carrier else []
     what = [*_codec_words(flow), *over, *_cause_words(flow), *_deadline_words(flow.deadline_s)]
-    return ", ".join([ends, *named, *size, *what])
+    return ", ".join([ends, *_size_words(flow), *what])
+
+
+def _size_words(flow: Flow) -> list[str]:
+    if flow.replay:
+        mean, most = map(formatting.payload_bytes, (flow.mean_bytes, flow.payload_bytes))
+        return [flow.payload, f"{mean} on average", f"{most} at most"]
+    named = [] if flow.payload.startswith("bytes:") else [flow.payload]
+    return named + ([formatting.payload_bytes(flow.payload_bytes)] if flow.payload_bytes or not named else [])
 
 
 def _codec_words(flow: Flow) -> Iterator[str]:
@@ -82,7 +88,9 @@ def _codec_words(flow: Flow) -> Iterator[str]:
 
 
 def _cause_words(flow: Flow) -> Iterator[str]:
-    if flow.rate_hz:
+    if flow.replay:
+        yield from _replay_words(flow.replay, formatting.rate(flow.rate_hz))
+    elif flow.rate_hz:
         yield formatting.rate(flow.rate_hz) + ("" if flow.pace == "open" else f" ({flow.pace})")
     if flow.after:
         every = "" if flow.every == 1 else f"every {flow.every}th "
@@ -98,6 +106,16 @@ def _cause_words(flow: Flow) -> Iterator[str]:
     if flow.concurrency > 1:
         yield f"up to {flow.concurrency} at once"
     yield from (f"work {each}" for each in (flow.work, flow.receiver_work) if each != "none")
+
+
+def _replay_words(replay: Replay, rate: str) -> Iterator[str]:
+    yield f"as recorded, {rate} on average"
+    if replay.speed != 1:
+        yield f"{replay.speed:g} times as fast"
+    if replay.loop:
+        yield "in a loop"
+    if replay.ends_s is not None:
+        yield f"ends with the recording after {replay.ends_s:.3g} s of {replay.duration_s:.3g} s"
 
 
 def _path_words(path: Path) -> str:

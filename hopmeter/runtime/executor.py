@@ -19,6 +19,7 @@ from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OLD
 from hopmeter.plan.topology import codecs_of_node, topology
+from hopmeter.recordings.replay_file import ReplayFile
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
@@ -79,6 +80,8 @@ class Executor:
     """Returns further cells that follow from the trials so far; none if the plan already has all cells."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
+    recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
+    """The files from which flows replay recordings, by flow."""
     old: World | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
@@ -199,6 +202,7 @@ class Executor:
             logs=self.folder.logs,
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
             pictures=self.pictures,
+            recordings={flow: one.file for flow, one in self.recordings.items()},
         )
 
     def _world_of(self, cell: Cell) -> World:

@@ -34,6 +34,8 @@ class Work:
     """The file for CPU samples, if the trial takes any."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
+    recordings: Mapping[str, Path] = field(default_factory=dict)
+    """The file of each flow that replays a recording."""
     round: int | None = None
     why: bool = False
     """Whether the nodes read their threads' counters at each message."""
@@ -58,7 +60,8 @@ def make_place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place
     sites = dict(_sites(work, folder))
     first = next(iter(sites.values()))
     place = Place(run, work.trial, work.seed, first.directory, folder, first.adapters)
-    return replace(place, sites=sites, pictures=work.pictures, why=work.why, turns=turns)
+    place = replace(place, pictures=work.pictures, recordings=work.recordings)
+    return replace(place, sites=sites, why=work.why, turns=turns)
 
 
 def _sites(work: Work, folder: Path) -> Iterator[tuple[str, Site]]:

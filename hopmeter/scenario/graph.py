@@ -9,6 +9,7 @@ from typing import Protocol
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES
 from hopmeter.manifest.discovery import GROUPS
+from hopmeter.recordings.source import RecordingError, parse_recording
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
@@ -44,6 +45,7 @@ def _faults(scenario: WithWorkload) -> Iterator[Fault]:
     yield from _default_faults(scenario)
     for name, flow in flows.items():
         yield from _participant_faults(f"flow.{name}", flow, participants)
+        yield from _replay_faults(f"flow.{name}", flow)
         yield from _pace_faults(f"flow.{name}", flow)
         yield from _call_faults(f"flow.{name}", flow, participants)
         yield from _cause_faults(f"flow.{name}", flow, flows)
@@ -103,6 +105,30 @@ def _participant_faults(key: str, flow: Flow, participants: Mapping[str, Partici
         yield "E-VALUES-CONFLICT", f"{key}: a participant is named twice"
 
 
+def _replay_faults(key: str, flow: Flow) -> Iterator[Fault]:
+    if flow.replay is None:
+        if flow.speed != 1 or flow.loop:
+            yield "E-VALUES-CONFLICT", f"{key}: `speed` and `loop` need `replay`"
+        return
+    timed = ("rate", "after", "during", "returns", "pace", "burst")
+    for word in (*timed, "payload", "codec", "device", "share"):
+        if getattr(flow, word) != Flow.model_fields[word].default:
+            what = "times" if word in timed else "messages"
+            yield "E-VALUES-CONFLICT", f"{key}.{word}: the {what} come from the recording of `replay`; omit `{word}`"
+    if flow.touch == "none":
+        yield "E-VALUES-CONFLICT", f"{key}.touch: the sender of a recording writes its bytes; omit `touch`"
+    yield from _topic_faults(f"{key}.replay", flow.replay)
+
+
+def _topic_faults(key: str, replay: str) -> Iterator[Fault]:
+    from hopmeter.recordings.formats import check_topic  # imported here, because few scenarios need it
+
+    try:
+        check_topic(parse_recording(replay))
+    except RecordingError as wrong:
+        yield wrong.code, f"{key}: {wrong.what}; {wrong.remedy}"
+
+
 def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
     if flow.after or flow.during:
         wrong = [word for word in ("rate", "latest") if getattr(flow, word) is not None]
@@ -124,7 +150,7 @@ def _clock_faults(key: str, flow: Flow) -> Iterator[Fault]:
         needs = '; "closed" needs `returns`, the flow that brings its messages back' if flow.pace == "closed" else ""
         said = one_of(flow.pace, ["open", "poisson", "burst"])
         yield "E-VALUE-CHOICE", f"{key}.pace: in a workload, {said}{needs}"
-    elif flow.rate is None:
+    elif flow.rate is None and not flow.replay:
         yield "E-MISSING-KEY", f'{key}.rate is missing; give a rate, such as rate = 30, or the cause: after = "FLOW"'
 
 

@@ -13,7 +13,7 @@ from pydantic import (
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
-from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceName
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceChoice
 from hopmeter.scenario.graph import check_workload
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.scenario.values import (
@@ -81,7 +81,7 @@ class Axes(Strict):
     share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
         None, description="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory."
     )
-    pace: Axis[PaceName] | None = Field(None, description="How the source paces its messages.")
+    pace: Axis[PaceChoice] | None = Field(None, description="How the source paces its messages.")
     rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
         None, description=f"Messages per second; {UNSCHEDULED} have no rate."
     )

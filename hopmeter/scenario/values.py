@@ -20,6 +20,7 @@ from hopmeter.manifest.choices import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
 from hopmeter.model.paces import PACES
+from hopmeter.recordings.source import parse_recording
 from hopmeter.scenario import patterns, requirement
 from hopmeter.system.toml_files import nearest, one_of
 
@@ -168,6 +169,7 @@ Payload = Annotated[
         ],
     ),
 ]
+Replay = Annotated[str, _checked_by(parse_recording), Field(examples=["drive.mcap:/lidar/points"])]
 Work = Annotated[
     str,
     _checked_by(units.works),

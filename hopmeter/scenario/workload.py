@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.model.paces import PaceName
+from hopmeter.model.paces import PaceChoice
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
 from hopmeter.scenario.values import (
     Codec,
@@ -17,6 +17,7 @@ from hopmeter.scenario.values import (
     OneLanguage,
     OneOrMore,
     Payload,
+    Replay,
     Setting,
     Span,
     Work,
@@ -39,6 +40,7 @@ Name = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pat
 Names = Annotated[list[Name], as_list, Field(min_length=1), OneOrMore]
 MOST_AT_ONCE = 64
 MOST_REPEATED = 10_000
+LEAST_SPEED, MOST_SPEED = 0.001, 1000.0
 
 
 class Keys(BaseModel):
@@ -82,8 +84,16 @@ class Flow(Keys):
     rate: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] | None = Field(
         None, description="Messages per second, of a flow with a clock."
     )
-    pace: PaceName = Field("open", description="How a flow with a clock paces its messages.")
+    pace: PaceChoice = Field("open", description="How a flow with a clock paces its messages.")
     burst: Annotated[int, Field(ge=1)] = Field(1, description="Messages per burst; the rate of bursts is rate / burst.")
+    replay: Replay | None = Field(
+        None,
+        description="A recording and one of its topics: messages have the times, sizes and bytes of the recording.",
+    )
+    speed: Annotated[float, Field(ge=LEAST_SPEED, le=MOST_SPEED)] = Field(
+        1.0, description="How many times as fast the recording is replayed."
+    )
+    loop: bool = Field(False, description="Begin the recording again when it ends; otherwise the flow ends with it.")
     after: Names | None = Field(None, description="The flows whose arrival at `from` causes a message of this flow.")
     join: Literal["any", "all"] = Field(
         "any", description="With several flows in `after`: a message for each arrival, or for one of each flow."

@@ -55,6 +55,8 @@ pub struct Tally {
     /// Messages that the transport accepted.
     pub sent: u64,
     pub received: u64,
+    /// The payloads of the received messages together.
+    pub received_bytes: u64,
     /// The times of the last and the first measured message at this endpoint.
     pub last_ns: i64,
     pub first_ns: i64,

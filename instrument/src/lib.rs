@@ -29,6 +29,7 @@ mod phase;
 pub mod polling;
 pub mod prelude;
 pub mod recorder;
+mod recording;
 mod resources;
 mod roles;
 mod scripted_node;

@@ -1,7 +1,10 @@
 //! Decides when each message is due. The due times are absolute, so that work between messages never delays later
 //! messages. `roles/message_loop.rs` waits for these times and sends.
 
+use std::sync::Arc;
+
 use crate::alarm::Alarm;
+use crate::recording::Recording;
 use crate::spec::{Pace, PaceKind, Turn};
 
 /// The due times of one pair, in ascending order.
@@ -12,11 +15,18 @@ pub struct Pacer {
     poisson_ns: f64,
     random: Random,
     alarm: Alarm,
+    recording: Option<Arc<Recording>>,
 }
 
 impl Pacer {
     pub fn new(pace: Pace, start_ns: i64) -> Self {
-        Self { pace, start_ns, next: 0, poisson_ns: 0.0, random: Random(pace.seed), alarm: Alarm::new(pace.spin_ns) }
+        let (random, alarm) = (Random(pace.seed), Alarm::new(pace.spin_ns));
+        Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None }
+    }
+
+    /// The same pacer with the due times of a recording, for the pace `replay`.
+    pub(crate) fn with_recording(self, recording: Option<Arc<Recording>>) -> Self {
+        Self { recording, ..self }
     }
 
     /// When the next message is due; `None` if the pace has no due times.
@@ -34,6 +44,7 @@ impl Pacer {
                 self.poisson_ns += self.random.exponential() * 1e9 / self.pace.rate_hz;
                 offset_ns
             }
+            PaceKind::Replay => self.recording.as_ref()?.due_ns(index)?,
             PaceKind::Closed | PaceKind::Max => return None,
         };
         Some(self.start_ns + self.pace.turn.map_or(offset_ns, |turn| turn.schedule_ns(offset_ns)))
@@ -82,6 +93,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::tests::recording;
 
     fn pace(kind: PaceKind, rate_hz: f64, burst: u32) -> Pace {
         Pace { kind, rate_hz, burst, spin_ns: None, seed: 7, turn: None }
@@ -130,6 +142,14 @@ mod tests {
         for kind in [PaceKind::Closed, PaceKind::Max] {
             assert_eq!(Pacer::new(pace(kind, 0.0, 1), 1000).next_ns(), None);
         }
+    }
+
+    #[test]
+    fn a_replay_has_the_times_of_its_recording_and_ends_with_it() {
+        let recording = Arc::new(recording(&[(0, b""), (5, b""), (5, b""), (900, b"")]));
+        let mut pacer = Pacer::new(pace(PaceKind::Replay, 0.0, 1), 1000).with_recording(Some(recording));
+        let times: Vec<_> = (0..5).map(|_| pacer.next_ns()).collect();
+        assert_eq!(times, [Some(1000), Some(1005), Some(1005), Some(1900), None]);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! The content of payloads, and how the receiver checks that it is intact.
 
+use std::sync::Arc;
+
 use crate::error::{Context, Error, Result};
-use crate::spec::Flow;
+use crate::frame::Header;
+use crate::recording::Recording;
+use crate::spec::{Flow, PaceKind};
 
 /// The content of payloads.
 #[derive(Default)]
@@ -11,14 +15,20 @@ pub enum Content {
     /// The bytes of a file: one payload for every message, or several payloads that repeat in
     /// order.
     File { bytes: Vec<u8>, each: usize },
+    /// The messages of a recording, each with its own size.
+    Recording(Arc<Recording>),
 }
 
 impl Content {
-    /// Reads the payload file, if the flow has one.
+    /// Reads the recording or the payload file, if the flow has one.
     ///
     /// # Errors
     /// When the file cannot be read, or its size differs from the plan.
     pub fn of(flow: &Flow) -> Result<Self> {
+        if flow.pace.kind == PaceKind::Replay {
+            let path = flow.recording.as_ref().ok_or_else(|| Error::new("the pace `replay` needs a recording"))?;
+            return Ok(Self::Recording(Arc::new(Recording::open(path, flow)?)));
+        }
         let Some(path) = &flow.payload_file else { return Ok(Self::Pattern) };
         let bytes = std::fs::read(path).context(format!("reading the payload {}", path.display()))?;
         let (have, planned) = (bytes.len(), flow.payload_bytes.saturating_mul(flow.payload_frames));
@@ -32,8 +42,31 @@ impl Content {
         .remedy("do not change the file during the measurement"))
     }
 
-    /// Writes the payload of a message.
-    pub fn fill(&self, seq: u64, payload: &mut [u8]) {
+    /// The recording, if messages come from one.
+    pub fn recording(&self) -> Option<&Arc<Recording>> {
+        match self {
+            Self::Recording(recording) => Some(recording),
+            Self::Pattern | Self::File { .. } => None,
+        }
+    }
+
+    /// Writes the payload of a message, and returns its checksum if that is known.
+    pub fn fill(&self, header: &Header, payload: &mut [u8]) -> Option<u32> {
+        let entry = self.recording().and_then(|recording| recording.entry(header.flags, header.seq));
+        match (self, entry) {
+            (Self::Recording(recording), Some(entry)) if entry.bytes == payload.len() => {
+                payload.copy_from_slice(recording.payload(entry));
+                Some(entry.checksum)
+            }
+            _ => {
+                self.fill_fixed(header.seq, payload);
+                None
+            }
+        }
+    }
+
+    /// Writes a payload of the size that all messages have.
+    fn fill_fixed(&self, seq: u64, payload: &mut [u8]) {
         match self {
             Self::File { bytes, each } if *each == payload.len() && !bytes.is_empty() => {
                 let first = (seq % (bytes.len() / each) as u64) as usize * each;
@@ -74,6 +107,8 @@ pub fn read_all(payload: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::flags;
+    use crate::recording::tests::recording;
 
     #[test]
     fn every_seed_and_every_byte_changes_the_checksum() {
@@ -92,13 +127,34 @@ mod tests {
         let video = Content::File { bytes: vec![10, 11, 20, 21, 30, 31], each: 2 };
         let mut payload = [0; 2];
         for (seq, first) in [(0, 10), (1, 20), (2, 30), (3, 10), (u64::MAX, 10)] {
-            video.fill(seq, &mut payload);
+            video.fill_fixed(seq, &mut payload);
             assert_eq!(payload, [first, first + 1], "message {seq}");
         }
     }
 
     #[test]
+    fn a_recording_gives_each_message_its_bytes_and_checksum_and_a_probe_a_pattern() {
+        let content = Content::Recording(Arc::new(recording(&[(0, b"ab"), (9, b"cde")])));
+        let header = |marks, seq| Header {
+            flags: marks,
+            run: 0,
+            pair: 0,
+            seq,
+            intended_ns: 0,
+            sent_ns: 0,
+            length: 0,
+            checksum: 0,
+        };
+        let (mut two, mut three) = ([0; 2], [0; 3]);
+        assert_eq!(content.fill(&header(0, 0), &mut two), Some(checksum(b"ab")));
+        assert_eq!(content.fill(&header(flags::LAST, 1), &mut three), Some(checksum(b"cde")));
+        assert_eq!((&two, &three), (b"ab", b"cde"));
+        assert_eq!(content.fill(&header(flags::PROBE, 0), &mut three), None);
+        assert_ne!(&three, b"cde");
+    }
+
+    #[test]
     fn an_empty_file_fills_an_empty_payload() {
-        Content::File { bytes: Vec::new(), each: 0 }.fill(7, &mut []);
+        Content::File { bytes: Vec::new(), each: 0 }.fill_fixed(7, &mut []);
     }
 }

@@ -80,6 +80,7 @@ pub enum PaceKind {
     Burst,
     Closed,
     Max,
+    Replay,
 }
 
 impl PaceKind {
@@ -279,6 +280,10 @@ pub struct Flow {
     /// How many payloads the file holds, one after the other.
     #[serde(default = "one")]
     pub payload_frames: usize,
+    /// For the pace `replay`: the file with the messages and their due times. `payload_bytes` is then the size of the
+    /// largest message.
+    #[serde(default)]
+    pub recording: Option<PathBuf>,
     pub touch: Touch,
     /// The codec of the first and the last endpoint. The value is missing if payloads are bytes, and in nodes that only
     /// pass messages on.
@@ -432,5 +437,21 @@ impl Spec {
     /// When the run id is not 16 hexadecimal digits.
     pub fn run_id(&self) -> Result<u64> {
         u64::from_str_radix(&self.run, 16).context(format!("the run id `{}`", self.run))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A flow that replays a recording.
+    pub(crate) fn flow(warmup: u64, messages: u64, payload_bytes: usize) -> Flow {
+        let pace = serde_json::json!({ "kind": "replay", "rate_hz": 0.0, "burst": 1, "seed": 0 });
+        let flow = serde_json::json!({
+            "number": 0, "pattern": "pubsub", "payload": { "kind": "bytes" }, "payload_bytes": payload_bytes,
+            "touch": "write", "pace": pace, "messages": messages, "warmup": warmup, "checksum": false,
+            "rpc": "duplex", "reply": "echo",
+        });
+        serde_json::from_value(flow).expect("a flow")
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hopmeter.model.paces import NAMES, PACES
+from hopmeter.model.paces import CHOICES, NAMES, PACES
 
 INSTRUMENT = Path(__file__).parents[2] / "instrument/src"
 
@@ -19,6 +19,10 @@ def passage(file: str, pattern: str) -> str:
 def test_the_instrument_knows_the_paces_of_a_scenario() -> None:
     names = re.findall(r"\w+", passage("spec.rs", r"enum PaceKind \{([^}]*)\}"))
     assert tuple(map(str.lower, names)) == NAMES == tuple(PACES)
+
+
+def test_a_scenario_may_name_all_paces_but_that_of_a_recording() -> None:
+    assert (*CHOICES, "replay") == NAMES
 
 
 def test_the_instrument_has_no_schedule_for_just_the_paces_that_have_none_in_a_scenario() -> None:

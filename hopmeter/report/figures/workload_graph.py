@@ -119,7 +119,7 @@ def _label(flow: Flow) -> str:
         return f"bridge {flow.name}, {formatting.payload_bytes(flow.payload_bytes)}"
     causes = [*flow.after, *filter(None, [flow.during])]
     rate = formatting.rate(flow.rate_hz) if flow.rate_hz else f"after {formatting.join(causes)}"
-    return f"{flow.name}, {formatting.payload_bytes(flow.payload_bytes)}, {rate}"
+    return f"{flow.name}, {formatting.payload_bytes(flow.mean_bytes)}, {rate}"
 
 
 def _edge(source: tuple[float, float], target: tuple[float, float], aside: float) -> dict[str, Any]:

@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 use hopmeter_instrument::contract::Setup;
 use hopmeter_instrument::node::{self, Host};
+use hopmeter_instrument::payload;
 use hopmeter_instrument::spec::Flow;
 use pyo3::prelude::*;
 
@@ -73,9 +74,16 @@ fn run(
     u8::from(code != ExitCode::SUCCESS)
 }
 
+/// Returns the CRC-32C of a payload, as receivers check it.
+#[pyfunction]
+fn checksum(payload: &[u8]) -> u32 {
+    payload::checksum(payload)
+}
+
 #[pymodule]
 fn _instrument(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)?;
     probes::register(module)?;
     typed::register(module)
 }

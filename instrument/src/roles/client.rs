@@ -48,7 +48,11 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     context.report_ready();
     context.prove_pair(|probe| lanes.probe(probe))?;
     let schedule = Mutex::new(MessageLoop::new(context, context.phase.wait_for_go()));
-    let (tally, ends) = lanes.make_calls(context, &|asker: &Asker| lock(&schedule).next(context, asker.lead_ns()))?;
+    let (tally, ends) = lanes.make_calls(context, &|asker: &Asker| {
+        let mut schedule = lock(&schedule);
+        let lead_ns = asker.lead_ns(schedule.next_bytes(context));
+        schedule.next(context, lead_ns)
+    })?;
     let schedule = lock(&schedule);
     let pacing_ns = tally.pacing_ns + schedule.spun_ns();
     Ok((Tally { limit_reached: schedule.is_cut_short(), pacing_ns, ..tally }, ends))
@@ -57,14 +61,14 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
 fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder) -> Result<Tally> {
     let mut limit_reached = false;
     let message_loop = MessageLoop::new(context, context.phase.wait_for_go());
-    let spun_ns = message_loop.run(context, |call| {
+    let spun_ns = message_loop.run(context, |call, next_bytes| {
         limit_reached = call.cut_short;
         let _permit = context.permits.wait_for_one();
         let record = asker.ask(call)?;
         if call.is_sample() {
             recorder.push(record);
         }
-        Ok(asker.lead_ns())
+        Ok(asker.lead_ns(next_bytes))
     })?;
     asker.intake.write_log()?;
     let pacing_ns = spun_ns + asker.spun_ns();
@@ -91,8 +95,8 @@ impl Asker {
     }
 
     /// See [`Emitter::lead_ns`].
-    pub fn lead_ns(&self) -> i64 {
-        self.emitter.lead_ns()
+    pub fn lead_ns(&self, next_bytes: usize) -> i64 {
+        self.emitter.lead_ns(next_bytes)
     }
 
     /// See [`Emitter::spun_ns`].

@@ -36,7 +36,8 @@ pub struct Emitter {
     always_checksum: bool,
     codec: Option<Arc<dyn Codec>>,
     retry_ns: i64,
-    lead_ns: Cell<i64>,
+    /// How long the last payload that was ready early took to write, and its size.
+    took: Cell<(i64, usize)>,
     spun_ns: Cell<i64>,
 }
 
@@ -100,14 +101,19 @@ impl Emitter {
             always_checksum: flow.checksum,
             codec: context.codec.clone(),
             retry_ns: context.spec.retry_ns,
-            lead_ns: Cell::new(0),
+            took: Cell::new((0, 0)),
             spun_ns: Cell::new(0),
         }
     }
 
-    /// How long before its due time the next message is offered, so that its payload is ready at the due time.
-    pub fn lead_ns(&self) -> i64 {
-        self.lead_ns.get()
+    /// How long before its due time a message with a payload of this size is offered, so that its payload is ready then.
+    pub fn lead_ns(&self, next_bytes: usize) -> i64 {
+        let (took_ns, bytes) = self.took.get();
+        if bytes == 0 || !is_early(next_bytes) {
+            return 0;
+        }
+        let expected_ns = (took_ns as f64 * next_bytes as f64 / bytes as f64) as i64;
+        expected_ns + expected_ns / 4 + LEAD_MARGIN_NS
     }
 
     /// The time spent spinning between a ready payload and its due time, for samples only.
@@ -126,7 +132,7 @@ impl Emitter {
             seq,
             intended_ns,
             sent_ns: 0,
-            length: self.payload_bytes as u64,
+            length: self.bytes_of(marks, seq) as u64,
             checksum: 0,
         }
     }
@@ -150,6 +156,12 @@ impl Emitter {
             Offered::Abandoned => tally.abandoned += u64::from(call.is_sample()),
         }
         Ok(record)
+    }
+
+    /// The size of a message; a probe has the size of the largest message, and so proves that the link carries it.
+    fn bytes_of(&self, marks: u16, seq: u64) -> usize {
+        let recorded = self.content.recording().and_then(|recording| recording.entry(marks, seq));
+        recorded.map_or(self.payload_bytes, |entry| entry.bytes)
     }
 
     /// Offers a message until the transport accepts it or its deadline has passed; adds the refusals of a sample to
@@ -180,7 +192,7 @@ impl Emitter {
             frame.payload.copy_from_slice(passed.payload);
             header.write(frame.header);
         };
-        self.offer_frame(header, passed.payload.len(), busy, write, send)
+        self.offer_frame(header, busy, write, send)
     }
 
     /// Encodes the object only once: a message that was refused is not encoded again.
@@ -226,7 +238,7 @@ impl Emitter {
         send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
         let write = |frame: FrameMut<'_>, begun_ns| self.write(header, frame, begun_ns);
-        self.offer_frame(header, self.payload_bytes, busy, write, send)
+        self.offer_frame(header, busy, write, send)
     }
 
     /// Offers a frame that `write` writes; `write` gets the time at which the offer began, if the payload is large.
@@ -234,16 +246,15 @@ impl Emitter {
     fn offer_frame(
         &self,
         header: Header,
-        payload_bytes: usize,
         busy: &mut u64,
         mut write: impl FnMut(FrameMut<'_>, i64),
         mut send: impl FnMut(usize, Fill<'_>) -> Result<Sent>,
     ) -> Result<Offered> {
-        let (sent_ns, mut refused) = (Cell::new(0), 0);
+        let (sent_ns, mut refused, bytes) = (Cell::new(0), 0, header.length as usize);
         let accepted = offer_until_accepted(self.retry_ns, &mut refused, || {
-            let begun_ns = if self.is_early() { clock::now_ns() } else { 0 };
+            let begun_ns = if is_early(bytes) { clock::now_ns() } else { 0 };
             let mut write = |frame: FrameMut<'_>| write(frame, begun_ns);
-            send(payload_bytes, Fill::new_message(&mut write, &sent_ns))
+            send(bytes, Fill::new_message(&mut write, &sent_ns))
         })?;
         *busy += if header.is_sample() { refused } else { 0 };
         let stamps = Stamps { sent_ns: sent_ns.get(), encoded_ns: NONE_NS };
@@ -257,19 +268,15 @@ impl Emitter {
             self.write_payload(&mut header, frame.payload);
         }
         header.write(frame.header);
-        if self.is_early() {
+        if is_early(header.length as usize) {
             self.wait_until_due(&header, begun_ns);
         }
     }
 
-    fn is_early(&self) -> bool {
-        self.payload_bytes >= READY_EARLY_BYTES
-    }
-
     fn write_payload(&self, header: &mut Header, payload: &mut [u8]) {
-        self.content.fill(header.seq, payload);
+        let known = self.content.fill(header, payload);
         if header.is(flags::CHECKSUM) {
-            header.checksum = payload::checksum(payload);
+            header.checksum = known.unwrap_or_else(|| payload::checksum(payload));
         }
     }
 
@@ -279,11 +286,15 @@ impl Emitter {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;
         if self.always_write || !header.is(flags::CHECKSUM) {
-            self.lead_ns.set(took_ns + took_ns / 4 + LEAD_MARGIN_NS);
+            self.took.set((took_ns, header.length as usize));
         }
         let spun_ns = clock::spin_until_counting(header.intended_ns, ready_ns);
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
+}
+
+fn is_early(payload_bytes: usize) -> bool {
+    payload_bytes >= READY_EARLY_BYTES
 }
 
 /// Repeats a send that returns `Busy`, first without a pause, later with pauses; returns false when the deadline has
@@ -320,6 +331,7 @@ fn pause(offers: u32) {
 mod tests {
     use super::*;
     use crate::frame::HEADER_BYTES;
+    use crate::recording::tests::recording;
 
     fn emitter() -> Emitter {
         Emitter {
@@ -331,7 +343,7 @@ mod tests {
             always_checksum: true,
             codec: None,
             retry_ns: 0,
-            lead_ns: Cell::new(0),
+            took: Cell::new((0, 0)),
             spun_ns: Cell::new(0),
         }
     }
@@ -352,6 +364,20 @@ mod tests {
         assert!(matches!(sent, Ok(Offered::Sent(_))));
         let header = Header::read(&frame[..HEADER_BYTES], payload.len()).expect("a whole frame");
         (header, frame[HEADER_BYTES..].to_vec())
+    }
+
+    #[test]
+    fn a_message_of_a_recording_has_its_own_size_and_a_lead_in_proportion() {
+        let (small, large) = (vec![1; 10], vec![2; 2 * READY_EARLY_BYTES]);
+        let content = Content::Recording(Arc::new(recording(&[(0, &small), (0, &large), (0, &small)])));
+        let emitter = Emitter { content: Arc::new(content), payload_bytes: large.len(), ..emitter() };
+        let length = |marks, seq| emitter.header(seq, marks, 0).length as usize;
+        assert_eq!([length(0, 0), length(0, 1), length(flags::LAST, 2)], [small.len(), large.len(), small.len()]);
+        assert_eq!(length(flags::PROBE, 0), large.len(), "a probe proves that the largest message arrives");
+        assert_eq!(emitter.lead_ns(large.len()), 0, "no message has been written yet");
+        emitter.took.set((4_000, READY_EARLY_BYTES));
+        assert_eq!(emitter.lead_ns(large.len()), 10_000 + LEAD_MARGIN_NS);
+        assert_eq!(emitter.lead_ns(small.len()), 0, "a small message is written when it is due");
     }
 
     #[test]

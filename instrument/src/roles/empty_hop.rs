@@ -77,11 +77,13 @@ fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame
 fn send_all(context: &RoleContext<'_>, publisher: &mut dyn Publisher) -> Result<()> {
     let emitter = Emitter::new(context);
     let mut pacer = Pacer::new(context.flow.pace, clock::now_ns() + 1_000_000);
+    let mut lead_ns = 0;
     for seq in 0..HOPS {
         let due_ns = pacer.next_ns().unwrap_or_else(clock::now_ns);
-        pacer.wait_until(due_ns - emitter.lead_ns());
+        pacer.wait_until(due_ns - lead_ns);
         let header = emitter.header(seq, flags::WARMUP, due_ns);
         emitter.offer(header, &mut 0, |bytes, fill| publisher.send(bytes, fill))?;
+        lead_ns = emitter.lead_ns(context.flow.payload_bytes);
     }
     Ok(())
 }

@@ -120,6 +120,7 @@ impl Intake {
                 self.tally.first_ns = arrival.arrived_ns;
             }
             self.tally.received += 1;
+            self.tally.received_bytes += received.payload.len() as u64;
             self.tally.last_ns = arrival.arrived_ns;
             self.meter.begin();
         }

@@ -121,6 +121,7 @@ pub fn sum<'a>(tally: Tally, lanes: impl Iterator<Item = &'a Tally>) -> Tally {
     lanes.fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,
         received: all.received + one.received,
+        received_bytes: all.received_bytes + one.received_bytes,
         abandoned: all.abandoned + one.abandoned,
         busy: all.busy + one.busy,
         malformed: all.malformed + one.malformed,

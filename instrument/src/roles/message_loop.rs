@@ -36,19 +36,25 @@ pub struct MessageLoop {
 
 impl MessageLoop {
     pub fn new(context: &RoleContext<'_>, start_ns: i64) -> Self {
-        let pacer = Pacer::new(context.flow.pace, start_ns);
+        let pacer = Pacer::new(context.flow.pace, start_ns).with_recording(context.content.recording().cloned());
         Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each due time and makes the call. `call` returns how long before its due time the next call must
-    /// begin, so that its payload is ready in time. Returns the time spent spinning while measuring, which is no cost
+    /// Waits for each due time and makes the call. `call` gets the size of the next payload, and returns how long before
+    /// its due time the next call must begin, so that this payload is ready in time. Returns the time spent spinning while measuring, which is no cost
     /// of the transport.
-    pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call) -> Result<i64>) -> Result<i64> {
+    pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call, usize) -> Result<i64>) -> Result<i64> {
         let mut lead_ns = 0;
         while let Some(due) = self.next(context, lead_ns) {
-            lead_ns = call(due)?;
+            lead_ns = call(due, self.next_bytes(context))?;
         }
         Ok(self.spun_ns())
+    }
+
+    /// The size of the payload that is due next.
+    pub fn next_bytes(&self, context: &RoleContext<'_>) -> usize {
+        let recorded = context.content.recording().and_then(|recording| recording.bytes_at(self.index));
+        recorded.unwrap_or(context.flow.payload_bytes)
     }
 
     /// Waits until `lead_ns` before the next message is due; `None` after the last message.

@@ -45,7 +45,7 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
             threads.push(scope.spawn(move || serve_lane(asker, index as u32, &to_make, &results)));
             lanes.push(Lane { calls, records });
         }
-        pacing_ns = MessageLoop::new(context, start_ns).run(context, |call| {
+        pacing_ns = MessageLoop::new(context, start_ns).run(context, |call, _| {
             limit_reached = call.cut_short;
             let _permit = context.permits.wait_for_one();
             match context.flow.dispatch {

@@ -76,9 +76,9 @@ impl Source<'_> {
 
     fn measure(&mut self, start_ns: i64) -> Result<()> {
         let context = self.context;
-        let spun_ns = MessageLoop::new(context, start_ns).run(context, |call| {
+        let spun_ns = MessageLoop::new(context, start_ns).run(context, |call, next_bytes| {
             self.message(call)?;
-            Ok(self.emitter.lead_ns())
+            Ok(self.emitter.lead_ns(next_bytes))
         })?;
         self.tally.pacing_ns = spun_ns + self.emitter.spun_ns();
         Ok(())

@@ -1,0 +1,42 @@
+"""Parse `drive.mcap:/lidar/points` into a recording and a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.errors import RefusedValueError, UsageError
+
+FORM = "write FILE:TOPIC, such as drive.mcap:/lidar/points"
+
+
+class RecordingError(UsageError):
+    """A recording that cannot be replayed, and the remedy."""
+
+
+@dataclass(frozen=True)
+class RecordingSource:
+    """A topic of a recording: the absolute path of a file or of a folder, and the name of the topic."""
+
+    path: Path
+    topic: str
+
+    @property
+    def label(self) -> str:
+        """Return a short name, without the folders: `drive.mcap:/lidar/points`."""
+        return f"{self.path.name}:{self.topic}"
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """Return numbers that change when the recording is written to. Raises OSError."""
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        return tuple(number for file in files for number in (file.stat().st_mtime_ns, file.stat().st_size))
+
+
+def parse_recording(text: str) -> RecordingSource:
+    """Return the recording and the topic that a text names; the topic follows the last colon. Raises ValueError with
+    the syntax."""
+    path, _, topic = text.rpartition(":")
+    if not path or not topic:
+        raise RefusedValueError("E-VALUE-FORM", f'"{text}" names no topic of a recording; {FORM}')
+    return RecordingSource(Path(path).expanduser().absolute(), topic)

@@ -1,0 +1,114 @@
+"""Each kind of recording yields the times and bytes of one topic; a file that is none says what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopmeter.recordings import formats
+from hopmeter.recordings.formats import Message, check_topic, read_messages, read_topics
+from hopmeter.recordings.source import RecordingError, RecordingSource, parse_recording
+from tests.coded import lacking
+
+from .made import START_NS, payload, write_mcap, write_ros1, write_ros2
+
+LIDAR = [Message(START_NS + gap, payload(gap, size)) for gap, size in [(0, 10), (7, 3), (1_000_000, 70_000), (9, 0)]]
+IMU = [Message(START_NS + gap, b"imu!") for gap in range(0, 2_000_000, 500_000)]
+TOPICS = {"/lidar/points": LIDAR, "/imu": IMU}
+KINDS: dict[str, Callable[[Path], Path]] = {
+    "mcap": lambda folder: write_mcap(folder / "drive.mcap", TOPICS),
+    "mcap without publish times": lambda folder: write_mcap(folder / "drive.mcap", TOPICS, published=False),
+    "mcap without index": lambda folder: write_mcap(folder / "drive.mcap", TOPICS, indexed=False),
+    "ros1": lambda folder: write_ros1(folder / "drive.bag", TOPICS),
+    "ros2 sqlite3": lambda folder: write_ros2(folder / "drive", TOPICS),
+    "ros2 mcap": lambda folder: write_ros2(folder / "drive", TOPICS, "MCAP"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_topic_has_its_times_and_bytes(tmp_path: Path, kind: str) -> None:
+    path = KINDS[kind](tmp_path)
+    assert sorted(read_messages(RecordingSource(path, "/lidar/points"))) == sorted(LIDAR)
+    assert sorted(read_messages(RecordingSource(path, "/imu"))) == IMU
+    assert read_topics(path) == ["/imu", "/lidar/points"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_topic_that_is_missing_lists_those_there_are(tmp_path: Path, kind: str) -> None:
+    source = RecordingSource(KINDS[kind](tmp_path), "/lidar")
+    assert list(read_messages(source)) == []
+    with pytest.raises(RecordingError) as refused:
+        check_topic(source)
+    assert lacking(str(refused.value), "E-NO-TOPIC /lidar /imu /lidar/points") == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("ros2")])
+@pytest.mark.parametrize("share", [0, 1, 50, 90, 99])
+def test_a_file_that_is_cut_off_is_an_error(tmp_path: Path, kind: str, share: int) -> None:
+    path = KINDS[kind](tmp_path)
+    os.truncate(path, path.stat().st_size * share // 100)
+    with pytest.raises(RecordingError) as refused:
+        list(read_messages(RecordingSource(path, "/lidar/points")))
+    assert lacking(str(refused.value), f"E-RECORDING {path} damaged") == []
+
+
+def test_a_flipped_bit_in_a_chunk_is_an_error(tmp_path: Path) -> None:
+    path = KINDS["mcap"](tmp_path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 16
+    path.write_bytes(content)
+    with pytest.raises(RecordingError) as refused:
+        list(read_messages(RecordingSource(path, "/lidar/points")))
+    assert lacking(str(refused.value), "E-RECORDING damaged") == []
+
+
+def test_a_damaged_database_of_a_ros2_bag_is_an_error(tmp_path: Path) -> None:
+    folder = KINDS["ros2 sqlite3"](tmp_path)
+    [database] = folder.glob("*.db3")
+    database.write_bytes(b"SQLite format 3\0" + bytes(5000))
+    with pytest.raises(RecordingError) as refused:
+        list(read_messages(RecordingSource(folder, "/imu")))
+    assert lacking(str(refused.value), "E-RECORDING damaged") == []
+
+
+def test_what_is_no_recording_says_what_would_be_one(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no recording")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe.mcap")
+    for name, expected in [
+        ("notes.txt", "E-RECORDING notes.txt .mcap .bag metadata.yaml"),
+        ("folder", "E-RECORDING folder metadata.yaml"),
+        ("missing.mcap", "E-FILE-UNREADABLE missing.mcap"),
+        ("missing", "E-FILE-UNREADABLE missing"),
+        ("pipe.mcap", "E-FILE-UNREADABLE pipe.mcap regular"),
+    ]:
+        with pytest.raises(RecordingError) as refused:
+            list(read_messages(RecordingSource(tmp_path / name, "/imu")))
+        assert lacking(str(refused.value), expected) == []
+
+
+@pytest.mark.parametrize(("kind", "package"), [("mcap", "mcap"), ("ros1", "rosbags"), ("ros2 mcap", "rosbags")])
+def test_a_library_that_is_not_installed_is_named_with_its_command(
+    tmp_path: Path, kind: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = KINDS[kind](tmp_path)
+
+    def import_nothing(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(formats.importlib, "import_module", import_nothing)
+    with pytest.raises(RecordingError) as refused:
+        list(read_messages(RecordingSource(path, "/imu")))
+    assert lacking(str(refused.value), f"E-READER-MISSING {path} {package}") == []
+    assert f"pip install {package}" in str(refused.value)
+
+
+def test_the_topic_follows_the_last_colon() -> None:
+    assert parse_recording("/a:b/drive.mcap:/imu") == RecordingSource(Path("/a:b/drive.mcap"), "/imu")
+    assert parse_recording("bag:t").path == Path.cwd() / "bag"
+    for text in ("drive.mcap", "drive.mcap:", ":/imu", ""):
+        with pytest.raises(ValueError, match="E-VALUE-FORM"):
+            parse_recording(text)

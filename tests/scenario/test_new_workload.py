@@ -1,0 +1,70 @@
+"""The example to start from has every key, and neither it nor an imported topology overwrites a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from hopmeter.errors import UsageError
+from hopmeter.scenario import files
+from hopmeter.scenario.new_workload import EXAMPLE, create_workload
+from hopmeter.scenario.workload import Flow, Participant
+from hopmeter.scenario.workload import Path as PathKeys
+from tests.coded import lacking
+
+
+@pytest.mark.parametrize("model", [Participant, Flow, PathKeys])
+def test_every_key_is_in_the_example_at_least_as_a_comment(model: type[BaseModel]) -> None:
+    table = {"Participant": "participant", "Flow": "flow", "Path": "path"}[model.__name__]
+    section = re.split(r"(?m)^\[", EXAMPLE.read_text())
+    text = next(part for part in section if part.startswith(f"{table}]"))
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    assert [key for key in keys if not re.search(rf"[{{,] *{key} = ", text)] == []
+
+
+def test_the_examples_in_comments_are_sound_too(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^# (\w+ = \{)", r"\1", EXAMPLE.read_text())
+    text = re.sub(r"replay = [^}]*", "rate = 9 ", text)
+    speaks = 'speaks = { from = "planner", to = "logger", rate = 1 }\n'
+    (tmp_path / "all.toml").write_text(text.replace("[flow]\n", f"[flow]\n{speaks}"))
+    scenario, _ = files.load(tmp_path / "all.toml")
+    assert {"nested", "bursts", "fused", "all", "lidar"} <= scenario.flow.keys()
+    assert "planner" in scenario.participant
+
+
+def test_the_example_is_written_and_not_overwritten_without_force(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    create_workload(file, None, overwrite=False)
+    assert files.load(file)[0].flow
+    file.write_text("mine")
+    with pytest.raises(UsageError) as refused:
+        create_workload(file, None, overwrite=False)
+    assert lacking(str(refused.value), f"E-EXISTS {file} --force") == []
+    assert file.read_text() == "mine"
+    create_workload(file, None, overwrite=True)
+    assert file.read_text() == EXAMPLE.read_text()
+
+
+def test_a_topology_is_written_under_its_title(tmp_path: Path) -> None:
+    nodes = [
+        {"node_name": "a", "publishers": [{"topic_name": "t", "msg_type": "stamped1kb", "period_ms": 10}]},
+        {"node_name": "b", "subscribers": [{"topic_name": "t", "msg_type": "stamped1kb"}]},
+    ]
+    topology = tmp_path / "table_mountain.json"
+    topology.write_text(json.dumps({"nodes": nodes}))
+    create_workload(tmp_path / "t.toml", topology, overwrite=False)
+    scenario, _ = files.load(tmp_path / "t.toml")
+    assert (scenario.title, list(scenario.flow)) == ("Table Mountain", ["t"])
+
+
+def test_a_broken_topology_and_a_wrong_name_write_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("{}")
+    for file, expected in [("t.toml", "E-TOPOLOGY t.json"), ("t.txt", "E-NAME t.txt .toml")]:
+        with pytest.raises(UsageError) as refused:
+            create_workload(tmp_path / file, tmp_path / "t.json", overwrite=True)
+        assert lacking(str(refused.value), expected) == []
+        assert not (tmp_path / file).exists()
