@@ -85,6 +85,12 @@ def common_conditions(family: Sequence[Group]) -> str:
     return describe(replace(family[0], conditions=same), "codec", "device", "share")
 
 
+def figure_title(title: str, family: Sequence[Group]) -> str:
+    """Return the title of a figure, with the flow that it is about if the objects are those of a workload."""
+    flow = family[0].conditions.get("flow")
+    return f"{title}: flow {flow}" if flow else title
+
+
 def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
     """Candidates with samples, placed from top to bottom."""
     rows = [row for group in family for row in group.candidates]

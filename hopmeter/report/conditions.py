@@ -69,11 +69,17 @@ def describe(group: Group, *except_for: str) -> str:
     left_out = {*except_for, "payload_bytes", "rate_hz", "pace"}
     if "payload_bytes" in except_for:
         left_out.add("payload")
-    pace = [] if "rate_hz" in except_for else [_pace(group.conditions)]
+    has_pace = "rate_hz" not in except_for and not _is_caused(group)
+    pace = [_pace(group.conditions)] if has_pace else []
     words = _words(group.conditions)
     return ", ".join(
         formatting.distinct([*(words[key] for key in CONDITIONS if key not in left_out), *pace, group.machine])
     )
+
+
+def _is_caused(group: Group) -> bool:
+    """Return whether the messages are those of a flow that other flows cause, so that they have no rate."""
+    return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 
 def _words(conditions: Mapping[str, Any]) -> dict[str, str]:

@@ -80,7 +80,10 @@ def test_each_flow_has_its_own_codec_file_and_object(run_in: Run, tmp_path: Path
         "image:snapshot.png": 1,
         "video:16x12:film.mkv": 3,
     }
-    assert "as an object of pickle-in-band" in (tmp_path / "run/report.html").read_text()
+    report = (tmp_path / "run/report.html").read_text()
+    assert "as an object of pickle-in-band" in report
+    assert all(f"Encoding, transport, decoding: flow {name}" in report for name in ENCODED)
+    assert "at –" not in report
 
 
 @pytest.mark.usefixtures("files")

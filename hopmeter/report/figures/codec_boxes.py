@@ -30,7 +30,7 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
         if placed := codec_rows.placed_rows(family):
             yield Figure(
                 f"across-codecs-{number}",
-                "Codec by codec",
+                codec_rows.figure_title("Codec by codec", family),
                 f"{CAPTION}{_on_gpu(placed)} Conditions: {codec_rows.common_conditions(family)}.",
                 chart(placed, style),
                 "Medians: " + ", ".join(f"{each.name} {formatting.microseconds(each.box.p50)}" for each in placed),

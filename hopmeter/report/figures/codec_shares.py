@@ -27,7 +27,7 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
         if placed:
             yield Figure(
                 f"across-shares-{number}",
-                "Encoding, transport, decoding",
+                codec_rows.figure_title("Encoding, transport, decoding", family),
                 "Shares of the mean time from sending until the receiver has the object, and that mean. Means add up, "
                 "medians do not. Transport is the time from the end of encoding to the start of decoding.",
                 _chart(placed),
