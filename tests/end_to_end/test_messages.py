@@ -101,6 +101,40 @@ def test_altered_frames_fail_the_trial_and_harm_nothing(measure: Run, tmp_path: 
     assert {(row["reason_code"], row["content_errors"]) for row in rows} == {("E-CONTENT", 10)}
 
 
+WORKLOAD = """
+title = "A robot"
+question = "Do messages of different schemas arrive in one system?"
+transport = "shm"
+wait = "block"
+cores = "free"
+duration = "1s"
+trials = 1
+[participant]
+robot = { language = "c++" }
+planner = { language = "rust" }
+screen = { language = "python" }
+[flow]
+state = { from = "robot", to = ["planner", "screen"], rate = 50, payload = "message:robot-state", codec = "protobuf" }
+plan = { from = "planner", to = "screen", after = "state", payload = "message:robot-state", codec = "flatbuffers" }
+image = { from = "robot", to = "screen", rate = 20, payload = "message:camera-image", codec = "flatbuffers" }
+raw = { from = "screen", to = "robot", rate = 20, payload = "bytes:100" }
+"""
+
+
+def test_flows_of_a_workload_carry_different_messages(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "robot.toml").write_text(WORKLOAD)
+    for payload in ("message:robot-state", "message:camera-image"):
+        build(payload, tmp_path / "logs/build.log")
+    ran = run_in("run", "robot.toml", "--no-report", "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = {row["flow"]: row for row in map(json.loads, ran.stdout.splitlines())}
+    for name in ("state", "plan", "image", "raw"):
+        assert rows[name]["status"] in MEASURED, rows[name]
+        assert rows[name]["received"] > 0
+    assert rows["image"]["payload_bytes"] > 640 * 480 * 3
+    assert all(rows[name]["decode_count"] > 0 for name in ("state", "plan", "image"))
+
+
 def test_a_message_that_is_not_built_names_the_command(run_in: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "messages.toml").write_text(SCENARIO)
     (tmp_path / "new.proto").write_text('syntax = "proto3"; message New { int32 x = 1; }')

@@ -19,6 +19,8 @@ from hopmeter.schemas.library import languages
 
 from .conftest import Built
 
+pytestmark = pytest.mark.slow
+
 EACH = list(BUILDERS)
 PAIRS = [(codec, one, other) for codec in CODECS for one, other in product(languages(codec), repeat=2)]
 PADDING = 16

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,11 +88,20 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
     partial = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         _fill(partial, schema, target, log)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        _put(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return Library(folder)
+
+
+def _put(partial: Path, folder: Path) -> None:
+    """Give a finished folder its name. If another process has just built the same, its folder stays."""
+    old = partial.with_suffix(".old")
+    with suppress(FileNotFoundError):
+        folder.rename(old)
+    with suppress(OSError):
+        partial.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _demand_packages(target: MessageTarget, system_packages: bool) -> None:

@@ -13,7 +13,6 @@ from hopmeter.schemas import Schema
 from hopmeter.schemas.library import LIBRARY
 from hopmeter.system import paths
 
-CRATE = "hopmeter-codec"
 WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 """A word of a name such as `robotState`."""
 
@@ -24,9 +23,11 @@ def build_crate(
     """Write the crate of a codec around `library`, the text that includes its generated code; build it, and put the
     library into a folder."""
     crate = folder / "crate"
+    # Another process may build another message in the same folder of Cargo.
+    name = f"hopmeter-codec-{schema.content_id}"
     source = crate / "src"
     source.mkdir(parents=True, exist_ok=True)
-    (crate / "Cargo.toml").write_text(_manifest(dependencies, has_script=(crate / "build.rs").exists()))
+    (crate / "Cargo.toml").write_text(_manifest(name, dependencies, has_script=(crate / "build.rs").exists()))
     (source / "lib.rs").write_text(f"{library}\nmod coding;\nmod table;\n")
     templates = paths.codec_sources()
     shutil.copy2(templates / f"{codec}.rs", source / "coding.rs")
@@ -35,12 +36,14 @@ def build_crate(
     target = paths.codec_folder() / "target" / codec
     command: list[Word] = [cargo(), "build", "--release", "--quiet", "--target-dir", target]
     compile_library(command, schema, log, crate)
-    replace(target / "release/libhopmeter_codec.so", folder / LIBRARY)
+    product = target / f"release/lib{name.replace('-', '_')}.so"
+    replace(product, folder / LIBRARY)
+    product.unlink(missing_ok=True)
 
 
-def _manifest(dependencies: Mapping[str, str], has_script: bool) -> str:
+def _manifest(name: str, dependencies: Mapping[str, str], has_script: bool) -> str:
     lines = [
-        *("[package]", f'name = "{CRATE}"', 'version = "0.0.0"', 'edition = "2021"'),
+        *("[package]", f'name = "{name}"', 'version = "0.0.0"', 'edition = "2021"'),
         *("[lib]", 'crate-type = ["cdylib"]'),
         *("[profile.release]", "opt-level = 3", "[workspace]", "[dependencies]"),
         *(f"{name} = {version}" for name, version in dependencies.items()),
