@@ -13,9 +13,10 @@ import pytest
 
 from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.build.messages.check import load_codec
+from hopmeter.build.messages.cpp import library_command
 from hopmeter.build.messages.libraries import BUILDERS
 from hopmeter.schemas import CODECS, Library
-from hopmeter.schemas.library import languages
+from hopmeter.schemas.library import GENERATED, OBJECT, languages
 
 from .conftest import Built
 
@@ -120,6 +121,25 @@ def test_bytes_that_are_no_message_are_refused_and_harm_nothing(built: Built, co
     verdicts = [verdict for is_same, verdict in found["altered"] if not is_same]
     assert "invalid" in verdicts
     assert "different" in verdicts
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(built: Built, codec: str, tmp_path: Path) -> None:
+    folder, program = built("message:robot-state", codec, "c++").folder, tmp_path / "hostile"
+    header = {"protobuf": "robot-state.pb.h", "flatbuffers": "robot-state_generated.h"}[codec]
+    name = "::hopmeter_example::RobotState"
+    sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    command = library_command(codec, Path(header), {"MESSAGE": name, "OBJECT": f"{name}T"})
+    words = [word for word in command if word not in ("-O3", "-shared", "-fPIC")]
+    sources = [Path(__file__).with_name("hostile.cpp"), *folder.rglob("*.pb.cc")]
+    links = ["-lprotobuf"] if codec == "protobuf" else []
+    build = [*words, *sanitized, *sources, "-o", program, *links]
+    subprocess.run(build, cwd=folder / GENERATED, check=True)
+    done = subprocess.run([program, folder / OBJECT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    invalid, different, _equal = map(int, done.stdout.split())
+    assert invalid > 20_000
+    assert different > 5_000
 
 
 @pytest.mark.parametrize("codec", CODECS)
