@@ -96,7 +96,8 @@ def _columns(cell: Cell, folder: WhyFolder, result: TrialResult) -> dict[str, An
 
 
 NO_CHAIN = tag(
-    "W-WHY-NO-CHAIN", "threads are read only along a chain or a call; in a scatter and in a ring they are not"
+    "W-WHY-NO-CHAIN",
+    "threads are read only along a chain or a call; in a scatter, in a ring and in a workload they are not",
 )
 NO_SCHEDSTAT = (
     "this kernel does not count how long a thread waits for a core (no /proc/thread-self/schedstat, or only zeros): "

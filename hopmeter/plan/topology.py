@@ -95,8 +95,9 @@ def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
 
 
 def is_chain(cell: Cell) -> bool:
-    """Return whether each message passes from one endpoint to the next and does not end at its source."""
-    return cell.axes.pattern != "scatter" and not cell.axes.is_ring
+    """Return whether each message passes from one endpoint to the next and does not end at its source; a message of a
+    workload may have many effects."""
+    return cell.workload is None and cell.axes.pattern != "scatter" and not cell.axes.is_ring
 
 
 Role = tuple[str, list[int], list[int]]

@@ -14,7 +14,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan, make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
-from hopmeter.plan.topology import topology
+from hopmeter.plan.topology import is_chain, topology
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.scenario import Scenario, files
 from hopmeter.system.toml_files import validate
@@ -253,6 +253,10 @@ def test_each_flow_and_path_has_a_row_with_its_axes() -> None:
     assert [row.deadline_s for row in (whole, *rows)] == [None, 0.033, None, None, 0.005, None, None, 0.05]
     assert {whole_id(row) for row in rows} == {whole.id}
     assert rows[-1].axes.rate_hz == 30, "a path has the axes of its first flow"
+
+
+def test_nobody_asks_why_messages_of_a_workload_are_slow() -> None:
+    assert not any(is_chain(row) for row in rows_of(cell()))
 
 
 def test_a_workload_is_the_same_after_it_was_stored() -> None:
