@@ -1,0 +1,42 @@
+"""The dry run of a workload in words: its participants, its processes and its bridges."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from hopmeter.cli.parts.plan_table import print_plan
+from hopmeter.plan import make
+from hopmeter.plan.cores import Machine
+from hopmeter.scenario import Scenario
+from hopmeter.system.terminal import Console
+from hopmeter.system.toml_files import validate
+from tests.plan.world import transport, world
+
+FLOWS = {
+    "frames": {"from": "camera", "to": "gateway", "rate": 30, "payload": "bytes:500", "transport": "shuttle"},
+    "orders": {"from": "gateway", "to": "motor", "after": "frames"},
+}
+
+
+def dry_run(**given: Any) -> str:
+    table = {"title": "t", "question": "q?", "language": "rust", "wait": "block", "cores": "free", "duration": "1s"}
+    table |= {"participant": {"camera": {}, "gateway": {}, "motor": {}}, "flow": FLOWS, "seed": 1, **given}
+    where = world(transport("bus"), transport("shuttle"), machine=Machine((0, 1)))
+    said = io.StringIO()
+    print_plan(Console(file=said, width=200), make("s", validate(Scenario, table, "test"), where))
+    return said.getvalue()
+
+
+def test_a_dry_run_says_which_participants_are_several_processes_and_what_is_bridged() -> None:
+    said = dry_run(transport="bus")
+    assert "2 processes: shuttle and bus" in said
+    assert "bridge at gateway: passes frames on for orders" in said
+    assert "over shuttle" in said and "those of" not in said
+
+
+def test_of_several_cells_it_shows_one_that_is_split_and_names_it() -> None:
+    said = dry_run(transport=["shuttle", "bus"])
+    assert "2 processes: shuttle and bus" in said
+    assert "The processes and bridges are those of c2-bus-rust." in said
+    assert "processes" not in dry_run(transport="shuttle")

@@ -1,0 +1,113 @@
+"""A trial of a workload over two transports: each has its own broker and folder, and nothing of them is left."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hopmeter.manifest.daemon import Daemon
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan import make
+from hopmeter.plan.expand import World
+from hopmeter.plan.spec import node_specs
+from hopmeter.plan.topology import topology
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.trial import execute_trial
+from hopmeter.runtime.work import Work
+from hopmeter.scenario import Scenario
+from hopmeter.system.scratch_dir import ScratchDir
+from hopmeter.system.toml_files import validate
+from tests.coded import lacking
+
+from .conftest import fake_world
+
+FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
+SCENARIO: dict[str, Any] = {
+    "title": "t",
+    "question": "q?",
+    "transport": "fake",
+    "wait": "block",
+    "cores": "free",
+    "duration": "100ms",
+    "timeout": "20s",
+    "participant": {"camera": {}, "motor": {}},
+    "flow": {
+        "frames": {"from": "camera", "to": "motor", "rate": 100, "transport": "other"},
+        "orders": {"from": "camera", "to": "motor", "rate": 100},
+    },
+}
+
+
+def broker(title: str, mode: str) -> Daemon:
+    command = [sys.executable, str(FAKE_DAEMON), "{port}", mode]
+    return Daemon(title=title, command=command, ready="port", address="{host}:{port}")
+
+
+def world(mode: str) -> World:
+    """Two transports that differ in their names and their brokers; the broker of `other` has a mode."""
+    one = fake_world(broker("broker of fake", "well"))
+    manifest = fake_world(broker("broker of other", mode)).manifests["fake"]
+    other = manifest.model_copy(update={"name": "other"})
+    ready = {**one.ready, ("other", "rust"): replace(one.ready["fake", "rust"], transport="other")}
+    return World({**one.manifests, "other": other}, ready, one.machine)
+
+
+@dataclass
+class Run:
+    result: TrialResult
+    specs: list[dict[str, Any]]
+
+
+def run(folder: Path, mode: str = "well") -> Run:
+    where = world(mode)
+    (cell,) = make("fake", validate(Scenario, SCENARIO, "test"), where).cells
+    assert not cell.dropped
+    ready = dict.fromkeys(range(len(topology(cell).nodes)), where.ready["fake", "rust"])
+    others = {"fake": where.manifests["fake"]}
+    work = Work(cell, 0, 0, 1, where.manifests["other"], ready, folder, others=others)
+    specs: list[dict[str, Any]] = []
+
+    def keep_specs(*given: Any) -> list[tuple[str, dict[str, Any]]]:
+        made = node_specs(*given)
+        specs.extend(spec for _, spec in made)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch, Alarm() as alarm, ScratchDir() as ground:
+        patch.setattr("hopmeter.runtime.running_trial.node_specs", keep_specs)
+        with execute_trial(work, ground, alarm) as outcome:
+            result = outcome.result
+    assert not ground.directory.exists()
+    return Run(result, specs)
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path / "home"))
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    yield
+    assert {process.pid for process in psutil.Process().children(recursive=True)} <= before
+
+
+def test_each_transport_has_a_broker_whose_address_its_own_nodes_get(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.result.good, done.result.reason
+    found = {spec["transport"]: (spec["daemon"], spec["directory"]) for spec in done.specs}
+    assert len(done.specs) == 4 and set(found) == {"fake", "other"}
+    assert found["fake"][0] != found["other"][0] and found["fake"][1] != found["other"][1]
+    brokers = [node["facts"]["daemon"] for node in done.result.nodes if not node["endpoints"]]
+    assert sorted(brokers) == ["broker of fake", "broker of other"]
+    assert [node["participant"] for node in done.result.nodes if node["endpoints"]] == ["camera"] * 2 + ["motor"] * 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"), [("crash", "E-BROKER-DIED broker of other"), ("brief", "E-BROKER-DIED broker of other")]
+)
+def test_a_broker_that_dies_fails_the_trial_and_ends_the_other_one(tmp_path: Path, mode: str, says: str) -> None:
+    result = run(tmp_path, mode).result
+    assert not result.good
+    assert lacking(result.reason, says) == []
