@@ -25,11 +25,10 @@ from hopmeter.comparison.interleaved import estimate
 from hopmeter.plan import Cell
 from hopmeter.plan.duets import SIDES, TURN_S
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
 from hopmeter.plan.spec import Turns
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
-from hopmeter.runtime.work import Work
+from hopmeter.runtime.work import Work, programs
 from hopmeter.statistics import Observation, fit, pair_turns
 from hopmeter.statistics.verdicts import verdict
 from hopmeter.store.samples import read_raw
@@ -75,8 +74,7 @@ class Measuring:
 
     def __init__(self, cell: Cell, world: World, alarm: Alarm, ground: ScratchDir, logs: Path) -> None:
         manifest = world.manifests[cell.axes.transport]
-        ready = {language: world.ready[manifest.name, language] for language in languages(cell)}
-        self._work = Work(cell, 0, 0, 0, manifest, ready, logs)
+        self._work = Work(cell, 0, 0, 0, manifest, programs(cell, world.ready), logs)
         self._alarm, self._ground = alarm, ground
 
     def round(self) -> Round:

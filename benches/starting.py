@@ -17,7 +17,7 @@ from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
-from hopmeter.runtime.work import Work
+from hopmeter.runtime.work import Work, programs
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -54,7 +54,7 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
 def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
     """Return the seconds from the start of the trial, including the broker, until message 0 was due; also return
     failures and losses."""
-    ready = {cell.axes.language: world.ready[cell.axes.transport, cell.axes.language]}
+    ready = programs(cell, world.ready)
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
     with execute_trial(work, ground, alarm) as outcome:

@@ -17,12 +17,11 @@ from ending import orderly
 from hopmeter.api.planning import prepare
 from hopmeter.plan import Cell
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
 from hopmeter.runtime import running_trial
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
-from hopmeter.runtime.work import Work
+from hopmeter.runtime.work import Work, programs
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
@@ -52,7 +51,7 @@ def marks() -> Iterator[dict[str, float]]:
 
 def measure(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[Counter[str], bool]:
     """Return the seconds of each phase of one trial, and whether the trial succeeded."""
-    ready = {language: world.ready[cell.axes.transport, language] for language in languages(cell)}
+    ready = programs(cell, world.ready)
     work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
     before = time.monotonic()
     with marks() as ends:

@@ -14,7 +14,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
-from hopmeter.runtime.work import Work
+from hopmeter.runtime.work import Work, programs
 from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -60,8 +60,7 @@ def test_calls_pass_twenty_servers_of_one_process(case: Case, tmp_path: Path) ->
 def run_trial(case: Case, folder: Path) -> TrialResult:
     """Runs one trial with new nodes and a new broker."""
     cell = plan_cell(case)
-    ready = {case.sender: READINESS[case.manifest.name, case.sender]}
-    work = Work(cell, 0, 0, 0, case.manifest, ready, logs=folder)
+    work = Work(cell, 0, 0, 0, case.manifest, programs(cell, READINESS), logs=folder)
     with turn(case.manifest), Alarm() as alarm, ScratchDir() as scratch, execute_trial(work, scratch, alarm) as outcome:
         return outcome.result
 

@@ -55,6 +55,13 @@ class Work:
         return [self.manifest_of(each.transport) for each in carriers(self.cell)]
 
 
+def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:
+    """Return the program of each node of a cell without a codec, by its number. `ready` has them by transport and
+    language."""
+    ends = [hosted[0] for hosted in topology(cell).nodes]
+    return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
+
+
 def make_place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place:
     """Make the folders of a trial and describe its environment."""
     sites = dict(_sites(work, folder))
