@@ -11,6 +11,7 @@ from itertools import count
 from statistics import fmean, median
 from typing import Any
 
+from hopmeter.analysis.in_question import InQuestion
 from hopmeter.analysis.open_questions import Answer, IsJudged, Question, look, look_at_requirements
 from hopmeter.analysis.trial_medians import Value
 from hopmeter.model.cell import Cell
@@ -86,12 +87,15 @@ class BudgetedRounds:
         looks: Mapping[str, list[dict[str, Any]]] | None = None,
         clock: Callable[[], float] = time.monotonic,
         is_judged: IsJudged | None = None,
+        in_question: InQuestion | None = None,
     ) -> None:
-        """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run."""
+        """Continue a run after the trials `done` and the `looks` at them; both are empty for a new run. `in_question`
+        decides which flows of workloads are measured alone; without it all are."""
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
         self._least, self._value, self._clock = least_rounds(plan.scenario), value, clock
         self._is_judged = is_judged if self.until == "require" else None
+        self._in_question = in_question
         self._draw = random.Random(plan.seed + len(done))
         self._order = count(max((each.order for each in done), default=-1) + 1)
         self._took: dict[str, list[float]] = {}
@@ -141,6 +145,8 @@ class BudgetedRounds:
         self._took.setdefault(result.cell, []).append(result.wall_s)
         if self._cells[result.cell].workload is not None:
             self._good[result.cell] += result.good
+            if self._in_question:
+                self._in_question.note(result)
             return
         value = self._value(self._cells[result.cell], result) if result.good else None
         if value is None or result.round is None:
@@ -225,7 +231,18 @@ class BudgetedRounds:
 
     def _is_active(self, table: Table, cell: Cell) -> bool:
         is_hopeless = self._trials[cell.id] >= HOPELESS and not self._good[cell.id]
-        return not is_hopeless and (cell.id in table.active or self._is_floor(table, cell))
+        if is_hopeless or not self._has_purpose(table, cell):
+            return False
+        return cell.id in table.active or self._is_floor(table, cell)
+
+    def _has_purpose(self, table: Table, cell: Cell) -> bool:
+        """Return whether a flow alone is still of interest: its workload is measured, and its transport in question."""
+        beside = cell.comparison.beside
+        if not beside:
+            return True
+        return self._is_active(table, self._cells[beside]) and (
+            self._in_question is None or self._in_question.includes(beside)
+        )
 
     def _is_floor(self, table: Table, cell: Cell) -> bool:
         return any(other.comparison.floor == cell.id for other in table.cells)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from hopmeter.analysis import resources, servers, sinks
+from hopmeter.analysis import background, resources, servers, sinks
 from hopmeter.analysis.arrived_bytes import mean_frame_bytes
 from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
@@ -79,7 +79,10 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
         own = resources.results_of_transport(cell, results)
         lost = resources.losses(own) if columns["lost"] else []
-        columns["warnings"] = [*_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
+        columns |= background.columns(results)
+        short = background.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
+        noted = (_cut_short(cell, good), resources.fallbacks(own), resources.stops(results), lost, short)
+        columns["warnings"] = [text for texts in noted for text in texts]
     columns["reason_code"] = split_code(columns["reason"] or "")[1]
     columns["warning_codes"] = codes(columns["warnings"] or [])
     return columns

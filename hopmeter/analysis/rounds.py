@@ -137,7 +137,7 @@ def rank_tables(
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
     for cell in cells:
-        if not cell.dropped:
+        if not cell.dropped and not cell.comparison.alone:
             tables.setdefault(cell.group, []).append(cell)
             good[cell.id] = observed.get(cell.id, []) if rows[cell.id]["status"] == "ok" else []
     versus = BEST if until == BEST else None

@@ -182,7 +182,8 @@ def read(folder: Path, trials: bool = True) -> Run:
     medians = _medians(stored.path) if trials else {}
     measured = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
     run = Run(stored.path, stored.about, measured, flow_trials=_flow_trials(stored.path) if trials else [])
-    planned = {each.id: each for cell in stored.cells for each in rows_of(cell)}
+    # What was measured alone has its result in the row of the flow beside the others.
+    planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
     if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
         _rank_again(run)

@@ -20,6 +20,7 @@ from hopmeter.analysis.sinks import by_sink
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
+from hopmeter.plan.flows import flows
 from hopmeter.plan.workloads import flow_cell
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
@@ -101,10 +102,9 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
-    """Count the messages of all flows, without those that bridges pass on once more; the latencies belong to the rows
-    of the flows."""
-    assert cell.workload is not None, "an ordinary cell has one row"
-    measured = (measure(flow_cell(cell, flow), path) for flow in cell.workload.flows)
+    """Count the messages of all flows that run, without those that bridges pass on once more; the latencies belong to
+    the rows of the flows."""
+    measured = (measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged)
     return Measured(sum((each.counts for each in measured), Counts()))
 
 

@@ -17,6 +17,7 @@ from hopmeter.analysis.requirements import Judge, look_levels
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
+from hopmeter.analysis.times_alone import set_times_alone
 from hopmeter.analysis.trial import Measured
 from hopmeter.analysis.turn_medians import turn_medians_us
 from hopmeter.analysis.workload_rows import complete_workload
@@ -40,7 +41,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     for cell in cells:
         examined = [examine(cell, each, folder) for each in set_aside_repeated(folder.trials_of(whole_id(cell)))]
         rows.append(row(cell, examined, folder))
-        judges.append(Judge(cell, examined, required, levels.get(cell.group, ALPHA)))
+        judges.append(Judge(cell, examined, [] if cell.comparison.alone else required, levels.get(cell.group, ALPHA)))
         if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
@@ -51,6 +52,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks, scenario.get("until"))
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
+    set_times_alone(cells, rows, trials)
     for judge, each_row in zip(judges, rows, strict=True):
         each_row |= judge.columns(each_row)
     if asked := scenario.get("search"):

@@ -14,9 +14,7 @@ NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks
 """Axes with numbers as values."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {
-    "participant",
-    "flow",
-    "path",
+    *("participant", "flow", "path", "background"),
     *("case", "checksum", "columns", "drain", "look", "patience", "question", "quick", "reply", "retry", "search"),
     *("settings", "spin_us", "timeout"),
 }

@@ -10,8 +10,10 @@ from typing import Any
 
 from hopmeter import manifest, plan, scenario
 from hopmeter.errors import UsageError
+from hopmeter.machine import limits
+from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
@@ -82,7 +84,13 @@ def this_world() -> World:
     """Return the transports of this machine and their readiness."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
-    return World(known, ready, Machine.here(), may_keep_awake=os.access(LATENCY_FILE, os.W_OK))
+    return World(
+        known,
+        ready,
+        Machine.here(),
+        may_keep_awake=os.access(LATENCY_FILE, os.W_OK),
+        highest_priority=limits.highest_priority(Kernel()),
+    )
 
 
 def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
@@ -127,8 +135,13 @@ def _build_commands(what: Sequence[str]) -> str:
 
 def check_still_ready(made: Plan, world: World) -> None:
     """Raise UsageError if a transport of a run that shall continue is not ready any more."""
+    from hopmeter.plan.background import load_of
     from hopmeter.plan.rules import adapters
 
+    try:
+        load_of(made.scenario, world.machine)
+    except NoCoresError as absent:
+        raise UsageError("E-NO-LONGER-READY", f"background.cores: {absent}", "allow these cores again") from absent
     for cell in made.runnable:
         for transport, language in adapters(cell) if cell.comparison.side != OLD else ():
             state = world.ready.get((transport, language))

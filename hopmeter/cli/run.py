@@ -146,6 +146,14 @@ def run(
             rich_help_panel=MORE,
         ),
     ] = None,
+    alone: Annotated[
+        bool | None,
+        typer.Option(
+            help="Measure each flow of a workload with a deadline also alone; multiplies the cells.",
+            show_default=False,
+            rich_help_panel=MORE,
+        ),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(

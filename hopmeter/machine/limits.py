@@ -16,6 +16,8 @@ NO_LIMIT = 1 << 60
 IPC_LOCK = 14
 SYS_NICE = 23
 """The bits of two effective capabilities. Being root is not enough, because containers remove some."""
+HIGHEST = 99
+"""The highest real-time priority."""
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
@@ -108,6 +110,12 @@ def _capable(kernel: Kernel, bit: int) -> bool:
         return bool(int(kernel.field("proc/self/status", "CapEff"), 16) >> bit & 1)
     except ValueError:
         return False
+
+
+def highest_priority(kernel: Kernel) -> int:
+    """Return the highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
+    limit = _limit(resource.RLIMIT_RTPRIO)
+    return HIGHEST if _capable(kernel, SYS_NICE) or limit == "unlimited" else min(HIGHEST, int(limit))
 
 
 def _limit(which: int) -> int | str:

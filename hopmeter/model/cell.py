@@ -152,6 +152,8 @@ class NodeSettings:
     no_idle_states: bool = False
     reply: str = "echo"
     checksum: bool = False
+    background: str = ""
+    """The load of the machine beside the nodes, such as `cpu 50%, memory 2GB/s`; empty without any."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,10 @@ class Comparison:
     alongside: str = ""
     """In the row of a flow or path that does not use the transport of its cell: that transport, alongside which the
     flow runs. Otherwise empty."""
+    alone: str = ""
+    """If this cell runs one flow of a workload alone, with the flows that cause it, the name of this flow."""
+    beside: str = ""
+    """The id of the cell that runs the whole workload, if this cell runs a flow of it alone."""
 
 
 @dataclass(frozen=True)
@@ -207,8 +213,9 @@ class Cell:
     @property
     def group(self) -> str:
         """Return the id of the table in which this cell is ranked; it is the same in every run."""
-        key = table_key(self)
-        return blake2b(repr(key if self.workload else key[: -len(OF_WORKLOAD)]).encode(), digest_size=4).hexdigest()
+        *ordinary, background = table_key(self)
+        key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
+        return blake2b(repr((*key, background) if background else key).encode(), digest_size=4).hexdigest()
 
     @property
     def deadline_s(self) -> float | None:
@@ -310,7 +317,7 @@ DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
 """The default values of the fields of a cell."""
 OF_WORKLOAD = ("flow", "path", "graph")
 """The conditions that are empty in an ordinary cell."""
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD)
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD, "background")
 """Two cells are compared only if they agree in all of these fields: the axes of a scenario, and the fields that follow
 from the axes."""
 

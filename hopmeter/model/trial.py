@@ -36,6 +36,10 @@ class TrialResult:
     these cores."""
     turn_s: float | None = None
     """The length of the turns of a duet: the nodes of the other side ran at the same time. None in other trials."""
+    background_cpu_percent: float | None = None
+    """How busy the background load kept each of its cores, from `go` until all nodes were done; None without one."""
+    background_memory_gb_s: float | None = None
+    """How many gigabytes a second it copied in this time; None without a load of the memory."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as a line of `trials.jsonl`."""

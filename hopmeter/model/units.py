@@ -21,6 +21,8 @@ DESTINATIONS = ("warm", "cold", "fresh")
 MOST_S = 1e9
 """A longer time is a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
+MOST_TRAFFIC = 1e12
+"""In bytes a second; no machine copies more."""
 MOST_FILE_BYTES = 1 << 30
 """Limits the size of a payload file: each node has the whole file in memory, and no transport carries more."""
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
@@ -49,6 +51,28 @@ def span_ns(text: str) -> int:
     if not (value_ns := nanoseconds(text)):
         raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write a time longer than 0, such as 30s')
     return value_ns
+
+
+def percent(text: str) -> float:
+    """Parse a share of a core: `50%`, above 0 and at most 100. Raises ValueError with the syntax."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
+    if not found:
+        raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
+    if not 0 < (value := float(found[1])) <= 100:
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is not above 0% and at most 100%, which is a whole core')
+    return value
+
+
+def bytes_per_second(text: str) -> float:
+    """Parse how many bytes a second are copied: `2GB/s` or `500MB/s`. Raises ValueError with the syntax."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
+    if not found:
+        said = f'"{text}" is not an amount of memory traffic; write a number and MB/s or GB/s, such as 2GB/s'
+        raise RefusedValueError("E-VALUE-FORM", said)
+    value = float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]]
+    if not 0 < value <= MOST_TRAFFIC:
+        raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is not above 0 and at most {MOST_TRAFFIC / 1e9:g}GB/s')
+    return value
 
 
 def payload_bytes(text: str) -> int:

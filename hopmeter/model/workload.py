@@ -156,6 +156,11 @@ class Flow:
         """Return whether its messages are answered."""
         return self.pattern != "pubsub"
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Return the flows that cause its messages, or on whose newest message they are based."""
+        return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
+
     def joins(self, before: str, after: str) -> bool:
         """Return whether it is the bridge between two flows that cause each other."""
         return self.bridged == before and after in self.bridged_to
@@ -183,6 +188,17 @@ class Workload:
     def flow(self, name: str) -> Flow:
         """Return the flow or the bridge with this name."""
         return next(each for each in (*self.flows, *self.bridges) if each.name == name)
+
+    def chain(self, name: str) -> frozenset[str]:
+        """Return the name of a flow and of all flows that cause it, directly or through others."""
+        found: set[str] = set()
+        open_ = [name]
+        while open_:
+            each = open_.pop()
+            if each not in found:
+                found.add(each)
+                open_ += self.flow(each).causes
+        return frozenset(found)
 
     def participant(self, name: str) -> Participant:
         """Return the participant with this name."""

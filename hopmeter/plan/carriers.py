@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
@@ -10,6 +11,7 @@ from hopmeter.manifest import Manifest, find_transports
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier, Flow
 from hopmeter.plan.expand import profile_of
+from hopmeter.plan.flows import flows
 from hopmeter.scenario.workload import Flow as FlowKeys
 from hopmeter.system.toml_files import one_of
 
@@ -37,10 +39,12 @@ def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
 
 
 def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
-    """Return the transports of a cell, each once; of a participant, those of its flows. It has a process for each."""
+    """Return the transports of the flows that run in a cell, each once; of a participant, those of its flows. It has a
+    process for each."""
     if cell.workload is None:
         return [axis_carrier(cell)]
-    mine = [flow for flow in cell.workload.flows if participant in ("", flow.source, *flow.targets)]
+    own = [flow for flow in flows(replace(cell, flow="")) if not flow.bridged]
+    mine = [flow for flow in own if participant in ("", flow.source, *flow.targets)]
     return list({each.key: each for each in (carrier_of(cell, flow) for flow in mine)}.values())
 
 

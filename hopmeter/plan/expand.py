@@ -35,6 +35,8 @@ class World:
     """The Python nodes that carry the objects of a codec, by transport and codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
+    highest_priority: int = 99
+    """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
@@ -200,6 +202,7 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
         "timeout_s": units.seconds(scenario.timeout),
         "fifo": scenario.fifo,
         "mlock": scenario.mlock,
+        "background": scenario.background.text if scenario.background else "",
     }
 
 

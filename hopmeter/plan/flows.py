@@ -9,12 +9,17 @@ from hopmeter.model.workload import Flow
 
 
 def flows(cell: Cell) -> tuple[Flow, ...]:
-    """Return the flows and bridges of a cell by their numbers; of the row of one flow, only this flow."""
+    """Return the flows and bridges that run in a cell, by their numbers; of the row of one flow, only this flow."""
     if cell.workload is None:
         one = _flow_of_axes(cell)
         return tuple(replace(one, number=number) for number in range(cell.axes.pairs))
-    both = (*cell.workload.flows, *cell.workload.bridges)
-    return tuple(flow for flow in both if cell.flow in ("", flow.name))
+    every = (*cell.workload.flows, *cell.workload.bridges)
+    if cell.flow:
+        return tuple(flow for flow in every if flow.name == cell.flow)
+    if not cell.comparison.alone:
+        return every
+    chain = cell.workload.chain(cell.comparison.alone)
+    return tuple(flow for flow in every if flow.name in chain or (flow.bridged in chain and chain & {*flow.bridged_to}))
 
 
 def _flow_of_axes(cell: Cell) -> Flow:

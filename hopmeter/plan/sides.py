@@ -50,6 +50,9 @@ def check_sides(plan: Plan) -> None:
     """Raise UsageError if no cell of a plan can have two sides."""
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
+    if plan.scenario.alone:
+        said = "--against: a run with two sides measures no flow of a workload alone"
+        raise UsageError("E-OPTION-CONFLICT", said, "omit `alone`, or --against")
     own = next((name for name, flow in plan.scenario.flow.items() if flow.transport), None)
     if own is not None:
         said = f"--against: flow {own} has a transport of its own, and the two sides of a cell differ in one transport"

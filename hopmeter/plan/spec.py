@@ -16,7 +16,7 @@ from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
 from hopmeter.plan.message_objects import ENDS, describe_message
-from hopmeter.plan.topology import Endpoint, Topology, topology
+from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
 SPARE_SAMPLES = 4096
@@ -226,7 +226,7 @@ def _endpoint(cell: Cell, place: Place, one: Endpoint, flow: Flow) -> dict[str, 
         "id": one.id,
         "role": one.role,
         "flow": one.flow,
-        "core": _core(cell, one),
+        "core": core_of(cell, one),
         "in": list(one.inputs),
         "out": list(one.outputs),
         "work": _work(one, flow),
@@ -235,14 +235,6 @@ def _endpoint(cell: Cell, place: Place, one: Endpoint, flow: Flow) -> dict[str, 
         "capacity": capacity(flow),
         **({"readings": str(place.samples / f"{one.id}.readings")} if place.why else {}),
     }
-
-
-def _core(cell: Cell, one: Endpoint) -> int | None:
-    """Return the core of an endpoint; None if it is not pinned."""
-    cores = cell.nodes.core_list
-    if cell.workload is not None:
-        cores = cell.workload.participants[one.participant].core_list or cores
-    return cores[one.id % len(cores)] if cores else None
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from hopmeter.model.cell import Cell
@@ -94,6 +94,14 @@ def codecs_of_node(cell: Cell, number: int) -> tuple[str, ...]:
     return codecs(cell, cell.workload.participants[end.participant].name, end.carrier)
 
 
+def core_of(cell: Cell, one: Endpoint) -> int | None:
+    """Return the core of an endpoint; None if it is not pinned."""
+    cores = cell.nodes.core_list
+    if cell.workload is not None:
+        cores = cell.workload.participants[one.participant].core_list or cores
+    return cores[one.id % len(cores)] if cores else None
+
+
 def is_chain(cell: Cell) -> bool:
     """Return whether each message passes from one endpoint to the next and does not end at its source; a message of a
     workload may have many effects."""
@@ -143,15 +151,16 @@ def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
 
 
 def _workload_topology(cell: Cell) -> Topology:
-    """Return the topology of a workload; of the row of one flow, the endpoints and links of this flow."""
+    """Return the endpoints and links of the flows that run, with the ids that they have in the whole workload."""
     assert cell.workload is not None, "an ordinary cell has its own topology"
+    names = {flow.name for flow in flows(cell)}
     endpoints: list[Endpoint] = []
     links: dict[str, int] = {}
     first = 0
-    for flow in flows(replace(cell, flow="")):
+    for flow in (*cell.workload.flows, *cell.workload.bridges):
         ends = _flow_ends(cell, flow, first)
         first += len(ends)
-        if cell.flow in ("", flow.name):
+        if flow.name in names:
             endpoints += ends
             links |= _flow_links(flow, rpc_of(cell, flow))
     return Topology(tuple(endpoints), links)

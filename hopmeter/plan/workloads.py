@@ -25,6 +25,7 @@ from hopmeter.plan.expand import (
     transports_of,
 )
 from hopmeter.plan.message_counts import message_counts, warmup_s
+from hopmeter.plan.priorities import why_no_threads
 from hopmeter.plan.replays import plan_replays
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.graph import has_own_transports, receivers
@@ -90,7 +91,7 @@ def _workload_cell(
         **(together(own, world.manifests) if has_own_transports(scenario.flow) else {}),
     )
     whole = split_participants(whole)
-    dropped = whole.dropped or _no_cores(scenario, world) or why_not_split(whole) or _spinning(whole, world)
+    dropped = whole.dropped or _no_cores(scenario, world) or why_not_split(whole) or why_no_threads(whole, world)
     return replace(whole, dropped=dropped)
 
 
@@ -131,7 +132,7 @@ def _participants(
             language=each.language or language(name),
             wait=each.wait or axes["wait"],
             core_list=_core_list(each.cores, world),
-            fifo=each.fifo,
+            fifo=scenario.fifo if each.fifo is None else each.fifo,
             threads=PER_FLOW if each.threads == PER_FLOW else str(each.threads),
         )
         for name, each in scenario.participant.items()
@@ -153,27 +154,6 @@ def _no_cores(scenario: Scenario, world: World) -> str:
         except NoCoresError as absent:
             return tag("D-NO-CORES", f"participant {name}: cores {each.cores}: {absent}")
     return ""
-
-
-def _spinning(cell: Cell, world: World) -> str:
-    """Return why the spinning participants cannot be measured; empty if they can."""
-    workload = cell.workload
-    assert workload is not None, "an ordinary cell has its own rule"
-    spinning = {each.name for each in workload.participants if each.wait == "spin"}
-    limited = [each.name for each in workload.participants if each.name in spinning and each.threads != PER_FLOW]
-    if limited:
-        said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
-        return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
-    flows = (*workload.flows, *workload.bridges)
-    threads = sum(flow.concurrency for flow in flows for name in _receiving(flow) if name in spinning)
-    cores = len(world.machine.allowed)
-    said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
-    return tag("D-SPINNING", said) if threads > cores else ""
-
-
-def _receiving(flow: Flow) -> tuple[str, ...]:
-    """Return the participants that wait for messages of a flow, or for its replies."""
-    return (*flow.targets, flow.source) if flow.is_call else flow.targets
 
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
@@ -227,10 +207,12 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 
 
 def rows_of(cell: Cell) -> list[Cell]:
-    """Return the rows of a cell: of a workload the whole, each flow, each bridge and each path; otherwise the cell
-    itself."""
+    """Return the rows of a cell: of a workload the whole, each flow, each bridge and each path, or the one flow that
+    runs alone; otherwise the cell itself."""
     if cell.workload is None or cell.dropped:
         return [cell]
+    if cell.comparison.alone:
+        return [cell, flow_cell(cell, cell.workload.flow(cell.comparison.alone))]
     flows = [flow_cell(cell, flow) for flow in (*cell.workload.flows, *cell.workload.bridges)]
     return [cell, *flows, *(path_cell(cell, path) for path in cell.workload.paths)]
 

@@ -131,6 +131,7 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
     "no_idle_states": lambda *_: "idle cores kept awake",
+    "background": lambda value, _: f"background load of {value}",
 }
 
 

@@ -9,6 +9,7 @@ from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow
+from hopmeter.report.company_words import background_sentence, company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
 from hopmeter.report.drawing import Figure
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
@@ -39,6 +40,8 @@ COLUMNS = (
 )
 LATE = Column("Late", "number", "95 % interval")
 """The share of messages that missed a deadline, in tables of flows and paths that have one."""
+ALONE = Column("Times alone", "number", "95 % interval")
+"""The median alongside the other flows of a workload, as a multiple of that alone."""
 TITLES = {"meets": "Meet the requirements", "undecided": "Undecided", "misses": "Miss the requirements"}
 UNRESOLVED = "too few"
 """Shown instead of a percentile."""
@@ -83,14 +86,15 @@ def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
     order, *more = order_sentences(group)
     order = f"{order[:1].upper()}{order[1:]}" if order.startswith(("the ", "there ", "no ")) else order
     needs = requirement_sentences(group)
-    further = without_result(group) if needs else [*more, *details(group)]
+    further = [*company_sentences(group), *(without_result(group) if needs else [*more, *details(group)])]
     return [*needs[1:], *further] if in_answer else [*needs, order, *further]
 
 
 def _columns(group: Group) -> list[Column]:
     place = [column.title for column in COLUMNS].index("Loss") + 1
     after = COLUMNS[place:] if _has_copies(group) else COLUMNS[place + 1 :]
-    return [*COLUMNS[:place], *([LATE] if _has_deadline(group) else []), *after]
+    late, alone = [LATE] if _has_deadline(group) else [], [ALONE] if _has_alone(group) else []
+    return [*COLUMNS[:place], *late, *alone, *after]
 
 
 def _has_copies(group: Group) -> bool:
@@ -100,6 +104,10 @@ def _has_copies(group: Group) -> bool:
 
 def _has_deadline(group: Group) -> bool:
     return any(row["miss_share"] is not None for row in group.rows)
+
+
+def _has_alone(group: Group) -> bool:
+    return any(row["times_alone"] is not None for row in group.rows)
 
 
 def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Line]]]:
@@ -115,7 +123,8 @@ def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Lin
 def _caption(group: Group) -> str:
     words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
     is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
-    return " ".join([*words, *([formatting.EMPTY_HOP] if is_explained else [])])
+    explained = [formatting.EMPTY_HOP] if is_explained else []
+    return " ".join(filter(None, [*words, *explained, background_sentence(group.measured_rows)]))
 
 
 def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float) -> Line:
@@ -138,6 +147,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
         Value(formatting.percent(row.loss), sort=row.loss),
         *([_late(row)] if _has_deadline(group) else []),
+        *([_alone(row)] if _has_alone(group) else []),
         *([_copies(row)] if _has_copies(group) else []),
         Value(status, sort=status),
     ]
@@ -157,6 +167,10 @@ def _late(row: Row) -> Value:
     """Return the share of messages that missed their deadline; empty without a deadline."""
     share, _, interval = missed_text(row).partition(" (")
     return Value(share, notes(interval.rstrip(")")), sort=row["miss_share"])
+
+
+def _alone(row: Row) -> Value:
+    return Value(formatting.times(row["times_alone"]), notes(_ends(row, "times_alone")), sort=row["times_alone"])
 
 
 def _ends(row: Row, column: str) -> str:

@@ -14,6 +14,7 @@ from hopmeter.manifest.readiness import Readiness, readiness_with_codecs
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.background import load_of
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
@@ -203,6 +204,7 @@ class Executor:
             cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
             pictures=self.pictures,
             recordings={flow: one.file for flow, one in self.recordings.items()},
+            load=load_of(self.plan.scenario, self.world.machine),
         )
 
     def _world_of(self, cell: Cell) -> World:

@@ -79,7 +79,8 @@ class RunBar:
 
     def _show(self, turn: Turn, left: str, completed: float | None = None) -> None:
         axes = turn.cell.axes
-        trial = f"{axes.transport} {axes.language}, {axes.payload}"
+        what = f"{turn.cell.comparison.alone} alone" if turn.cell.comparison.alone else axes.payload
+        trial = f"{axes.transport} {axes.language}, {what}"
         self._bar.update(self._task, description=trial, completed=completed, left=left, refresh=True)
 
 

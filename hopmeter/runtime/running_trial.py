@@ -16,6 +16,7 @@ from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
 from hopmeter.plan.topology import topology
+from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.cpu import CpuSampler, Steal
 from hopmeter.runtime.daemon import Daemon
@@ -51,6 +52,8 @@ class RunningTrial:
         self._stops = self._ends.enter_context(closing(StopWatch()))
         self._nodes: list[Node] = []
         self._daemons: dict[str, Daemon] = {}
+        self.background: BackgroundLoad | None = None
+        """The load beside its nodes, which also runs beside those of the other side of a duet."""
 
     @property
     def pids(self) -> list[int]:
@@ -99,12 +102,18 @@ class RunningTrial:
         """Start the schedule at a time on CLOCK_MONOTONIC."""
         self._steal = Steal(cores_used(self.work))
         self.result.start_ns = start_ns
+        if self.background is not None:
+            self.background.begin()
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
         """Wait for the end of the schedule, and note what the processes used."""
         daemons = list(self._daemons.values())
         _measure(self.work, self._control, daemons, self._sides)
+        if self.background is not None:
+            achieved = self.background.reading()
+            self.result.background_cpu_percent = achieved.cpu_percent
+            self.result.background_memory_gb_s = achieved.memory_gb_s
         self.result.steal_share = self._steal.share()
         self.result.nodes = [_node_row(node) for node in self._nodes]
         for key, daemon, before in zip(self._daemons, daemons, self._used_before, strict=True):

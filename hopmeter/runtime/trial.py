@@ -10,12 +10,13 @@ from pathlib import Path
 
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.spec import Turns
+from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.cpu import stolen_us
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.launcher_affinity import aside
 from hopmeter.runtime.running_trial import LEAD_NS, RunningTrial
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.work import Work
+from hopmeter.runtime.work import Work, cores_of_nodes
 from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]
@@ -71,16 +72,34 @@ def _run(trials: Sequence[RunningTrial], ground: ScratchDir, alarm: Alarm) -> No
     with ExitStack() as ends:
         for trial in trials:
             ends.callback(trial.close)
-        left = trials
+        left = _start_background(trials, ends, ground)
         for start in (RunningTrial.start_broker, RunningTrial.start_nodes):
             left = _take_step(left, start)
             _note_what_is_alive(trials, ground)
         left = _take_step(left, RunningTrial.watch)
-        with aside(core for trial in trials for core in trial.work.cell.nodes.core_list):
+        with aside(core for trial in trials for core in cores_of_nodes(trial.work)):
             left = _take_step(left, lambda trial: trial.connect(alarm))
             start_ns = time.monotonic_ns() + LEAD_NS
             for step in (lambda trial: trial.go(start_ns), RunningTrial.measure, RunningTrial.end):
                 left = _take_step(left, step)
+
+
+def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, ground: ScratchDir) -> Sequence[RunningTrial]:
+    """Start the load beside the nodes of all trials, if there is one; return the trials that have not failed."""
+    work = trials[0].work
+    if work.load is None:
+        return trials
+    try:
+        background = BackgroundLoad(work.load, work.logs / f"{work.name}-background.log")
+    except TrialFailedError as failed:
+        for trial in trials:
+            trial.fail(failed)
+        return []
+    ends.callback(background.close)
+    for trial in trials:
+        trial.background = background
+    _note_what_is_alive(trials, ground)
+    return trials
 
 
 def _take_step(trials: Sequence[RunningTrial], step: Step) -> list[RunningTrial]:
@@ -97,4 +116,6 @@ def _take_step(trials: Sequence[RunningTrial], step: Step) -> list[RunningTrial]
 
 def _note_what_is_alive(trials: Sequence[RunningTrial], ground: ScratchDir) -> None:
     """Note what the next command must remove if this process is killed."""
-    ground.keep([pid for trial in trials for pid in trial.pids], [path for trial in trials for path in trial.leftovers])
+    background = [trial.background.pid for trial in trials[:1] if trial.background]
+    pids = [*background, *(pid for trial in trials for pid in trial.pids)]
+    ground.keep(pids, [path for trial in trials for path in trial.leftovers])

@@ -21,7 +21,8 @@ def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
     if not plan.scenario.why:
         return []
     done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}
-    cells = [cell for cell in plan.runnable if cell.id not in done and is_chain(cell)]
+    shown = [cell for cell in plan.runnable if not cell.comparison.alone]
+    cells = [cell for cell in shown if cell.id not in done and is_chain(cell)]
     measured = [cell for cell in cells if any(each.good for each in folder.trials_of(cell.id))]
     draw, before = random.Random(plan.seed), len(folder.trials)
     return [

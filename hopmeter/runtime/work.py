@@ -10,9 +10,10 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
+from hopmeter.plan.background import Load
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.spec import Place, Site, Turns
-from hopmeter.plan.topology import topology
+from hopmeter.plan.topology import core_of, topology
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 
 
@@ -39,6 +40,8 @@ class Work:
     round: int | None = None
     why: bool = False
     """Whether the nodes read their threads' counters at each message."""
+    load: Load | None = None
+    """The load of the machine beside the nodes."""
 
     @property
     def name(self) -> str:
@@ -80,18 +83,31 @@ def _sites(work: Work, folder: Path) -> Iterator[tuple[str, Site]]:
 
 
 def make_daemon(work: Work, carrier: Carrier, site: Site, run: str, number: int) -> Daemon | None:
-    """Return the daemon of a transport, on a core that follows those of the endpoints."""
-    told, cores = work.manifest_of(carrier.transport).daemon, work.cell.nodes.core_list
+    """Return the daemon of a transport, on a core of its own if the endpoints are pinned."""
+    told = work.manifest_of(carrier.transport).daemon
     if told is None:
         return None
-    after = len(topology(work.cell).endpoints) + number
-    core = cores[after % len(cores)] if cores else None
     log = work.logs / (f"{work.name}-daemon{number}.log" if number else f"{work.name}-daemon.log")
-    return Daemon(told, BrokerContext(run, site.directory / "daemon", carrier.settings, log, core))
+    context = BrokerContext(run, site.directory / "daemon", carrier.settings, log, _daemon_core(work.cell, carrier))
+    return Daemon(told, context)
+
+
+def _daemon_core(cell: Cell, carrier: Carrier) -> int | None:
+    """Return a core that follows those of the endpoints; the same one for a workload and for its flows alone."""
+    whole, cores = cell.with_values(alone=""), cell.nodes.core_list
+    place = [each.key for each in carriers(whole)].index(carrier.key)
+    return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
 
 
 def cores_used(work: Work) -> set[int]:
-    """Return the cores of the endpoints and of the brokers; empty if processes are not pinned."""
-    daemons = sum(each.daemon is not None for each in work.manifests)
-    cores, many = work.cell.nodes.core_list, len(topology(work.cell).endpoints) + daemons
-    return {cores[number % len(cores)] for number in range(many)} if cores else set()
+    """Return the cores of the endpoints and of the brokers; empty if one of them is not pinned."""
+    used = {core_of(work.cell, one) for one in topology(work.cell).endpoints}
+    for carrier in carriers(work.cell):
+        used |= {_daemon_core(work.cell, carrier)} if work.manifest_of(carrier.transport).daemon else set()
+    return set() if None in used else {core for core in used if core is not None}
+
+
+def cores_of_nodes(work: Work) -> set[int]:
+    """Return the cores to which endpoints may be pinned."""
+    participants = work.cell.workload.participants if work.cell.workload else ()
+    return {*work.cell.nodes.core_list, *(core for each in participants for core in each.core_list)}

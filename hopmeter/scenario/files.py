@@ -9,6 +9,7 @@ from hopmeter.errors import UsageError
 from hopmeter.model.old_names import rename_old_names
 from hopmeter.scenario.model import Scenario
 from hopmeter.system import paths, toml_files
+from hopmeter.system.toml_lines import line_of
 
 
 def every() -> dict[str, Path]:
@@ -34,7 +35,19 @@ def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """Return a scenario, and the TOML table that it was read from. Raises UsageError with all errors at once."""
     written, text = toml_files.read_with_text(path)
     table = rename_old_names(written, str(path))
+    _check_tables(table, path, text)
     return toml_files.validate(Scenario, table, str(path), text), table
+
+
+def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
+    """Raise UsageError for tables of a workload that are all empty: they would make an ordinary scenario of it."""
+    named = [name for name in ("participant", "flow", "path") if name in table]
+    if named and not any(table[name] for name in named):
+        said = (
+            f"{named[0]}: the table is empty; a workload has participants and flows, any other scenario no such table"
+        )
+        line = line_of(text, (named[0],))
+        raise UsageError("E-MISSING-KEY", f"{path}:{line}: {said}", "fill in the tables, or remove them")
 
 
 def schema() -> dict[str, Any]:

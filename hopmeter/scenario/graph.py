@@ -28,6 +28,7 @@ class WithWorkload(Protocol):
     participant: dict[str, Participant]
     flow: dict[str, Flow]
     path: dict[str, Path]
+    alone: bool
 
 
 def check_workload(scenario: WithWorkload) -> None:
@@ -58,6 +59,8 @@ def _faults(scenario: WithWorkload) -> Iterator[Fault]:
         yield from _path_faults(f"path.{name}.flows", path, flows)
     for name in paths.keys() & flows.keys():
         yield "E-VALUES-CONFLICT", f"path.{name}: a flow has this name; choose another name for the path"
+    if scenario.alone:
+        yield from _alone_faults(flows)
 
 
 def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
@@ -279,6 +282,25 @@ def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iter
                 "E-VALUES-CONFLICT",
                 f"participant.{name}: no flow starts or ends here; remove it, or name it in a flow",
             )
+
+
+def _alone_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
+    """Check that a flow with a deadline has company: flows that do not cause it."""
+    urgent = [name for name, flow in flows.items() if flow.deadline]
+    if not urgent:
+        yield "E-VALUES-CONFLICT", "alone: no flow has a deadline; give one to the flows that you want to measure alone"
+    elif all(_chain(name, flows) == set(flows) for name in urgent):
+        said = "every other flow causes it, directly or through others"
+        yield "E-VALUES-CONFLICT", f"alone: `{urgent[0]}` has no company, because {said}; omit it"
+
+
+def _chain(name: str, flows: Mapping[str, Flow]) -> set[str]:
+    found, open_ = set[str](), [name]
+    while open_:
+        each = open_.pop()
+        open_ += [*causes(flows[each]), *filter(None, [flows[each].returns])] if each not in found else []
+        found.add(each)
+    return found
 
 
 def _path_faults(key: str, path: Path, flows: Mapping[str, Flow]) -> Iterator[Fault]:

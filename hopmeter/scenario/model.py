@@ -14,6 +14,7 @@ from pydantic import (
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceChoice
+from hopmeter.scenario.background import Background
 from hopmeter.scenario.graph import check_workload
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.scenario.values import (
@@ -170,6 +171,12 @@ class Scenario(Axes):
     participant: dict[Name, Participant] = Field({}, description="The participants of a workload, by name.")
     flow: dict[Name, Flow] = Field({}, description="The flows between the participants of a workload, by name.")
     path: dict[Name, Path] = Field({}, description="The paths that flows of a workload form, by name.")
+    alone: bool = Field(
+        False,
+        description="Measure each flow of a workload with a deadline also alone, with the flows that cause it, to show "
+        "what the company of the others costs it; multiplies the number of cells.",
+    )
+    background: Background | None = Field(None, description="A load of the machine alongside the nodes of each trial.")
     columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
     require: list[Requirement] = Field(
         [], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric."
@@ -219,6 +226,8 @@ class Scenario(Axes):
     def _check_workload(self) -> Scenario:
         if self.flow or self.participant or self.path:
             check_workload(self)
+        elif self.alone:
+            raise RefusedValueError("E-VALUES-CONFLICT", "alone: only a workload has flows to measure alone; omit it")
         return self
 
     @model_validator(mode="after")

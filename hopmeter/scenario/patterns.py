@@ -48,4 +48,6 @@ PAYLOAD = whole(
     "(image|video):.*[./].*",
     "message:.+",
 )
+SHARE = whole(rf"{POSITIVE}(\.{NUMBER})?%", rf"{NUMBER}\.{POSITIVE}%")
+TRAFFIC = whole(rf"{POSITIVE}(\.{NUMBER})?[MG]B/s", rf"{NUMBER}\.{POSITIVE}[MG]B/s")
 WORK = whole("none", _each("(sleep|spin)", TIME), _each("copy", COPIED))

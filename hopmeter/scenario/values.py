@@ -175,6 +175,8 @@ Work = Annotated[
     _checked_by(units.works),
     _editor_hint(patterns.WORK, ["none", "sleep:1ms", "spin:30us", "sleep:30ms/40ms/50ms", "copy:frame"]),
 ]
+Share = Annotated[str, _checked_by(units.percent), _editor_hint(patterns.SHARE, ["50%", "100%"])]
+Traffic = Annotated[str, _checked_by(units.bytes_per_second), _editor_hint(patterns.TRAFFIC, ["2GB/s", "500MB/s"])]
 Until = Annotated[
     str, AfterValidator(_until), _editor_hint(patterns.whole(patterns.UNTIL), ["order", "best", "require", "±5%"])
 ]

@@ -57,7 +57,9 @@ class Participant(Keys):
         None, description="How it waits for messages; by default as the scenario says."
     )
     cores: Cores | None = Field(None, description="The cores of its threads; by default as the scenario says.")
-    fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
+    fifo: Annotated[int, Field(ge=0, le=99)] | None = Field(
+        None, description="SCHED_FIFO priority, 0 for the ordinary scheduler; by default as the scenario says."
+    )
     threads: Literal["per-flow"] | Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
         "per-flow", description="How many messages it handles at once: as many as it has flows, or a number."
     )

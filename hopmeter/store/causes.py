@@ -58,8 +58,17 @@ def read_causes(samples: Path) -> Causes:
     return {name: table.column(name).to_numpy().astype(np.int64, copy=False) for name in COLUMNS}
 
 
+def remove_samples(samples: Path) -> None:
+    """Remove the samples and the causes of a trial, of which one is damaged or could not be written."""
+    for path in (samples, causes_path(samples)):
+        path.unlink(missing_ok=True)
+
+
 def _read_raw(path: Path) -> Causes:
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as cause:
+        raise _damage(path, "cannot be read") from cause
     if len(content) < HEAD_BYTES or content[:8] != MAGIC:
         raise _damage(path, "are unfinished")
     _, record_bytes, endpoint, _, count = struct.unpack_from("<IIIIQ", content, 8)

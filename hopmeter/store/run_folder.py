@@ -16,7 +16,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
-from hopmeter.store.causes import write_causes
+from hopmeter.store.causes import remove_samples, write_causes
 from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, append_line, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
@@ -26,7 +26,7 @@ from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
-LATER = ("round", "steal_share", "turn_s")
+LATER = ("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s")
 """Columns of trials that runs of earlier versions do not have."""
 BY_HAND = "by-hand.json"
 """The file that an interactive measurement has instead of `run.json`: the request, the machines and the result."""
@@ -156,13 +156,14 @@ class RunFolder:
         try:
             recorded = write_parquet(present, self.path / name)
             write_causes(present, self.path / name)
-        except DiskFullError:
-            raise
         except StoreError as error:
+            remove_samples(self.path / name)
+            if isinstance(error, DiskFullError):
+                raise
             bad = replace(result, good=False, reason=error.message, remedy=error.remedy) if result.good else result
             return replace(bad, samples="")
         if not recorded:
-            (self.path / name).unlink()
+            remove_samples(self.path / name)
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@
 pub mod affinity;
 pub mod alarm;
 mod arguments;
+pub mod background;
 mod causes;
 pub mod clock;
 pub mod codec;

@@ -73,7 +73,7 @@ def nodes_of(launcher: psutil.Process, count: int, of: str = "") -> list[psutil.
     """The nodes of a running command, once there are `count`; those of one transport where `of` names it."""
 
     def nodes() -> list[psutil.Process]:
-        found = [child for child in launcher.children(recursive=True) if _is_node(_words(child), of)]
+        found = [child for child in launcher.children(recursive=True) if _is_node(words_of(child), of)]
         return found if len(found) >= count else []
 
     return wait_for(nodes)
@@ -85,7 +85,7 @@ def _is_node(words: list[str], of: str) -> bool:
 
 def spec_of(node: psutil.Process) -> dict[str, Any]:
     """What a node was told."""
-    words = _words(node)
+    words = words_of(node)
     return dict(json.loads(Path(words[words.index("--spec") + 1]).read_text()))
 
 
@@ -108,7 +108,8 @@ class Traces:
         return [*named, *([self._ground] if self._ground.exists() else [])]
 
 
-def _words(process: psutil.Process) -> list[str]:
+def words_of(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty if it has ended."""
     try:
         return process.cmdline()
     except psutil.Error:
@@ -117,7 +118,7 @@ def _words(process: psutil.Process) -> list[str]:
 
 def wait_for_end(started: list[psutil.Process]) -> None:
     """Wait until all of these processes have ended."""
-    wait_for(lambda: not any(_words(each) for each in started))
+    wait_for(lambda: not any(words_of(each) for each in started))
 
 
 def without_privileges() -> None:

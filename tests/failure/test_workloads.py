@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.coded import lacking
-from tests.failure.running import Traces, nodes_of, spec_of, wait_for_end
+from tests.failure.running import Traces, nodes_of, spec_of, wait_for_end, without_privileges, words_of
 from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
@@ -52,9 +53,9 @@ DETECTOR = 1
 
 
 @contextmanager
-def measuring(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def measuring(folder: Path, *options: str, more: str = "") -> Iterator[subprocess.Popen[str]]:
     """`hopmeter run` of the workload, with its output in pipes; its results go to `folder / "run"`."""
-    (folder / "workload.toml").write_text(SCENARIO)
+    (folder / "workload.toml").write_text(SCENARIO + more)
     words = ["run", str(folder / "workload.toml"), "--out", str(folder / "run"), "--no-report", "--json", *options]
     with subprocess.Popen(
         [sys.executable, "-m", "hopmeter", *words],
@@ -67,6 +68,23 @@ def measuring(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+LOAD = """
+[background]
+cpu = "20%"
+memory = "100MB/s"
+"""
+
+
+def load_of(launcher: psutil.Process) -> psutil.Process:
+    """The process of the background load of a running command, once there is one."""
+
+    def find() -> list[psutil.Process]:
+        found = launcher.children(recursive=True)
+        return [each for each in found if "hopmeter.node.background" in words_of(each)]
+
+    return wait_for(find)[0]
 
 
 def trials_of(run: Path) -> list[dict[str, Any]]:
@@ -121,3 +139,59 @@ def test_a_participant_that_crashes_fails_its_trial_and_the_others_are_good(tmp_
     assert [row["trials_good"] for row in rows] == [1] * 10
     assert lacking(rows[0]["reason"], f"W-TRIALS-FAILED 1 of 2 node {DETECTOR} ({transport} SIGKILL") == []
     assert rows[1]["received"] == 140, "what the good trial measured stays"
+
+
+def test_ctrl_c_ends_the_background_load(tmp_path: Path) -> None:
+    with measuring(tmp_path, "--transport", "synthetic", more=LOAD) as process:
+        nodes = nodes_of(psutil.Process(process.pid), 3)
+        load = load_of(psutil.Process(process.pid))
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    wait_for_end([load, *nodes])
+
+
+@pytest.mark.parametrize("moment", ["start", "trial"])
+def test_a_killed_launcher_takes_the_background_load_along(tmp_path: Path, moment: str) -> None:
+    with measuring(tmp_path, "--transport", "synthetic", more=LOAD) as process:
+        load = load_of(psutil.Process(process.pid))
+        nodes = nodes_of(psutil.Process(process.pid), 3) if moment == "trial" else []
+        process.kill()
+        process.wait(10)
+        wait_for_end([load, *nodes])
+
+
+def test_a_background_load_that_ends_fails_its_trial_and_the_others_are_good(tmp_path: Path) -> None:
+    with measuring(tmp_path, "--transport", "synthetic", "--trials", "2", more=LOAD) as process:
+        nodes = nodes_of(psutil.Process(process.pid), 3)
+        wait_for(lambda: all(each.num_threads() >= len(spec_of(each)["endpoints"]) for each in nodes))
+        load_of(psutil.Process(process.pid)).kill()
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    wait_for_end(nodes)
+    rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
+    assert [row["trials_good"] for row in rows] == [1] * 6
+    assert lacking(rows[0]["reason"], "W-TRIALS-FAILED 1 of 2 background load has ended") == []
+    assert rows[0]["background_cpu_percent"] is not None, "what the good trial achieved stays"
+
+
+def test_a_priority_that_the_system_forbids_is_refused_with_participant_and_key(tmp_path: Path) -> None:
+    def humble() -> None:
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
+        without_privileges()
+
+    text = SCENARIO.replace("detector = {}", "detector = { fifo = 10 }")
+    (tmp_path / "workload.toml").write_text(text)
+    words = ["run", str(tmp_path / "workload.toml"), "--out", str(tmp_path / "run"), "--no-report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hopmeter", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=humble,
+    )
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 2, said
+    assert lacking(said, "D-NO-REAL-TIME participant.detector.fifo 10 `rtprio` limits.conf") == []
+    assert not (tmp_path / "run").exists()

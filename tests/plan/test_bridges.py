@@ -313,3 +313,18 @@ def test_a_message_that_returns_over_another_transport_comes_over_a_bridge() -> 
     ((ping, over),) = [(each, name) for each, name in ends if "returns" in each]
     ((sink, beside),) = [(each, name) for each, name in ends if each["flow"] == back.number and each["role"] == "sink"]
     assert (ping["returns"], over, beside) == (sink["id"], "shuttle", "shuttle")
+
+
+def test_a_flow_alone_has_the_bridges_and_transports_of_its_chain() -> None:
+    flows = {name: keys | {"deadline": "9ms"} for name, keys in FLOWS.items() if name in ("state", "frames", "ask")}
+    alone = {each.comparison.alone: each for each in plan(flow=FLOWS | flows, alone=True).cells}
+    assert set(alone) == {"", "state", "frames", "ask"}
+    whole = topology(alone[""])
+    links = {name: set(topology(each).links) for name, each in alone.items()}
+    numbers = {name: {end.flow for end in topology(each).endpoints} for name, each in alone.items()}
+    bridge = next(each.number for each in alone[""].workload.bridges if "objects" in each.bridged_to)
+    assert numbers["state"] == {0, 1, 5, bridge} and numbers["frames"] == {0} and numbers["ask"] == {3}
+    assert all(each <= set(whole.links) for each in links.values())
+    used = {name: [each.transport for each in carriers(one)] for name, one in alone.items()}
+    assert (used["state"], used["frames"], used["ask"]) == (["shuttle", "bus"], ["shuttle"], ["bus"])
+    assert processes(alone["ask"]) == [(1, "bus"), (2, "bus")]

@@ -26,9 +26,9 @@ from .world import transport, world
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 STORED = json.loads(Path(__file__).with_name("shipped_structure.json").read_text())
 PARTICIPANTS = {
-    "camera": {},
+    "camera": {"fifo": 5},
     "detector": {"language": "python", "threads": 1},
-    "motor": {"wait": "spin", "cores": "0", "fifo": 5},
+    "motor": {"wait": "spin", "cores": "0"},
 }
 FLOWS: dict[str, dict[str, Any]] = {
     "frames": {"from": "camera", "to": ["detector", "motor"], "payload": "bytes:500", "rate": 30, "deadline": "33ms"},
@@ -211,9 +211,9 @@ def test_a_follower_or_the_server_of_a_call_does_the_work_of_a_flow_and_sinks_th
 
 def test_a_participant_has_its_own_threads_wait_cores_and_priority() -> None:
     assert [(each["threads"], each["wait"], each["fifo"]) for each in specs()] == [
-        (0, "block", 0),
+        (0, "block", 5),
         (1, "block", 0),
-        (0, "spin", 5),
+        (0, "spin", 0),
     ]
     assert {each["core"] for each in specs()[2]["endpoints"]} == {0}
 

@@ -195,10 +195,35 @@ def test_a_key_of_flows_is_refused_at_the_top_level(tmp_path: Path, key: str) ->
             "E-VALUES-CONFLICT transport: own",
         ),
         (PARTICIPANTS + "slow = { threads = 0 }\n" + FLOWS, "slow", "E-VALUE-RANGE participant.slow.threads 0 1"),
+        (PARTICIPANTS + "slow = { fifo = 100 }\n" + FLOWS, "slow", "E-VALUE-RANGE participant.slow.fifo 100 99"),
+        ("alone = true\n" + PARTICIPANTS + FLOWS, "alone", "E-VALUES-CONFLICT alone: deadline"),
+        ("rate = 1\n[participant]\n", "[participant]", "E-MISSING-KEY participant: empty"),
+        ("[flow]\n[participant]\n[path]\n", "[participant]", "E-MISSING-KEY participant: empty"),
+        ("[path]\n", "[path]", "E-MISSING-KEY path: empty"),
     ],
 )
 def test_tables_that_do_not_fit(tmp_path: Path, text: str, at: str, expected: str) -> None:
     check_fault(tmp_path, HEAD + text, at, expected)
+
+
+CHAIN = """[participant]
+camera = {}
+detector = {}
+[flow]
+frames = { from = "camera", to = "detector", pace = "closed", returns = "back" }
+back = { from = "detector", to = "camera", after = "frames", deadline = "5ms" }
+"""
+OTHER = 'other = { from = "camera", to = "detector", rate = 1 }\n'
+
+
+def test_a_flow_with_a_deadline_is_measured_alone_if_it_has_company(tmp_path: Path) -> None:
+    head = HEAD + "alone = true\n"
+    assert load(tmp_path, head + CHAIN + OTHER).alone
+    check_fault(tmp_path, head + CHAIN, "alone", "E-VALUES-CONFLICT alone: `back`")
+
+
+def test_an_ordinary_scenario_has_no_flows_to_measure_alone(tmp_path: Path) -> None:
+    check_fault(tmp_path, HEAD + "alone = true\nrate = 1\n", "alone", "E-VALUES-CONFLICT alone: workload")
 
 
 def test_a_path_alone_is_no_workload(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.flows import flows
 from hopmeter.report import conditions, formatting
 from hopmeter.report.workload_words import graph_lines, most_split, programs
 from hopmeter.scenario.resolve import decision
@@ -34,7 +35,8 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
     print_whole(console, table)
     example = most_split(made.runnable)
     if example is not None and example.workload is not None:
-        console.print(Text("\n" + "\n".join([*graph_lines(example.workload), *_example(made.runnable, example)])))
+        more = [*_example(made.runnable, example), *_alone_lines(made.runnable)]
+        console.print(Text("\n" + "\n".join([*graph_lines(example.workload), *more])))
     elif common := _common(made.runnable):
         console.print(Text(f"\nevery cell: {common}"))
     for note in notes:
@@ -49,6 +51,16 @@ def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
     """Return of which cell the processes are shown, if others have other transports."""
     is_split = any(each.transports for each in programs(shown))
     return [f"The processes and bridges are those of {shown.id}."] if is_split and len(cells) > 1 else []
+
+
+def _alone_lines(cells: Sequence[Cell]) -> list[str]:
+    """Return a line for each flow that is also measured alone, with the flows that cause it."""
+    found = {}
+    for cell in cells:
+        if name := cell.comparison.alone:
+            causes = [flow.name for flow in flows(cell) if flow.name != name]
+            found[name] = f"{name} is also measured alone{f', with {formatting.join(causes)}' if causes else ''}"
+    return list(found.values())
 
 
 def _length(made: Plan) -> str:

@@ -31,7 +31,7 @@ NOTHING = "-"
 
 def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a line for each cell that was tried; docs/metrics.md has the form."""
-    planned = {cell.id: cell for cell in cells}
+    planned = {cell.id: cell for cell in cells if not cell.comparison.alone}
     return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
 
 

@@ -19,6 +19,7 @@ from hopmeter.cli.parts import remarks
 from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table
+from hopmeter.report.company_words import alone_text, background_sentence
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
@@ -38,8 +39,10 @@ LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", BEST, "CPU %")
 """The columns that a narrow terminal leaves out, in this order."""
 EARLY = "×best has the interval of an earlier look, which decided it."
 SAMPLED = "cpu_percent_mean"
-MISSED = "miss_share"
-HEADS = {SAMPLED: "CPU %\nsampled", MISSED: "late %\n(95 %)"}
+MISSED, ALONE = "miss_share", "times_alone"
+HEADS = {SAMPLED: "CPU %\nsampled", MISSED: "late %\n(95 %)", ALONE: "×alone\n(95 %)"}
+TEXTS: dict[str, Callable[[Row], str]] = {MISSED: missed_text, ALONE: alone_text}
+"""The columns that are shown together with their intervals."""
 ALWAYS_SHOWN = {
     *("response_p50_us", "response_p99_us", "times_floor", "cpu_us_per_message", "cpu_core_percent", "lost", "status"),
     SAMPLED,
@@ -68,7 +71,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     A group of one reference gets a sentence, and a table only `with_references`.
     """
     medians = {f"{row.headline}_p50_us" for row in group.rows}
-    extra = [name for name in (SAMPLED, MISSED) if any(row[name] is not None for row in group.rows)]
+    extra = [name for name in (SAMPLED, MISSED, ALONE) if any(row[name] is not None for row in group.rows)]
     shown = [*(each for each in columns if each not in medians), *(name for name in extra if name not in columns)]
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
@@ -202,7 +205,7 @@ def _line(
         formatting.number(row["times_floor"]),
         formatting.number(row["cpu_us_per_message"]),
         formatting.number(row["cpu_core_percent"]),
-        *(missed_text(row) if column == MISSED else _value(row[column]) for column in columns),
+        *(TEXTS[column](row) if column in TEXTS else _value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
         ", ".join(filter(None, _remarks(row))),
@@ -252,7 +255,8 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
-    for sentence in filter(None, [tail_sentence(groups([run])), precision_sentence(run), *idle]):
+    background = background_sentence(run.measured_rows)
+    for sentence in filter(None, [background, tail_sentence(groups([run])), precision_sentence(run), *idle]):
         console.print(Text(sentence))
 
 
@@ -270,6 +274,10 @@ def _notes(run: Run) -> list[str]:
         (no_interval, lambda row: row.ok and _has_open_bracket(row)),
         ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
         (f"{few}.", lambda _: True),
+        (
+            "×alone: the median alongside the other flows, divided by that of the flow alone.",
+            lambda row: row["times_alone"] is not None,
+        ),
         (
             "floor, reference: no library to install, without a rank beside one.",
             lambda row: row["installable"] is False,

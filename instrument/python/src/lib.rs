@@ -5,6 +5,7 @@
 //! interpreter lock while Python code runs, and releases it while the instrument waits.
 
 mod attach;
+mod background;
 mod call;
 mod end;
 mod ends;
@@ -85,5 +86,6 @@ fn _instrument(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)?;
     probes::register(module)?;
+    background::register(module)?;
     typed::register(module)
 }

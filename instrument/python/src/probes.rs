@@ -78,6 +78,7 @@ fn duration(seconds: f64) -> PyResult<Duration> {
         .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time to watch for: {cause}")))
 }
 
-fn to_python_error(error: Error) -> PyErr {
+/// The error as an `OSError`.
+pub fn to_python_error(error: Error) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

@@ -1,0 +1,43 @@
+"""`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S`: the load beside the nodes of a trial.
+
+The launcher writes a word on each line of stdin, and reads lines of JSON from stdout: `{}` when the load runs. `begin`
+starts the measured window, and has no answer; `read` gets what the load has achieved since then. The process ends with
+its stdin.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+
+from hopmeter._instrument import BackgroundLoad
+
+
+def main(arguments: list[str]) -> None:
+    """Load the machine until stdin ends."""
+    cores = [int(core) for core in arguments[0].split(",")]
+    load = BackgroundLoad(cores, float(arguments[1]), float(arguments[2]))
+    begun = load.reading()
+    _say({})
+    for line in sys.stdin:
+        if line == "begin\n":
+            begun = load.reading()
+        elif line == "read\n":
+            _say(_result(begun, load.reading(), len(cores)))
+
+
+def _result(begun: tuple[int, int, int], now: tuple[int, int, int], cores: int) -> dict[str, float]:
+    """Return how busy each core was kept, in percent, and how many gigabytes were copied in a second."""
+    interval_ns, cpu_ns, copied_bytes = (after - before for before, after in zip(begun, now, strict=True))
+    return {"cpu_percent": 100 * cpu_ns / interval_ns / cores, "memory_gb_s": copied_bytes / interval_ns}
+
+
+def _say(message: dict[str, float]) -> None:
+    print(json.dumps(message), flush=True)
+
+
+if __name__ == "__main__":
+    # Ctrl-C interrupts every process of the terminal, but only the launcher decides how a trial ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    main(sys.argv[1:])

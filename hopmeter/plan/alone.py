@@ -1,0 +1,28 @@
+"""Cells that run one flow of a workload alone, to show what the company of the other flows costs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow, Workload
+
+
+def add_cells_alone(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells, and after each workload a cell for each of its flows that can be measured alone."""
+    return [each for cell in cells for each in (cell, *_cells_alone(cell))]
+
+
+def _cells_alone(cell: Cell) -> list[Cell]:
+    if cell.workload is None or cell.dropped:
+        return []
+    return [
+        cell.with_values(id=f"{cell.id}-alone-{flow.name}", alone=flow.name, beside=cell.id)
+        for flow in flows_to_isolate(cell.workload)
+    ]
+
+
+def flows_to_isolate(workload: Workload) -> list[Flow]:
+    """Return the flows with a deadline that have company: other flows than those that cause them."""
+    known = {flow.name for flow in workload.flows}
+    return [flow for flow in workload.flows if flow.deadline_s is not None and workload.chain(flow.name) < known]

@@ -1,0 +1,92 @@
+"""Threads of a workload that keep a core: those that spin, and those with a real-time priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import PER_FLOW, Participant, Workload
+from hopmeter.plan.expand import World
+from hopmeter.plan.topology import Endpoint, core_of, topology
+
+
+def why_no_threads(cell: Cell, world: World) -> str:
+    """Return why the threads of a workload cannot run here as requested; empty if they can."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell has its own rule"
+    return (
+        _why_no_limit(workload)
+        or _why_no_priority(workload, world)
+        or _why_others_starve(cell, world)
+        or _why_too_many(cell, world)
+    )
+
+
+def _why_no_limit(workload: Workload) -> str:
+    limited = [each.name for each in workload.participants if each.wait == "spin" and each.threads != PER_FLOW]
+    if not limited:
+        return ""
+    said = f"participant {limited[0]}: each of its flows spins on a thread of its own, so `threads` has no meaning"
+    return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
+
+
+def _why_no_priority(workload: Workload, world: World) -> str:
+    """Return which participant asks for a priority that the system does not allow this user."""
+    for each in workload.participants:
+        if each.fifo > world.highest_priority:
+            most = f"at most {world.highest_priority}" if world.highest_priority else "none"
+            said = f"participant.{each.name}.fifo = {each.fifo}: this user may use no such SCHED_FIFO priority ({most})"
+            remedy = "run as root, raise the limit `rtprio` in /etc/security/limits.conf, or omit fifo"
+            return tag("D-NO-REAL-TIME", f"{said}; {remedy}")
+    return ""
+
+
+def _why_others_starve(cell: Cell, world: World) -> str:
+    """Return which participant would keep others from running: a spinning thread with a SCHED_FIFO priority gives its
+    core to no thread of a lower priority, so it needs a core of its own, and one has to be left."""
+    greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
+    if not greedy:
+        return ""
+    if len(greedy) >= len(world.machine.allowed):
+        threads = f"its spinning threads and those of others with fifo are {len(greedy)}"
+        left = f"of {len(world.machine.allowed)} cores one has to be left"
+        return _fifo_reason(greedy[0].participant, f"{threads}, and {left}")
+    cores = [core_of(cell, each.end) for each in greedy]
+    others = [core_of(cell, end) for end in topology(cell).endpoints if end not in [each.end for each in greedy]]
+    for each, core in zip(greedy, cores, strict=True):
+        if core is not None and (core in others or cores.count(core) > 1):
+            said = f"its spinning thread would keep core {core} from other threads that share it"
+            return _fifo_reason(each.participant, said)
+    return ""
+
+
+def _fifo_reason(one: Participant, said: str) -> str:
+    named = f'participant.{one.name}.fifo = {one.fifo} with wait = "spin": {said}'
+    return tag("D-FIFO-SPINNING", f'{named}; use wait = "block", other cores, or omit fifo')
+
+
+def _why_too_many(cell: Cell, world: World) -> str:
+    threads, cores = len(list(_spinning_threads(cell))), len(world.machine.allowed)
+    said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
+    return tag("D-SPINNING", said) if threads > cores else ""
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """A thread that waits for messages or replies, with the endpoint and the participant that it belongs to."""
+
+    end: Endpoint
+    participant: Participant
+
+
+def _spinning_threads(cell: Cell) -> Iterator[_Thread]:
+    """Yield the threads that spin; an endpoint has one for each call that may be under way."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell has its own rule"
+    flows = {flow.number: flow for flow in (*workload.flows, *workload.bridges)}
+    for end in topology(cell).endpoints:
+        flow, participant = flows[end.flow], workload.participants[end.participant]
+        if participant.wait == "spin" and (end.role in ("sink", "server") or flow.is_call):
+            yield from [_Thread(end, participant)] * flow.concurrency

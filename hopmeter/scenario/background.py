@@ -1,0 +1,40 @@
+"""The keys of `[background]`: what else the machine does during each trial."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from hopmeter.errors import RefusedValueError
+from hopmeter.model import units
+from hopmeter.scenario.values import Cores, Share, Traffic
+from hopmeter.scenario.workload import Keys
+
+
+class Background(Keys):
+    """A load alongside the nodes, the same in every trial."""
+
+    cpu: Share | None = Field(None, description="How busy the load keeps each of its cores.")
+    memory: Traffic | None = Field(None, description="How many bytes a second the load copies, on all its cores.")
+    cores: Cores | None = Field(None, description="The cores of the load; by default all that hopmeter may use.")
+
+    @model_validator(mode="after")
+    def _check_load(self) -> Background:
+        if self.cpu is None and self.memory is None:
+            raise RefusedValueError("E-MISSING-KEY", 'give a load: cpu = "50%", or memory = "2GB/s"')
+        return self
+
+    @property
+    def text(self) -> str:
+        """Return the load in words: `cpu 50%, memory 2GB/s`."""
+        given = (("cpu", self.cpu), ("memory", self.memory), ("cores", self.cores))
+        return ", ".join(f"{name} {value}" for name, value in given if value)
+
+    @property
+    def cpu_percent(self) -> float:
+        """Return how busy each core is to be kept; 0 without a load of the cores."""
+        return units.percent(self.cpu) if self.cpu else 0.0
+
+    @property
+    def memory_gb_s(self) -> float:
+        """Return how many gigabytes a second are to be copied; 0 without a load of the memory."""
+        return units.bytes_per_second(self.memory) / 1e9 if self.memory else 0.0

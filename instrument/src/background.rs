@@ -1,0 +1,321 @@
+//! A load beside the nodes of a trial: threads that keep cores busy and copy memory, in short slices, so that the load
+//! is the same at any time.
+
+use std::hint::black_box;
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use crate::error::{Context, Error, Result};
+use crate::{affinity, clock};
+
+/// The length of a slice of work and the pause after it.
+const PERIOD_NS: i64 = 10_000_000;
+/// The bytes that are copied between two readings of the clock.
+const CHUNK: usize = 64 << 10;
+/// What one thread copies at most, before another thread shares the work.
+const THREAD_BYTES_PER_S: f64 = 1e9;
+/// Both blocks of one thread; more than a core has as a cache of its own.
+const LEAST_BLOCKS: usize = 32 << 20;
+/// The blocks of all threads together, as a multiple of the last-level cache.
+const CACHES: usize = 4;
+/// The size of the last-level cache if the kernel does not report it.
+const USUAL_CACHE: usize = 32 << 20;
+
+/// What the load consists of.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The cores to which the threads are pinned, one for each.
+    pub cores: Vec<u32>,
+    /// The part of each core's time to use, from 0 to 1.
+    pub cpu_share: f64,
+    /// The bytes to copy in a second, by all threads together.
+    pub copy_bytes_per_s: f64,
+}
+
+/// What the load has done since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    pub at_ns: i64,
+    /// The CPU time of the threads that keep cores busy; that of copies is not part of it.
+    pub cpu_ns: i64,
+    pub copied_bytes: u64,
+}
+
+/// Threads that load the machine until this value is dropped.
+pub struct Load {
+    stop: Arc<AtomicBool>,
+    copied_bytes: Arc<AtomicU64>,
+    busy: Vec<JoinHandle<()>>,
+    copying: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Starts the threads; memory is allocated and mapped when this function returns.
+    ///
+    /// # Errors
+    /// When a core is not available, or a thread cannot be started.
+    pub fn start(request: &Request) -> Result<Self> {
+        let mut load =
+            Self { stop: Arc::default(), copied_bytes: Arc::default(), busy: Vec::new(), copying: Vec::new() };
+        let busy_cores = if request.cpu_share > 0.0 { &request.cores[..] } else { &[] };
+        for (place, core) in busy_cores.iter().enumerate() {
+            let (share, stop) = (request.cpu_share, Arc::clone(&load.stop));
+            let pacer = Pacer::new(place, busy_cores.len());
+            load.busy.push(spawn(*core, move || keep_busy(pacer, share, &stop))?);
+        }
+        let copying_cores = &request.cores[..copying_threads(request)];
+        for (place, core) in copying_cores.iter().enumerate() {
+            let (stop, copied) = (Arc::clone(&load.stop), Arc::clone(&load.copied_bytes));
+            let (pacer, many) = (Pacer::new(place, copying_cores.len()), copying_cores.len());
+            let (mut blocks, share) = (Blocks::new(many), request.copy_bytes_per_s / many as f64);
+            load.copying.push(spawn(*core, move || copy(pacer, &mut blocks, share, &copied, &stop))?);
+        }
+        Ok(load)
+    }
+
+    /// What the load has done so far.
+    pub fn reading(&self) -> Result<Reading> {
+        let cpu_ns = self.busy.iter().map(cpu_time_ns).sum::<Result<i64>>()?;
+        Ok(Reading { at_ns: clock::now_ns(), cpu_ns, copied_bytes: self.copied_bytes.load(Ordering::Relaxed) })
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.busy.drain(..).chain(self.copying.drain(..)) {
+            // A thread that panicked has ended, which is all that matters here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One thread for each gigabyte a second that is requested, and at most one for each core.
+fn copying_threads(request: &Request) -> usize {
+    ((request.copy_bytes_per_s / THREAD_BYTES_PER_S).ceil() as usize).min(request.cores.len())
+}
+
+/// Starts a pinned thread; an error of pinning is an error of this function.
+fn spawn(core: u32, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let (told, pinned) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new()
+        .name(format!("load-{core}"))
+        .spawn(move || {
+            affinity::sharpen_timers();
+            let outcome = affinity::pin(core);
+            let may_work = outcome.is_ok();
+            if told.send(outcome).is_ok() && may_work {
+                work();
+            }
+        })
+        .context("starting a thread of the background load")?;
+    pinned.recv().map_err(|_| Error::new("a thread of the background load ended early"))??;
+    Ok(thread)
+}
+
+/// The CPU time of another thread of this process, which must not have been joined.
+fn cpu_time_ns(thread: &JoinHandle<()>) -> Result<i64> {
+    let mut id: libc::clockid_t = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the thread has not been joined, so its handle is valid, and both pointers refer to variables of this
+    // function.
+    let refused = unsafe {
+        libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut id) != 0
+            || libc::clock_gettime(id, &raw mut time) != 0
+    };
+    if refused { Err(Error::system("reading the CPU time of a thread")) } else { Ok(nanoseconds(&time)) }
+}
+
+fn own_cpu_time_ns() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer refers to a variable of this function, and every Linux has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    nanoseconds(&time)
+}
+
+fn nanoseconds(time: &libc::timespec) -> i64 {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// The periods of one thread. Those of several threads begin one after the other, so that not all work at once.
+struct Pacer {
+    begin_ns: i64,
+}
+
+impl Pacer {
+    fn new(place: usize, many: usize) -> Self {
+        Self { begin_ns: clock::now_ns() + PERIOD_NS * place as i64 / many as i64 }
+    }
+
+    /// Sleeps until the next period begins, and returns when it ends. A thread that had no core for some periods leaves
+    /// them out: nothing is made up for.
+    fn next_end(&mut self) -> i64 {
+        let late_ns = (clock::now_ns() - self.begin_ns).max(0);
+        self.begin_ns += late_ns - late_ns % PERIOD_NS;
+        clock::sleep_until(self.begin_ns);
+        self.begin_ns += PERIOD_NS;
+        self.begin_ns
+    }
+}
+
+fn keep_busy(mut pacer: Pacer, share: f64, stop: &AtomicBool) {
+    let quota_ns = (share * PERIOD_NS as f64) as i64;
+    let mut state = 1;
+    while !stop.load(Ordering::Relaxed) {
+        let (end_ns, begun_ns) = (pacer.next_end(), own_cpu_time_ns());
+        while own_cpu_time_ns() - begun_ns < quota_ns && clock::now_ns() < end_ns {
+            state = calculate(state);
+        }
+    }
+}
+
+/// Some microseconds of arithmetic, without memory or system calls.
+fn calculate(mut state: u64) -> u64 {
+    for _ in 0..2_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state)
+}
+
+/// Two blocks of memory, from one of which chunks are copied to the other, in turn.
+struct Blocks {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    at: usize,
+}
+
+impl Blocks {
+    fn new(threads: usize) -> Self {
+        let size = (CACHES * last_level_cache() / threads).max(LEAST_BLOCKS) / 2 / CHUNK * CHUNK;
+        Self { from: vec![1; size], to: vec![2; size], at: 0 }
+    }
+
+    fn copy_chunk(&mut self) {
+        let chunk = self.at..self.at + CHUNK;
+        self.to[chunk.clone()].copy_from_slice(black_box(&self.from[chunk]));
+        black_box(&mut self.to);
+        self.at = (self.at + CHUNK) % self.from.len();
+    }
+}
+
+fn copy(mut pacer: Pacer, blocks: &mut Blocks, bytes_per_s: f64, copied: &AtomicU64, stop: &AtomicBool) {
+    let quota = bytes_per_s * PERIOD_NS as f64 / 1e9;
+    let mut owed = 0.0;
+    while !stop.load(Ordering::Relaxed) {
+        let end_ns = pacer.next_end();
+        owed = (owed + quota).min(quota + CHUNK as f64);
+        while owed >= CHUNK as f64 && clock::now_ns() < end_ns {
+            blocks.copy_chunk();
+            owed -= CHUNK as f64;
+            copied.fetch_add(CHUNK as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The size of the largest cache of the first core, in bytes.
+fn last_level_cache() -> usize {
+    let sizes = (0..8).filter_map(|index| {
+        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok()
+    });
+    sizes.filter_map(|text| parse_size(text.trim())).max().unwrap_or(USUAL_CACHE)
+}
+
+/// The kernel writes `32768K` or `32M`.
+fn parse_size(text: &str) -> Option<usize> {
+    let (number, unit) = text.split_at(text.len().checked_sub(1)?);
+    let shift = match unit {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    Some(number.parse::<usize>().ok()? << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE_CORE: u64 = 200_000_000;
+
+    fn run(request: &Request) -> Reading {
+        let load = Load::start(request).expect("a load");
+        let before = load.reading().expect("a reading");
+        clock::sleep_until(before.at_ns + ONE_CORE as i64);
+        let after = load.reading().expect("a reading");
+        Reading {
+            at_ns: after.at_ns - before.at_ns,
+            cpu_ns: after.cpu_ns - before.cpu_ns,
+            copied_bytes: after.copied_bytes - before.copied_bytes,
+        }
+    }
+
+    fn first_core() -> Vec<u32> {
+        // SAFETY: the set is a plain bit set of the given size.
+        let allowed = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, std::mem::size_of_val(&set), &raw mut set);
+            set
+        };
+        // SAFETY: the index is within the set.
+        (0..1024).filter(|core| unsafe { libc::CPU_ISSET(*core as usize, &allowed) }).take(1).collect()
+    }
+
+    #[test]
+    fn a_core_is_busy_for_its_share_and_no_longer() {
+        let seen = run(&Request { cores: first_core(), cpu_share: 0.3, ..Request::default() });
+        let most_ns = 0.3 * (seen.at_ns + 2 * PERIOD_NS) as f64;
+        assert!(seen.cpu_ns > 0 && (seen.cpu_ns as f64) < 1.1 * most_ns, "{seen:?}");
+        assert_eq!(seen.copied_bytes, 0);
+    }
+
+    #[test]
+    fn no_more_is_copied_than_was_asked() {
+        let seen = run(&Request { cores: first_core(), copy_bytes_per_s: 5e7, ..Request::default() });
+        let most = 5e7 * (seen.at_ns + 2 * PERIOD_NS) as f64 / 1e9 + CHUNK as f64;
+        assert!(seen.copied_bytes > 0 && (seen.copied_bytes as f64) < most, "{seen:?}");
+        assert_eq!(seen.cpu_ns, 0, "the CPU time of copies is not that of the busy threads");
+    }
+
+    #[test]
+    fn chunks_go_through_the_whole_block_and_begin_again() {
+        let mut blocks = Blocks { from: vec![1; 2 * CHUNK], to: vec![2; 2 * CHUNK], at: 0 };
+        blocks.copy_chunk();
+        assert_eq!((blocks.at, blocks.to[0], blocks.to[CHUNK]), (CHUNK, 1, 2));
+        blocks.copy_chunk();
+        assert_eq!((blocks.at, blocks.to[CHUNK]), (0, 1));
+    }
+
+    #[test]
+    fn the_blocks_are_larger_than_the_cache_and_are_shared_by_the_threads() {
+        let (one, many) = (Blocks::new(1), Blocks::new(1000));
+        assert!(2 * one.from.len() >= CACHES * last_level_cache() - 2 * CHUNK);
+        assert_eq!(2 * many.from.len(), LEAST_BLOCKS);
+    }
+
+    #[test]
+    fn a_gigabyte_a_second_takes_a_thread_and_a_core_has_one() {
+        let asked =
+            |copy_bytes_per_s| copying_threads(&Request { cores: vec![0, 1], copy_bytes_per_s, ..Request::default() });
+        assert_eq!([0.0, 1e6, 1e9, 1.5e9, 9e9].map(asked), [0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_core_that_does_not_exist_is_an_error_with_its_number() {
+        let request = Request { cores: vec![1000], cpu_share: 0.5, ..Request::default() };
+        let error = Load::start(&request).err().expect("there is no core 1000");
+        assert!(error.to_string().contains("core 1000"), "{error}");
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_kernel_writes_them() {
+        assert_eq!(
+            ["48K", "32M", "1G", "12", ""].map(parse_size),
+            [Some(48 << 10), Some(32 << 20), Some(1 << 30), None, None]
+        );
+    }
+}
