@@ -152,7 +152,7 @@ def _note_rest(graph: Graph, nodes: Iterable[Entity]) -> None:
         if (name := to_name(node["node_name"])) not in graph.participants:
             graph.notes.append(f"{name} neither sends to nor receives from another node")
     if unread := sorted({key for node in nodes for key in node} - READ):
-        graph.notes.append(f"not considered: {', '.join(unread)}")
+        graph.notes.append(f"the keys {', '.join(unread)} of nodes")
 
 
 def format_scenario(graph: Graph, title: str, source: str) -> str:

@@ -75,7 +75,7 @@ def test_a_topology_becomes_a_scenario(tmp_path: Path) -> None:
         "head receives its own pose",
         "no other node receives alone of head",
         "idle neither sends to nor receives",
-        "not considered: executor_id",
+        "the keys executor_id of nodes",
         "robot_arm.json",
     ],
 )
