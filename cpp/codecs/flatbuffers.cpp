@@ -1,5 +1,6 @@
 // A codec library for one table of FlatBuffers. The build defines HOPMETER_GENERATED, the header that flatc wrote,
-// HOPMETER_MESSAGE, the class of the table, and HOPMETER_OBJECT, the class of its object interface.
+// HOPMETER_MESSAGE, the class of the table, HOPMETER_OBJECT, the class of its object interface, and HOPMETER_ALIGNMENT,
+// the alignment of its payload.
 #include HOPMETER_GENERATED
 
 #include <hopmeter/codec.h>
@@ -13,7 +14,8 @@ namespace {
 using Message = HOPMETER_MESSAGE;
 using flatbuffers::FlatBufferBuilder;
 
-constexpr size_t kAlignment = 16;
+// Scalars have at most 8 bytes; a struct of the schema may need more (`force_align`).
+constexpr size_t kAlignment = HOPMETER_ALIGNMENT;
 constexpr flatbuffers::uoffset_t kMostDepth = 64;
 // The least bytes of a table and of the offset that refers to it: a payload has no more tables than that.
 constexpr size_t kLeastTableBytes = 4;

@@ -4,7 +4,8 @@ use flatbuffers::{FlatBufferBuilder, VerifierOptions, root_with_opts};
 
 use crate::{Message, MessageT};
 
-const ALIGNMENT: usize = 16;
+/// Scalars have at most 8 bytes; the crate reads structs byte by byte.
+const ALIGNMENT: usize = 8;
 /// The least bytes of a table and of the offset that refers to it: a payload has no more tables than that.
 const LEAST_TABLE_BYTES: usize = 4;
 
@@ -20,7 +21,7 @@ pub struct Encoder(FlatBufferBuilder<'static>);
 /// A verified payload, or an aligned copy of it if its memory is not aligned.
 pub enum Decoded {
     InPlace(&'static [u8]),
-    Copied { words: Vec<u128>, bytes: usize },
+    Copied { words: Vec<u64>, bytes: usize },
 }
 
 impl Object {
@@ -59,7 +60,7 @@ impl Decoded {
             return Self::InPlace(payload);
         }
         let bytes = payload.len();
-        let mut words = vec![0u128; bytes.div_ceil(ALIGNMENT)];
+        let mut words = vec![0u64; bytes.div_ceil(ALIGNMENT)];
         // SAFETY: the words have at least as many bytes as the payload.
         unsafe { std::ptr::copy_nonoverlapping(payload.as_ptr(), words.as_mut_ptr().cast(), bytes) };
         Self::Copied { words, bytes }

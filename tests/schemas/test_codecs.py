@@ -129,7 +129,7 @@ def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(built: Built, codec:
     header = {"protobuf": "robot-state.pb.h", "flatbuffers": "robot-state_generated.h"}[codec]
     name = "::hopmeter_example::RobotState"
     sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = library_command(codec, Path(header), {"MESSAGE": name, "OBJECT": f"{name}T"})
+    command = library_command(codec, Path(header), {"MESSAGE": name, "OBJECT": f"{name}T", "ALIGNMENT": "8"})
     words = [word for word in command if word not in ("-O3", "-shared", "-fPIC")]
     sources = [Path(__file__).with_name("hostile.cpp"), *folder.rglob("*.pb.cc")]
     links = ["-lprotobuf"] if codec == "protobuf" else []

@@ -21,6 +21,9 @@ from hopmeter.system.toml_files import one_of
 FIRST_YEAR = 22
 """The first major version of flatc that is a year; versions of the crate have the same number since then."""
 OLD_CRATE = "2.1.2"
+LEAST_ALIGNMENT = 8
+"""The size of the largest scalar."""
+FORCED = re.compile(r"\bforce_align\s*:\s*(\d+)")
 COMMENT = re.compile(r"//.*")
 DECLARED = re.compile(r"\b(namespace|table)\s+([\w.]+)")
 
@@ -50,9 +53,17 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
     _run(schema, generated, log, "--cpp", "--gen-object-api", "--gen-all", schema.file)
     name = cpp_name(schema.type)
     header = Path(f"{schema.file.stem}_generated.h")
-    command = library_command("flatbuffers", header, {"MESSAGE": name, "OBJECT": f"{name}T"})
+    command = library_command(
+        "flatbuffers", header, {"MESSAGE": name, "OBJECT": f"{name}T", "ALIGNMENT": str(_alignment(schema))}
+    )
     compile_library([*command, "-o", folder / LIBRARY], schema, log, generated)
     return {}
+
+
+def _alignment(schema: Schema) -> int:
+    """Return the alignment that a payload needs in C++."""
+    texts = (COMMENT.sub("", read_text(file)) for file in schema.files)
+    return max([LEAST_ALIGNMENT, *(int(found) for text in texts for found in FORCED.findall(text))])
 
 
 def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
