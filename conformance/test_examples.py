@@ -45,12 +45,14 @@ PROJECTS = [each for each in EXAMPLES if each.language == "rust"]
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("example", PROJECTS, ids=lambda each: each.manifest.name)
 def test_a_rust_example_is_a_project_of_its_own(example: Example, folder: Path) -> None:
     write_examples([example], {}, folder / "program")
     run_command(["cargo", "build", "--release"], folder / "program")
 
 
+@pytest.mark.timeout(1200)  # Cargo compiles what the adapter has not compiled yet
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.manifest.name}-{each.language}")
 def test_an_example_sends_and_receives(example: Example, folder: Path) -> None:
     with broker(example.manifest, folder) as (address, more):
@@ -94,9 +96,10 @@ def build(example: Example, place: Path) -> None:
 
 
 def run_command(command: list[str], place: Path) -> str:
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    with start(command, place, {}) as process:
+        said, problems = process.communicate()
+        assert process.returncode == 0, said + problems
+    return said
 
 
 def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
@@ -152,16 +155,25 @@ def last_line(said: str) -> str:
     return said.strip().splitlines()[-1] if said.strip() else ""
 
 
+def start_side(
+    command: list[str], side: str, place: Path, more: dict[str, str]
+) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+    """A side of the example; libraries may print between its lines."""
+    return start([*command, side], place, {**environment(), **more}, stderr=subprocess.STDOUT)
+
+
 @contextlib.contextmanager
-def start_side(command: list[str], side: str, place: Path, more: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A side of the example; nothing of it is left, whatever happens."""
+def start(
+    command: list[str], place: Path, more: dict[str, str], stderr: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[str]]:
+    """A process of which nothing is left, whatever happens."""
     process = subprocess.Popen(
-        [*command, side],
+        command,
         cwd=place,
-        env={**environment(), **more},
+        env={**os.environ, **more},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         text=True,
         start_new_session=True,
         preexec_fn=die_with_launcher,
