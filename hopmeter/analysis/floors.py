@@ -16,8 +16,8 @@ def headline(cell: Cell) -> str:
     """Return the latency that ranks a cell: the user's wait, from the due time if there is a schedule."""
     if cell.path:
         return "reaction"
-    if cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return and not cell.axes.is_ring:
-        return "response"  # a flow of a workload, whose messages return as those of another flow
+    if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
+        return "response"  # the messages of the flow return as those of another flow
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency
 
 
