@@ -170,7 +170,7 @@ def test_a_background_load_that_ends_fails_its_trial_and_the_others_are_good(tmp
     assert process.returncode == 0, said
     wait_for_end(nodes)
     rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
-    assert [row["trials_good"] for row in rows] == [1] * 6
+    assert {row["trials_good"] for row in rows} == {1}
     assert lacking(rows[0]["reason"], "W-TRIALS-FAILED 1 of 2 background load has ended") == []
     assert rows[0]["background_cpu_percent"] is not None, "what the good trial achieved stays"
 
