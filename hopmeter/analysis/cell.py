@@ -74,18 +74,44 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns["p99_rounds"] = _rounds_for_p99(headline(cell), columns, measured)
         columns |= miss_columns(cell.deadline_s, [each.misses for each in measured if each.misses])
-        columns |= resources.resources(results, sum(each.counts.messages for each in measured))
-        columns |= resources.core_share(results, measured, cell.axes.pairs)
-        columns |= resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
-        own = resources.results_of_transport(cell, results)
-        lost = resources.losses(own) if columns["lost"] else []
+        columns |= _resources(cell, results, measured, folder)
         columns |= background.columns(results)
+        columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)
         short = background.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
-        noted = (_cut_short(cell, good), resources.fallbacks(own), resources.stops(results), lost, short)
-        columns["warnings"] = [text for texts in noted for text in texts]
+        columns["warnings"] = [*_warnings(cell, good, columns), *short]
     columns["reason_code"] = split_code(columns["reason"] or "")[1]
     columns["warning_codes"] = codes(columns["warnings"] or [])
     return columns
+
+
+def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) -> list[str]:
+    """Return what to know about a cell. A flow of a workload that is overloaded stays in the ranking, by the age of its
+    messages."""
+    results = [each.result for each in good]
+    behind = [f"flow {cell.flow}: {_overload(cell, good)}"] if cell.flow and _overload(cell, good) else []
+    own = resources.results_of_transport(cell, results)
+    lost = resources.losses(own) if columns["lost"] else []
+    return [*behind, *_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
+
+
+def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
+    """Return by how much the age of messages grew each second, if the receiver fell behind in most trials."""
+    grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
+    return 1000 * median(grown) if grown and _most(trials, "backlog") else None
+
+
+def _resources(
+    cell: Cell, results: Sequence[TrialResult], measured: Sequence[Measured], folder: RunFolder
+) -> dict[str, Any]:
+    """Return what the processes used. A process cannot tell flows apart, so flows and paths have none of it."""
+    if cell.flow or cell.path:
+        return {}
+    found = resources.resources(results, sum(each.counts.messages for each in measured))
+    if cell.is_whole_workload:
+        found |= resources.participants_share(results)
+    else:
+        found |= resources.core_share(results, measured, cell.axes.pairs)
+    return found | resources.cpu_percent([folder.cpu_path(cell.id, each.trial) for each in results])
 
 
 def _cut_short(cell: Cell, trials: Sequence[Judged]) -> list[str]:
@@ -118,7 +144,7 @@ def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
     failures = join_messages(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
     if not good:
         return {"status": "failed", "reason": failures}
-    overload = _overload(good)
+    overload = "" if cell.workload is not None else _overload(cell, good)
     said = f"{len(trials) - len(good)} of {len(trials)} trials failed: {split_code(failures)[0]}"
     failed = tag("W-TRIALS-FAILED", said) if failures else ""
     return {
@@ -131,7 +157,7 @@ def _reason(trial: TrialResult) -> str:
     return with_remedy(trial.reason, trial.remedy)
 
 
-def _overload(good: Sequence[Judged]) -> str:
+def _overload(cell: Cell, good: Sequence[Judged]) -> str:
     """Return why these values describe a queue and not a latency; empty if they do not. docs/method.md has the
     rules."""
     trials = [each.measured for each in good if each.measured]
@@ -144,7 +170,9 @@ def _overload(good: Sequence[Judged]) -> str:
         rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("achieved_hz", "asked_hz")]
         found.append(tag("W-OVERLOAD-RATE", f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz"))
     if _most(trials, "backlog"):
-        found.append(tag("W-OVERLOAD-QUEUE", "messages waited longer and longer"))
+        behind = "its reader falls behind, so the age of its messages grows"
+        waited = "messages waited longer and longer"
+        found.append(tag("W-READER-BEHIND", behind) if cell.flow else tag("W-OVERLOAD-QUEUE", waited))
     return join_messages(found) or _standing(good, trials)
 
 

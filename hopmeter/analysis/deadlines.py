@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm, t
 
 from hopmeter.analysis.arrivals import Times
-from hopmeter.analysis.intervals import LEAST_TRIALS
+from hopmeter.analysis.intervals import ALPHA, LEAST_TRIALS
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
 """With fewer messages the share of misses is not resolved."""
-CONFIDENCE = 0.95
 
 Missed = NDArray[np.bool_]
 
@@ -29,6 +28,10 @@ class Misses:
     missed: int
     longest: int
     """The most misses one after the other."""
+
+    def __add__(self, other: Misses) -> Misses:
+        """Return the misses of two flows or paths together; each of them has its own misses one after the other."""
+        return Misses(self.messages + other.messages, self.missed + other.missed, max(self.longest, other.longest))
 
 
 def find_misses(due: Times, done: Times, deadline_s: float) -> Missed:
@@ -45,13 +48,16 @@ def count_misses(late: Missed) -> Misses:
 
 
 def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str, Any]:
-    """Return the columns of `cells.parquet`; empty without a deadline."""
-    if deadline_s is None or not trials:
+    """Return the columns of `cells.parquet`; empty without a deadline.
+
+    A whole workload has the misses of all its flows and paths, and no deadline of its own.
+    """
+    if not trials:
         return {}
     messages, misses = sum(each.messages for each in trials), sum(each.missed for each in trials)
     low, high = miss_interval(trials)
     return {
-        "deadline_us": deadline_s * 1e6,
+        "deadline_us": None if deadline_s is None else deadline_s * 1e6,
         "misses": misses,
         "miss_share": misses / messages if messages else None,
         "miss_share_low": low,
@@ -60,8 +66,8 @@ def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str
     }
 
 
-def miss_interval(trials: Sequence[Misses]) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of the share of misses (Clopper and Pearson), None where it is not resolved.
+def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float | None, float | None]:
+    """Return the interval of the share of misses (Clopper and Pearson), None where it is not resolved.
 
     Misses come in clusters: if the shares of the trials differ more than those of independent messages would, as many
     fewer messages count (Rao and Scott 1992), and fewer still because few trials show this difference only roughly
@@ -72,14 +78,14 @@ def miss_interval(trials: Sequence[Misses]) -> tuple[float | None, float | None]
     total = messages.sum()
     if len(trials) < LEAST_TRIALS or total < LEAST_MESSAGES:
         return None, None
-    effect = _design_effect(messages, misses)
-    count, hits, tail = total / effect, misses.sum() / effect, (1 - CONFIDENCE) / 2
+    effect = _design_effect(messages, misses, alpha)
+    count, hits, tail = total / effect, misses.sum() / effect, alpha / 2
     low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
     return low, high
 
 
-def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64]) -> float:
+def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> float:
     """Return how many times larger the variance of the share is than that of independent messages; at least 1.
 
     The variance between trials has few degrees of freedom, for which the quantile of t instead of the normal stands.
@@ -88,6 +94,5 @@ def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64]) -
     if not 0 < share < 1:
         return 1.0  # nothing shows how misses come together
     variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
-    tail = (1 - CONFIDENCE) / 2
-    few = (t.ppf(tail, many - 1) / norm.ppf(tail)) ** 2
+    few = (t.ppf(alpha / 2, many - 1) / norm.ppf(alpha / 2)) ** 2
     return float(max(1.0, few * variance * messages.sum() / (share * (1 - share))))

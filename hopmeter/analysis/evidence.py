@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.analysis.cell import Judged, missing
+from hopmeter.analysis.deadlines import miss_interval
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import ALPHA, LEAST_TRIALS, measure_spread
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
@@ -41,7 +42,18 @@ def sample_evidence(
     if not measured:
         return {}
     found = {each.text: _tail(each, measured, headline(cell), alpha) for each in wanted if each.metric in TAILS}
-    return found | {each.text: _lost(each, measured, alpha) for each in wanted if each.metric == "lost"}
+    found |= {each.text: _lost(each, measured, alpha) for each in wanted if each.metric == "lost"}
+    return found | {each.text: _miss_share(each, measured, alpha) for each in wanted if each.metric == "miss_share"}
+
+
+def applies(wanted: Requirement, cell: Cell) -> bool:
+    """Return whether a cell has the metric of a requirement. Of a workload, flows and paths have latencies, the whole
+    has the CPU, and what has a deadline has a share of misses."""
+    if cell.workload is None:
+        return wanted.metric != "miss_share"
+    if wanted.metric == "miss_share":
+        return cell.is_whole_workload or cell.deadline_s is not None
+    return wanted.metric == "lost" or cell.is_whole_workload == (wanted.metric == "cpu")
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
@@ -90,6 +102,18 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
     if spread.tail is None and low is not None and high is not None and point is not None:
         return Evidence(low, high, _rounds((low, point / 1000, high), wanted.limit, len(trials)))
     return Evidence(low, high, spread.tail.trials_needed(wanted.limit * 1000, alpha) if spread.tail else None)
+
+
+def _miss_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
+    """Return the share of missed deadlines: as counted if none may be missed, otherwise its interval."""
+    misses = [trial.misses for trial in trials if trial.misses]
+    messages = sum(each.messages for each in misses)
+    if not messages:
+        return Evidence()
+    if not wanted.limit:
+        share = sum(each.missed for each in misses) / messages
+        return Evidence(share, share)
+    return Evidence(*miss_interval(misses, alpha))
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:

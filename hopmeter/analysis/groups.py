@@ -125,8 +125,10 @@ def _order(value: Any) -> tuple[int, float, str]:
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
 
 
-def _row_rank(row: Row) -> tuple[bool, bool, bool, float]:
-    return not row.ok, row.p50 is None, not row.candidate, row.p50 or 0.0
+def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
+    if row.cell.is_whole_workload:
+        return row["status"] != "ok", row["rank_low"] is None, not row.candidate, row.criteria
+    return not row.ok, row.p50 is None, not row.candidate, (row.p50 or 0.0,)
 
 
 def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:

@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.latencies import latencies, trim
 from hopmeter.analysis.pair import Pair
+from hopmeter.analysis.paths import path_times
 from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.run_results import Row
 from hopmeter.store.disk import StoreError
@@ -44,7 +45,21 @@ class Trial:
 @lru_cache(maxsize=64)
 def trials(row: Row) -> list[Trial]:
     """Return the good trials of a row, except those with damaged samples."""
+    if row.cell.path:
+        return list(_path_trials(row))
     return [_trial(row, number, found) for number, found in _read(row)]
+
+
+def _path_trials(row: Row) -> Iterator[Trial]:
+    """Yield the good trials of a path, whose latency lasts from a message of its first flow to the first effect."""
+    for trial in row.trials:
+        if trial["good"] and trial.get("samples"):
+            try:
+                times = path_times(row.cell, row.run.folder / trial["samples"])
+            except StoreError:
+                continue
+            due, took = _over_time(times.due, times.due, times.effect)
+            yield Trial(trial["trial"], times.reaction / 1e3, due, took, ())
 
 
 def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[Pair]]]:
@@ -100,7 +115,11 @@ def _trial(row: Row, number: int, found: list[Pair]) -> Trial:
 
 
 def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
-    (start, done), due = _ends(row, pair), pair.intended_times
+    return _over_time(pair.intended_times, *_ends(row, pair))
+
+
+def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]:
+    """Return when each message was due, in seconds after the first one, and its latency in us."""
     known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)

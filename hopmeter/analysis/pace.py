@@ -40,6 +40,8 @@ class Pace:
     """How long the median message waited for others, if messages waited throughout the trial; otherwise 0."""
     long_ns: float = 0.0
     """The response of the median message, if throughout the trial many others fell due meanwhile; otherwise 0."""
+    growth: float = 0.0
+    """By how many seconds the response grew in each second of the schedule, if there is a backlog; otherwise 0."""
 
 
 def measure_pace(pair: Pair) -> Pace:
@@ -51,11 +53,14 @@ def measure_pace(pair: Pair) -> Pace:
     asked_hz, asked_ns = _rate(due, begun_ns)
     scheduled = pair.cell.axes.pacing.is_scheduled and len(known) >= LEAST
     behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
-    backlog = scheduled and _backlog(_medians(done, intended), asked_ns, len(due))
+    responses = _medians(done, intended)
+    backlog = scheduled and _backlog(responses, asked_ns, len(due))
+    growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
     turn_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
     queued_ns, long_ns = _standing(pair, turn_ns) if scheduled else (0.0, 0.0)
-    return Pace(achieved_hz, asked_hz if scheduled else None, behind, backlog, seconds, turn_ns, queued_ns, long_ns)
+    asked_hz = asked_hz if scheduled else None
+    return Pace(achieved_hz, asked_hz, behind, backlog, seconds, turn_ns, queued_ns, long_ns, growth)
 
 
 def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:

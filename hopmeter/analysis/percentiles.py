@@ -56,6 +56,13 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int = 0) -> l
     return [by_permille.get(each) for each in wanted]
 
 
+def estimate_all(values: Nanoseconds, shares: Sequence[float], lost: int) -> list[float | None]:
+    """Return quantiles of any number of messages, resolved or not; None for one that is a lost message."""
+    arrived = [_share_of_arrived(each, len(values), lost) for each in shares]
+    found = iter(estimate(values, [each for each in arrived if each <= 1], reorder=True))
+    return [next(found) if each <= 1 else None for each in arrived]
+
+
 def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
     """Return which quantile of the arrived messages is the quantile of all messages, by the positions of type 8; above
     one if it is a lost message."""

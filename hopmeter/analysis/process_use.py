@@ -53,6 +53,7 @@ class Process:
 NAMES = (
     *("cpu_percent", "user_percent", "system_percent", "spun_percent", "sampled_percent", "cpu_us_per_message"),
     *("voluntary_switches_per_message", "involuntary_switches_per_message"),
+    *("voluntary_switches_per_s", "involuntary_switches_per_s"),
     *("minor_faults_per_message", "major_faults_per_message", "rss_peak_mb", "shared_mapped_mb"),
 )
 
@@ -128,6 +129,7 @@ def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
         "sampled_percent": used["sampled_percent"],
         "cpu_us_per_message": _over(cpu, messages),
         **{f"{name}_per_message": _over(used[name], messages) for name in counts},
+        **{f"{name}_per_s": _over(used[name], seconds) for name in counts[:2]},
         **{name: used[name] for name in ("rss_peak_mb", "shared_mapped_mb")},
     }
 

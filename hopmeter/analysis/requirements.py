@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from hopmeter.analysis.cell import Judged, examine, row
-from hopmeter.analysis.evidence import Evidence, row_evidence, sample_evidence
+from hopmeter.analysis.evidence import Evidence, applies, row_evidence, sample_evidence
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.open_questions import Bounds, IsJudged
 from hopmeter.analysis.repeated import set_aside_repeated
@@ -25,7 +25,7 @@ class Judge:
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
         """Read the samples of the good trials. A look has its own level `alpha`, and wider intervals."""
-        self._wanted = [] if cell.dropped else [parse(text) for text in required]
+        self._wanted = [] if cell.dropped else [each for each in map(parse, required) if applies(each, cell)]
         self._alpha = alpha
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
 

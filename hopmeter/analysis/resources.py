@@ -59,6 +59,30 @@ def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pair
     return {"cpu_core_percent": share, "cpu_core_percent_low": low, "cpu_core_percent_high": high}
 
 
+def participants_share(trials: Sequence[TrialResult]) -> dict[str, Any]:
+    """Return the CPU of all participants of a workload together, in percent of one core, with its interval."""
+    shares = [share for trial in trials if (share := trial_core_percent(trial)) is not None]
+    if not shares:
+        return {}
+    mean = sum(shares) / len(shares)
+    low, high = interval(shares, mean, positive=min(shares) > 0) or (None, None)
+    return {"cpu_core_percent": mean, "cpu_core_percent_low": low, "cpu_core_percent_high": high}
+
+
+def trial_core_percent(trial: TrialResult) -> float | None:
+    """Return the sum of the shares of a core that each process used while it measured; None if none reported it."""
+    shares = [
+        max(0.0, used.get("user_us", 0) + used.get("system_us", 0) - _spun_us(node)) / (used["interval_ns"] / 1e5)
+        for node in trial.nodes
+        if (used := node.get("resources")) and used.get("interval_ns")
+    ]
+    return sum(shares) if shares else None
+
+
+def _spun_us(node: Mapping[str, Any]) -> float:
+    return float(sum(each.get("pacing_ns", 0) for each in node.get("endpoints", [])) / 1000)
+
+
 def _cpu_us(trials: Sequence[TrialResult]) -> float:
     """Return the CPU time of all nodes. A source's spinning for punctuality is the instrument's: a program that just
     sends would not spend it."""

@@ -172,7 +172,7 @@ def _repeat_look(
 
 def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
     """Return the good trials of each cell; empty if the rounds are unknown."""
-    rounds = _rounds(trials)
+    rounds = round_numbers(trials)
     found: dict[str, list[Observation]] = {}
     for trial in trials:
         number, value = rounds.get((trial["cell"], trial["trial"])), trial.get("median_us")
@@ -182,7 +182,7 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
     return found
 
 
-def _rounds(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
+def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial: its number in a run of an earlier version whose rounds were of the whole run."""
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

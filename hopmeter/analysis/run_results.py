@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars as pl
 
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.rounds import TableRanking, rank_tables
+from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
@@ -18,6 +20,8 @@ from hopmeter.store import RunFolder
 from hopmeter.store.disk import DamagedRunError, check_files
 from hopmeter.store.formats import convert_row
 
+OF_TRIALS = ("median_us", "deadlines", "misses", "cpu_core_percent")
+"""The columns of `trials.parquet` that rankings need."""
 TAILS = ("p99", "p999")
 """The percentiles that are shown only with their intervals."""
 
@@ -93,6 +97,12 @@ class Row:
         low, high = self[source.format("_low")], self[source.format("_high")]
         return None if low is None or high is None else (float(low), float(high))
 
+    @property
+    def criteria(self) -> tuple[float, ...]:
+        """What orders the row of a whole workload: its ranks, and among equal ranks the criteria in their order."""
+        names = ("rank_low", "rank_high", "miss_share", "worst_p99_ratio", "cpu_core_percent")
+        return tuple(math.inf if self[name] is None else float(self[name]) for name in names)
+
     def interval(self, column: str) -> tuple[float | None, float | None]:
         """Return the 95 % interval of the median (`p50`) or of a percentile of the tail."""
         if column == "p50":
@@ -167,6 +177,12 @@ class Run:
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
         return rank_tables(cells, rows, trials, self.part("looks"), until)
 
+    @cached_property
+    def workload_rankings(self) -> dict[str, WorkloadRanking]:
+        """The ranking of each whole workload, by its table's id."""
+        rows = {row.id: row.values for row in self.rows}
+        return rank_workloads([row.cell for row in self.rows], rows, self.trials, self.flow_trials)
+
     @property
     def quick(self) -> bool:
         """Whether its trials are too few or too short for a decision."""
@@ -179,8 +195,8 @@ def read(folder: Path, trials: bool = True) -> Run:
     Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
     """
     stored = RunFolder.open(folder, trials)
-    medians = _medians(stored.path) if trials else {}
-    measured = [asdict(trial) | {"median_us": medians.get((trial.cell, trial.trial))} for trial in stored.trials]
+    known = _trial_values(stored.path) if trials else {}
+    measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
     run = Run(stored.path, stored.about, measured, flow_trials=_flow_trials(stored.path) if trials else [])
     # What was measured alone has its result in the row of the flow beside the others.
     planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
@@ -210,17 +226,16 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
     return run
 
 
-def _medians(folder: Path) -> dict[tuple[str, int], float]:
-    """Return the median of each trial, of any number of messages; empty for a run of an earlier version."""
+def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return what rankings need of each trial; without what a run of an earlier version did not store."""
     path = folder / "trials.parquet"
     try:
-        known = pl.read_parquet_schema(path) if path.exists() else {}
-        table = (
-            pl.read_parquet(path, columns=["cell", "trial", "median_us"]) if "median_us" in known else pl.DataFrame()
-        )
+        stored = pl.read_parquet_schema(path) if path.exists() else {}
+        names = [name for name in OF_TRIALS if name in stored]
+        table = pl.read_parquet(path, columns=["cell", "trial", *names]) if names else pl.DataFrame()
     except (OSError, pl.exceptions.PolarsError) as cause:
         raise _unreadable(path, cause) from cause
-    return {(cell, trial): value for cell, trial, value in table.iter_rows()}
+    return {(row["cell"], row["trial"]): {name: row[name] for name in names} for row in table.iter_rows(named=True)}
 
 
 def _flow_trials(folder: Path) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.flows import flows
-from hopmeter.plan.workloads import flow_cell
+from hopmeter.plan.workloads import flow_cell, rows_of
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
@@ -102,10 +102,13 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
-    """Count the messages of all flows that run, without those that bridges pass on once more; the latencies belong to
-    the rows of the flows."""
-    measured = (measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged)
-    return Measured(sum((each.counts for each in measured), Counts()))
+    """Count the messages of all flows that run, without those that bridges pass on once more, and the misses of all
+    flows and paths; the latencies belong to their rows."""
+    running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
+    paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
+    misses = [each.misses for each in (*running, *paths) if each.misses]
+    counts = sum((each.counts for each in running), Counts())
+    return Measured(counts, misses=sum(misses, Misses(0, 0, 0)) if misses else None)
 
 
 def _measure_path(cell: Cell, file: Path) -> Measured:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,21 +11,25 @@ import numpy as np
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.intervals import ALPHA
-from hopmeter.analysis.percentiles import quantiles
+from hopmeter.analysis.percentiles import Nanoseconds, estimate_all, quantiles
 from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.analysis.requirements import Judge, look_levels
+from hopmeter.analysis.resources import trial_core_percent
 from hopmeter.analysis.rounds import rank_tables
 from hopmeter.analysis.search import set_highest
 from hopmeter.analysis.slow_messages import why_columns
 from hopmeter.analysis.times_alone import set_times_alone
 from hopmeter.analysis.trial import Measured
 from hopmeter.analysis.turn_medians import turn_medians_us
-from hopmeter.analysis.workload_rows import complete_workload
+from hopmeter.analysis.workload_ranking import rank_workloads, set_workload_ranks
+from hopmeter.analysis.workload_rows import complete_requirements, complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
 from hopmeter.store import RunFolder
+
+Values = dict[str, Any]
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
@@ -48,25 +52,31 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
             values = _figures(cell, each, folder)
             folder.judge(replace(each.result, cell=cell.id), values)
             trials.append(asdict(each.result) | values | {"cell": cell.id})
-    _complete_workloads(cells, rows)
-    rankings = rank_tables(cells, {row["cell"]: row for row in rows}, trials, looks, scenario.get("until"))
+    _complete_workloads(cells, rows, complete_workload)
+    by_id = {row["cell"]: row for row in rows}
+    rankings = rank_tables(cells, by_id, trials, looks, scenario.get("until"))
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
     set_times_alone(cells, rows, trials)
+    set_workload_ranks(cells, rows, rank_workloads(cells, by_id, trials, trials))
     for judge, each_row in zip(judges, rows, strict=True):
         each_row |= judge.columns(each_row)
+    _complete_workloads(cells, rows, complete_requirements)
     if asked := scenario.get("search"):
         set_highest(Search.model_validate(asked), cells, rows)
     return rows
 
 
-def _complete_workloads(cells: Sequence[Cell], rows: Sequence[dict[str, Any]]) -> None:
+def _complete_workloads(
+    cells: Sequence[Cell], rows: Sequence[dict[str, Any]], complete: Callable[[Values, Sequence[Values]], None]
+) -> None:
+    """Fill in the row of each whole workload from those of its flows and paths."""
     parts: dict[str, list[dict[str, Any]]] = {}
     for cell, each in zip(cells, rows, strict=True):
         parts.setdefault(whole_id(cell), []).append(each)
     for cell, each in zip(cells, rows, strict=True):
-        if cell.workload is not None and whole_id(cell) == cell.id:
-            complete_workload(each, [part for part in parts[cell.id] if part is not each])
+        if cell.is_whole_workload:
+            complete(each, [part for part in parts[cell.id] if part is not each])
 
 
 def _figures(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
@@ -76,11 +86,34 @@ def _figures(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
     values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
     values["achieved_hz"] = trial.measured.achieved_hz
-    values["median_us"] = float(np.median(np.concatenate(pieces))) / 1000 if pieces else None
+    values |= _of_any_number(cell, pieces, trial.measured.missing[headline(cell)])
+    values |= _of_workload(cell, trial)
     values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
     for name in ("response", "service", "roundtrip"):
         values |= _percentiles(name, trial.measured)
     return values
+
+
+def _of_any_number(cell: Cell, pieces: Sequence[Nanoseconds], lost: int) -> dict[str, float | None]:
+    """Return the median of a trial with any number of messages, and for a flow its p99.
+
+    A flow may lose many messages and is ranked all the same, so its lost messages are later than all others.
+    """
+    if not pieces:
+        return {"median_us": None}
+    values = np.concatenate(pieces)
+    if cell.workload is None:
+        return {"median_us": float(np.median(values)) / 1000}
+    found = estimate_all(values, (0.5, 0.99), lost)
+    return {name: each and each / 1000 for name, each in zip(("median_us", "p99_us"), found, strict=True)}
+
+
+def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
+    """Return the deadlines of a trial and how many were missed; of a whole workload also its CPU."""
+    assert trial.measured is not None, "a failed trial has no values"
+    misses = trial.measured.misses
+    found: dict[str, Any] = {"deadlines": misses.messages, "misses": misses.missed} if misses else {}
+    return found | ({"cpu_core_percent": trial_core_percent(trial.result)} if cell.is_whole_workload else {})
 
 
 def _percentiles(name: str, trial: Measured) -> dict[str, float | None]:

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopmeter.messages import join_messages, split_code, tag
+from hopmeter.analysis.requirements import overall
 
 Row = dict[str, Any]
 
 
 def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
-    """Fill in the row of a whole workload: its status, and the deadlines of its flows and paths together."""
-    if whole["status"] in ("dropped", "failed"):
+    """Fill in which flow or path of a whole workload misses the largest share of its deadlines."""
+    due = [row for row in parts if row["miss_share"] is not None]
+    worst = max(due, key=lambda row: float(row["miss_share"]), default=None)
+    if whole["misses"] and worst is not None:
+        whole["miss_part"] = worst["flow"] or worst["path"]
+
+
+def complete_requirements(whole: Row, parts: Sequence[Row]) -> None:
+    """Fill in whether a whole workload meets the requirements: if it does, and each of its flows and paths."""
+    judged = [row for row in (whole, *parts) if row["require"]]
+    if not judged:
         return
-    bad = [row for row in parts if row["status"] != "ok"]
-    if bad:
-        said = [f"{row['flow'] or row['path']}: {split_code(row['reason'] or '')[0]}" for row in bad]
-        whole["status"] = "saturated"
-        whole["reason"] = join_messages([tag("W-FLOWS-SATURATED", "; ".join(said))])
-        whole["reason_code"] = "W-FLOWS-SATURATED"
-    due = [row for row in parts if row["deadline_us"] is not None]
-    messages = sum(row["received"] + row["lost"] for row in due)
-    if due and messages:
-        worst = max(due, key=lambda row: row["miss_share"])
-        shares = ("miss_share", "miss_share_low", "miss_share_high")
-        whole |= {name: worst[name] for name in shares} | {"miss_part": worst["flow"] or worst["path"]}
-        whole["misses"] = sum(row["misses"] for row in due)
-        whole["miss_run"] = max(row["miss_run"] for row in due)
+    texts = [f"{row['flow'] or row['path']} {text}" for row in parts for text in row["require_each"] or []]
+    needed = [row["require_rounds"] for row in judged if row["require"] == "undecided"]
+    whole["require"] = overall([row["require"] for row in judged])
+    whole["require_each"] = [*(whole["require_each"] or []), *texts]
+    is_open = whole["require"] == "undecided" and all(needed)
+    whole["require_rounds"] = max(needed) if is_open else None

@@ -140,16 +140,24 @@ def open_run(path: Place) -> Run:
 
 
 def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
-    """Return the row of a cell, by its id or by its number such as `c3`. Raises UsageError if there is none."""
+    """Return the row of a cell, by its id or by its number such as `c3`, in a workload also `c3.FLOW`.
+
+    Raises UsageError if there is none.
+    """
     for row in run.rows:
-        if cell in (row.id, row.id.partition("-")[0]):
+        number, part = row.id.partition("-")[0], row.cell.flow or row.cell.path
+        if cell in (row.id, f"{number}.{part}" if part else number):
             return row
     named = ", ".join(row.id for row in run.rows[:20])
     raise UsageError("E-UNKNOWN-CELL", f"{run.name} has no cell {cell}", f"name one of {named}")
 
 
 def pair_rows(run: run_results.Run) -> Iterator[dict[str, Any]]:
-    """Yield each comparison of two cells, by table."""
+    """Yield each comparison of two cells, by table; of whole workloads one for each criterion."""
     for group, ranking in run.rankings.items():
         for each in ranking.comparisons:
             yield {"group": group, **asdict(each)}
+    for group, whole in run.workload_rankings.items():
+        for criterion, pair in whole.all_pairs:
+            names = ("a", "b", "ratio", "low", "high", "decided", "family", "difference")
+            yield {"group": group, **{name: getattr(pair, name) for name in names}, "criterion": criterion}

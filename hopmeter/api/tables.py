@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hopmeter.model.cell import AXES, CONDITIONS
+from hopmeter.model.cell import AXES, CONDITIONS, OF_WORKLOAD
 from hopmeter.model.columns import CELLS
 from hopmeter.store.schemas import table
 
@@ -16,10 +16,13 @@ CONDITION_TYPES = CELLS | {"burst": "int", "reply": "text", "fifo": "int", "mloc
 NAMES = ("transport", "language", "profile")
 ESTIMATE = dict.fromkeys(("ratio", "low", "high"), "float")
 RANKING = (
-    *("group", "cell", *NAMES, "payload", "rate_hz", "rank_low", "rank_high", "rounds"),
+    *("group", "cell", *NAMES, "flow", "path", "payload", "rate_hz", "rank_low", "rank_high", "rounds"),
     *(f"median{end}_us" for end in ("", "_low", "_high")),
     *(f"ratio_to_best{end}" for end in ("", "_low", "_high")),
     "stopped_early",
+    *(f"miss_share{end}" for end in ("", "_low", "_high")),
+    *(f"worst_p99_ratio{end}" for end in ("", "_low", "_high")),
+    *("worst_flow", "decided_by", "cpu_core_percent"),
 )
 PAIRS = {
     **dict.fromkeys(("group", "a", "b"), "text"),
@@ -27,9 +30,11 @@ PAIRS = {
     "decided": "bool",
     "family": "text",
     "stopped_early": "bool",
+    "criterion": "text",
+    "difference": "float",
 }
 CHANGES = {
-    **{name: CONDITION_TYPES[name] for name in (*NAMES, *AXES, "payload_bytes", "group")},
+    **{name: CONDITION_TYPES[name] for name in (*NAMES, *AXES, *OF_WORKLOAD[:2], "payload_bytes", "group")},
     "metric": "text",
     "old": "float",
     "new": "float",

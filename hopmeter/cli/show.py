@@ -33,7 +33,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each cell or process.")] = False,
     each: Annotated[
         bool,
-        typer.Option("--processes", help="Print what each process used: CPU, context switches, page faults, memory."),
+        typer.Option(
+            "--processes",
+            "--participants",
+            help="Print what each process, or participant of a workload, used: CPU, context switches, memory.",
+        ),
     ] = False,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Print how each two cells of a table compare: ratio, interval, decision.")

@@ -18,7 +18,7 @@ from hopmeter.system import paths
 FOLDER = "baselines"
 LEAST_RUNS = 3
 HOUR_S = 3600.0
-FILES = ("run.json", "cells.parquet", "trials.parquet", "processes.parquet")
+FILES = ("run.json", "cells.parquet", "trials.parquet", "flows.parquet", "processes.parquet")
 """What a comparison needs of a run."""
 
 

@@ -15,6 +15,8 @@ from hopmeter.statistics.ranking import ALPHA, quantile
 from hopmeter.statistics.verdicts import verdict
 
 ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
+NAMES = ("flow", "path")
+"""What a row of a workload is about."""
 METRICS = ("p50", "p99")
 """The percentiles that a trial has."""
 
@@ -98,12 +100,13 @@ class Change:
 
     @property
     def name(self) -> str:
-        """Return the transport, its language and its settings."""
+        """Return the transport, its language and its settings, and the flow or path of a workload."""
         axes, alongside = self.cell.axes, self.cell.comparison.alongside
         words = [
             axes.transport,
             f"({axes.language})",
             self.cell.carriage.profile,
+            self.cell.flow or self.cell.path,
             alongside and f"alongside {alongside}",
         ]
         return " ".join(filter(None, words))
@@ -112,7 +115,7 @@ class Change:
         """Return the keys of a line of `hopmeter compare --json`."""
         reason, code = split_code(self.reason)
         return {
-            **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, "payload_bytes")},
+            **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, *NAMES, "payload_bytes")},
             "group": self.cell.group,
             "metric": self.metric,
             "old": self.old.value if self.old else None,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.comparison import trial_values
 from hopmeter.comparison.change import Change, Estimate, Side, judge, without_value
+from hopmeter.comparison.matching import compared_rows
 from hopmeter.messages import tag
 from hopmeter.plan.sides import NEW
 from hopmeter.statistics import Pair, Ranking, fit, level_of_result
@@ -27,7 +28,7 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
     """Return the change of each cell that has two sides, table by table."""
     trials, changes = trial_values.values(run), []
     by_id = {row.id: row for row in run.rows}
-    for rows in trial_values.tables(run.measured_rows).values():
+    for rows in trial_values.tables(compared_rows(run)).values():
         compared = [row for row in rows if row.cell.comparison.side and row["status"] == "ok"]
         ranking = fit(trial_values.observations(compared, trials, metric))
         pairs = [(by_id[row.cell.comparison.counterpart], row) for row in rows if row.cell.comparison.side == NEW]

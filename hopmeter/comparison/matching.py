@@ -24,7 +24,12 @@ def key(cell: Cell) -> Key:
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
     """Return the measured rows of a run, without the old side of a run with two sides."""
-    return {key(row.cell): row for row in run.measured_rows if row.cell.comparison.side != OLD}
+    return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
+
+
+def compared_rows(run: Run) -> list[Row]:
+    """Return the measured rows that have a latency: a whole workload has none, but its flows and paths do."""
+    return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
 def is_control(cell: Cell) -> bool:

@@ -15,10 +15,10 @@ Values = dict[tuple[str, int], dict[str, Any]]
 
 
 def values(run: Run) -> Values:
-    """Return the row of each trial in `trials.parquet`, by cell and number."""
+    """Return the row of each trial in `trials.parquet`, and of each flow and path of a workload, by cell and number."""
     path = run.folder / "trials.parquet"
     try:
-        rows = pl.read_parquet(path).to_dicts()
+        rows = [*pl.read_parquet(path).to_dicts(), *run.flow_trials]
         return {(row["cell"], row["trial"]): row for row in rows}
     except (OSError, KeyError, pl.exceptions.PolarsError) as cause:
         remedy = "restore it from a copy, or measure again"
@@ -69,7 +69,10 @@ def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
 
 
 def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
-    """Return a trial's percentile. Its median needs no minimum of messages, because its noise shows between rounds."""
+    """Return a trial's percentile. Its median needs no minimum of messages, because its noise shows between rounds;
+    neither does the p99 of a flow or path, of which a trial may have few messages."""
+    if row.cell.workload is not None:
+        return trial.get("median_us" if metric == "p50" else f"{metric}_us")
     median = trial.get("median_us") if metric == "p50" else None
     return trial.get(column(row, metric)) if median is None else median
 

@@ -218,6 +218,11 @@ class Cell:
         return blake2b(repr((*key, background) if background else key).encode(), digest_size=4).hexdigest()
 
     @property
+    def is_whole_workload(self) -> bool:
+        """Return whether this row is about a whole workload, and not about one of its flows or paths."""
+        return self.workload is not None and not self.flow and not self.path
+
+    @property
     def deadline_s(self) -> float | None:
         """Return the deadline of the flow or the path that this row is about; None without one."""
         if self.workload is None or not (self.flow or self.path):

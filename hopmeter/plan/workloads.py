@@ -260,7 +260,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         burst=flow.burst,
         messages=flow.messages,
         warmup=flow.warmup,
-        **_no_floor(),
+        **_compared_with(cell, flow.name),
         **own_transport(cell, [flow]),
     )
 
@@ -270,12 +270,14 @@ def path_cell(cell: Cell, path: Path) -> Cell:
     assert cell.workload is not None, "an ordinary cell has no paths"
     flows = [cell.workload.flow(name) for name in path.flows]
     first = flow_cell(cell, replace(flows[0], carrier=None))
-    named = {"id": f"{cell.id}.{path.name}", "flow": "", "path": path.name}
+    named = {"id": f"{cell.id}.{path.name}", "flow": "", "path": path.name, **_compared_with(cell, path.name)}
     return first.with_values(**named, pattern="pubsub", sinks=1, work="none", **own_transport(cell, flows))
 
 
-def _no_floor() -> dict[str, Any]:
-    return {"floor": None, "floor_reason": ""}
+def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
+    """Return the cells with which a flow or path is compared: no floor, and itself on the other side."""
+    other = cell.comparison.counterpart
+    return {"floor": None, "floor_reason": "", "counterpart": f"{other}.{part}" if other else ""}
 
 
 def drop_flow(cell: Cell, flow: str, reason: str) -> Cell:

@@ -20,6 +20,8 @@ from hopmeter.report.next_command import next_sentence
 from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import requirement_sentences
 from hopmeter.report.work_sentences import work_sentences
+from hopmeter.report.workload_answer import answer_sentences
+from hopmeter.report.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
 """The most questions that get sentences each."""
@@ -37,6 +39,8 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     """Return which transport is fastest, question by question."""
+    if whole := [group for group in groups if is_whole(group)]:
+        return [*_workloads(whole, groups), *caution(runs)]
     special = [each.sentence for each in search_groups(runs)]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copy_sentences(runs)]
     measured = _measured_groups(groups)
@@ -54,10 +58,23 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     ]
 
 
+def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
+    """Return the answer of each workload, and how its flows and paths are ranked; then that of ordinary tables."""
+    parts = [group for group in groups if is_part(group) and len(ranks(group)) > 1]
+    ordinary = [group for group in groups if group.rows[0].cell.workload is None and len(ranks(group)) > 1]
+    several = len(whole) > 1
+    found = [
+        f"{workload_name(group)}: {each}" if several else each for group in whole for each in answer_sentences(group)
+    ]
+    return [*found, *([f"Flow by flow: {summary(parts)}"] if parts else []), *_by_question(ordinary)]
+
+
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
     """Return the groups whose first sentences the answer has, so that they need not be repeated."""
     if any(map(is_comparable, runs)):
         return []
+    if whole := [group for group in groups if is_whole(group)]:
+        return whole
     measured = _measured_groups(groups)
     several = _ordered_groups(runs, measured)
     return several if len(families(several, (conditions.IDLE,))) <= SPELLED_OUT else []

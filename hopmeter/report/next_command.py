@@ -13,10 +13,11 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
-from hopmeter.report import formatting
+from hopmeter.report import formatting, workload_answer
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
 from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
 from hopmeter.report.precision_sentence import rounds_factor
+from hopmeter.report.workload_words import is_whole
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 
@@ -55,6 +56,8 @@ def _separate(run: Run) -> str:
     """Return the command that decides an open pair of choices: one with the fastest row, or the pair that needs the
     fewest rounds."""
     compared = _compared_groups(run)
+    if whole := [group for group in compared if is_whole(group)]:
+        return _separate_workload(run, whole)
     pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
     if not pairs:
         few = run.quick and _measured_rounds(run) < TRIALS
@@ -65,6 +68,17 @@ def _separate(run: Run) -> str:
     unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
     names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
     return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
+
+
+def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
+    """Return the command that tells the first transports of a workload apart; empty if that is done or takes too
+    long."""
+    pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
+    known = [each for each in pairs if each[0] is not None]
+    if not known:
+        return ""
+    rounds, group, one, other = min(known, key=lambda each: each[0] or 0)
+    return f"To separate {name(group, one)} from {name(group, other)}, run {_longer(run, whole, rounds or 0)}."
 
 
 def _compared_groups(run: Run) -> list[Group]:

@@ -13,6 +13,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Body, Column, Fold, Line, Section, Table, Value, notes, table
 from hopmeter.report.studies.study_values import published_cpu
+from hopmeter.report.workload_words import is_part, is_whole
 
 COLUMNS = {
     "cpu_percent": Column("CPU", "number", "% of a core"),
@@ -24,8 +25,14 @@ COLUMNS = {
     "voluntary_switches_per_message": Column("Voluntary", "number", "switches/message"),
     "involuntary_switches_per_message": Column("Involuntary", "number", "switches/message"),
     "minor_faults_per_message": Column("Faults", "number", "per message"),
+    "voluntary_switches_per_s": Column("Voluntary", "number", "switches/s"),
+    "involuntary_switches_per_s": Column("Involuntary", "number", "switches/s"),
 }
+PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
+PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
+"""A participant of a workload handles messages of several flows, so its switches are those of a second."""
 NAME = Column("Process", "name", heads=True)
+PARTICIPANT = Column("Participant", "name", heads=True)
 CAPTION = (
     "The median of the good trials; below it the least and the most. A process counts from its first measured message "
     "to its end, its last wait included. CPU is user and system time without the time that a source <em>spun</em> to "
@@ -46,8 +53,8 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes, those of one role together if there are many."""
-        return list(merge_roles(self.processes))
+        """The processes, those of one role together if there are many; participants of a workload have names."""
+        return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
     def summary(self) -> str:
@@ -59,7 +66,9 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows of a group whose processes are known."""
+    """Return the rows of a group whose processes are known; a process of a workload belongs to the whole."""
+    if is_part(group):
+        return []
     found = [(row, processes(row)) for row in group.rows]
     return [ProcessRow(row, group.label(row), each) for row, each in found if each]
 
@@ -67,7 +76,8 @@ def process_rows(group: Group) -> list[ProcessRow]:
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
     """Return the statistics that these rows have; CPU is sampled only on request."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
-    return [name for name in COLUMNS if is_sampled or name != "sampled_percent"]
+    others = PER_SECOND if rows and rows[0].row.cell.workload is None else PER_MESSAGE
+    return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
 
 
 def sections(group: Group) -> list[Section]:
@@ -77,8 +87,8 @@ def sections(group: Group) -> list[Section]:
         return []
     names = statistics(rows)
     is_sampled, is_shared = "sampled_percent" in names, any(mapped_mb(each.row) for each in rows)
-    columns = [NAME, *(COLUMNS[name] for name in names)]
-    title = "What each process used"
+    columns = [PARTICIPANT if is_whole(group) else NAME, *(COLUMNS[name] for name in names)]
+    title = "What each participant used" if is_whole(group) else "What each process used"
     caption = Markup(CAPTION + SAMPLED * is_sampled + MAPPED * is_shared)
     bodies = [Body([_line(each, process, names) for process in each.by_role], each.name, each.summary) for each in rows]
     whole = Table(f"{title.lower()}, {conditions.title(group)}", columns, bodies, caption, "used")

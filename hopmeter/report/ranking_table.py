@@ -8,13 +8,14 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
-from hopmeter.report import conditions, formatting, process_table, why_slow
+from hopmeter.report import conditions, formatting, process_table, why_slow, workload_table
 from hopmeter.report.company_words import background_sentence, company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
 from hopmeter.report.drawing import Figure
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
-from hopmeter.report.workload_words import deadline_lines, is_whole, missed_text
+from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
+from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
 
 LONGEST_REASON = 140
 """Characters of a reason that fit below a name."""
@@ -52,6 +53,8 @@ def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) ->
 
     A group whose first sentences are `in_answer` has only the further ones.
     """
+    if is_whole(group):
+        return workload_table.section(group, figures, in_answer)
     known = {id(rank.row): rank for rank in ranks(group)}
     longest = max((row["times_floor"] or 0 for row in group.measured_rows), default=0)
     lines = {
@@ -82,7 +85,7 @@ def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
     whole page has are left out if the table is `in_answer`.
     """
     if is_whole(group):
-        return [] if in_answer else deadline_lines(group)
+        return [*([] if in_answer else answer_sentences(group)), *undecided_sentences(group)]
     order, *more = order_sentences(group)
     order = f"{order[:1].upper()}{order[1:]}" if order.startswith(("the ", "there ", "no ")) else order
     needs = requirement_sentences(group)
@@ -92,14 +95,15 @@ def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
 
 def _columns(group: Group) -> list[Column]:
     place = [column.title for column in COLUMNS].index("Loss") + 1
-    after = COLUMNS[place:] if _has_copies(group) else COLUMNS[place + 1 :]
     late, alone = [LATE] if _has_deadline(group) else [], [ALONE] if _has_alone(group) else []
-    return [*COLUMNS[:place], *late, *alone, *after]
+    every = [*COLUMNS[:place], *late, *alone, *COLUMNS[place:]]
+    return [column for column in every if column.title not in _left_out(group)]
 
 
-def _has_copies(group: Group) -> bool:
-    """Return whether copies are known; in a workload, they are those of all flows."""
-    return group.rows[0].cell.workload is None
+def _left_out(group: Group) -> tuple[str, ...]:
+    """Return the columns that a table does not have. The processes of a workload carry several flows, so none of them
+    has CPU or copies of its own."""
+    return ("Times floor", "CPU, µs", "Copies") if is_part(group) else ()
 
 
 def _has_deadline(group: Group) -> bool:
@@ -131,27 +135,32 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
     floor = row["times_floor"] if row.ok else None  # a queue's latency is no multiple of the floor
     best = row["ratio_to_best"] if row.ok else None
     name, status = group.label(row), str(row["status"])
-    values = [
-        Value(rank.text if rank else "", sort=number),
-        Value(formatting.breakable(name), notes(_ties(group, rank), _note(row, name)), name),
-        Value(formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50),
-        _tail(row, "p99"),
-        _tail(row, "p999"),
-        Value(formatting.times(best), notes(*_notes_of_ratio(row) if best else ""), sort=best),
-        Value(
+    values = {
+        "Rank": Value(rank.text if rank else "", sort=number),
+        "Transport": Value(formatting.breakable(name), notes(_ties(group, rank), _note(row, name)), name),
+        "p50, µs": Value(
+            formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50
+        ),
+        "p99, µs": _tail(row, "p99"),
+        "p99.9, µs": _tail(row, "p999"),
+        "Times best": Value(formatting.times(best), notes(*_notes_of_ratio(row) if best else ""), sort=best),
+        "Times floor": Value(
             formatting.times(floor),
             notes(_ends(row, "times_floor") if floor else ""),
             sort=floor,
             bar=100 * floor / longest if floor and longest else None,
         ),
-        Value(formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]),
-        Value(formatting.percent(row.loss), sort=row.loss),
-        *([_late(row)] if _has_deadline(group) else []),
-        *([_alone(row)] if _has_alone(group) else []),
-        *([_copies(row)] if _has_copies(group) else []),
-        Value(status, sort=status),
-    ]
-    return Line(values, status if row.recommendable else f"{status} reference")
+        "CPU, µs": Value(
+            formatting.number(row["cpu_us_per_message"]), notes(_core_share(row)), sort=row["cpu_us_per_message"]
+        ),
+        "Loss": Value(formatting.percent(row.loss), sort=row.loss),
+        LATE.title: _late(row),
+        ALONE.title: _alone(row),
+        "Copies": _copies(row),
+        "Status": Value(status, sort=status),
+    }
+    values_shown = [values[column.title] for column in _columns(group)]
+    return Line(values_shown, status if row.recommendable else f"{status} reference")
 
 
 def _notes_of_ratio(row: Row) -> tuple[str, str]:
@@ -166,7 +175,7 @@ def _copies(row: Row) -> Value:
 def _late(row: Row) -> Value:
     """Return the share of messages that missed their deadline; empty without a deadline."""
     share, _, interval = missed_text(row).partition(" (")
-    return Value(share, notes(interval.rstrip(")")), sort=row["miss_share"])
+    return Value(share, notes(interval.rstrip(")")), row["miss_share"], "missed" if row["misses"] else "")
 
 
 def _alone(row: Row) -> Value:
@@ -215,6 +224,7 @@ def _note(row: Row, name: str) -> str:
                 *(text for text in row["require_each"] or [] if not text.endswith(": meets")),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
+                f"its reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else "",
                 "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),
             ]
         )

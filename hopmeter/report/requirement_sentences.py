@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hopmeter.analysis.evidence import applies
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import name
+from hopmeter.report.workload_words import is_part, is_whole
 from hopmeter.scenario.requirement import parse
 
 VERDICTS = ("meets", "undecided", "misses")
@@ -16,8 +18,9 @@ MOST_NAMES = 4
 
 
 def requirements_of(group: Group) -> list[str]:
-    """Return the requirements of the runs of a group."""
-    return formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
+    """Return the requirements of the runs of a group that its rows can meet."""
+    wanted = formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
+    return [text for text in wanted if is_whole(group) or applies(parse(text), group.rows[0].cell)]
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
@@ -28,9 +31,11 @@ def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (_place(row), _amount(row, left)))
 
 
-def _amount(row: Row, left: str) -> float:
+def _amount(row: Row, left: str) -> tuple[float, ...]:
+    if left == "rank":
+        return row.criteria
     value = row.p50 if left == "median" else row["cpu_core_percent"]
-    return math.inf if value is None else float(value)
+    return (math.inf if value is None else float(value),)
 
 
 def _place(row: Row) -> int:
@@ -38,7 +43,12 @@ def _place(row: Row) -> int:
 
 
 def _ranking_metric(group: Group) -> str:
-    """Return what the requirements leave open: CPU, or the median if they limit CPU."""
+    """Return what the requirements leave open: CPU, or the median if they limit CPU or a flow has none. A whole
+    workload has ranks instead."""
+    if is_whole(group):
+        return "rank"
+    if is_part(group):
+        return "median"
     return "median" if any(parse(text).metric == "cpu" for text in requirements_of(group)) else "CPU"
 
 
@@ -63,6 +73,8 @@ def requirement_sentences(group: Group) -> list[str]:
 def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:
     if not rows:
         return f"No transport is shown to meet {wanted}"
+    if _ranking_metric(group) == "rank":
+        return f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
     by_median = _ranking_metric(group) == "median"
     first = f"a median of {formatting.microseconds(rows[0].p50)}" if by_median else _core_share(rows[0])
     order = "the lowest median first" if by_median else "the least CPU first"

@@ -116,7 +116,7 @@ ROW_RULES = (
     RowRule(
         "W-NO-MEDIAN",
         "Too few messages for a median",
-        lambda row: row["status"] == "ok" and row.p50 is None,
+        lambda row: row["status"] == "ok" and row.p50 is None and not row.cell.is_whole_workload,
         lambda _: (
             f": a median needs {least_count(PERMILLE['p50'])} messages in all good trials together. "
             "`hopmeter show` and cells.parquet have means, loss and CPU."
@@ -173,7 +173,12 @@ ROW_RULES = (
         f": the source itself woke up more than {formatting.number(PACING_US)} µs late for 1 % of its messages. This "
         "counts in the response; compare the service time.",
     ),
-    RowRule("W-NO-FLOOR", "No floor", lambda row: row.ok and row.candidate and row["floor_us"] is None, _no_floor),
+    RowRule(
+        "W-NO-FLOOR",
+        "No floor",
+        lambda row: row.ok and row.candidate and row["floor_us"] is None and row.cell.workload is None,
+        _no_floor,
+    ),
 )
 
 

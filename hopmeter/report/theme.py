@@ -18,6 +18,8 @@ PAPER = "#ffffff"
 # Eight hues after Okabe and Ito, darkened to at least 3:1 on white; distinct with every common colour blindness.
 SERIES = ("#0067a5", "#c8510a", "#00795a", "#a4508b", "#3b8fc4", "#9a6b00", "#5b4fa2", "#6b7680")
 SERIES_DARK = ("#56b4e9", "#f0883e", "#3fbf97", "#dd8fc0", "#9ad3f5", "#e0b040", "#a79df0", "#a9b4be")
+MISSED, MISSED_DARK = "#b3261e", "#ff8f85"
+"""Red: deadlines that were missed, and messages that were lost."""
 DASHES = ([1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2])
 
 VARIABLES = {
@@ -26,6 +28,7 @@ VARIABLES = {
     LINE: "--line",
     GRID: "--grid",
     PAPER: "--paper",
+    MISSED: "--missed",
     **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)},
 }
 

@@ -1,13 +1,15 @@
-"""A workload in words: the titles of its tables, its graph as text, and the answer about its deadlines."""
+"""A workload in words: the titles of its tables, its graph as text, and the values of its rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
+from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
 
 WHOLE = "the whole workload"
@@ -128,45 +130,18 @@ def _deadline_words(deadline_s: float | None) -> list[str]:
 
 def is_whole(group: Group) -> bool:
     """Return whether a table is about a whole workload."""
-    cell = group.rows[0].cell
-    return cell.workload is not None and not cell.flow and not cell.path
+    return group.rows[0].cell.is_whole_workload
 
 
-def deadline_lines(group: Group) -> list[str]:
-    """Return how well each transport keeps the deadlines of a whole workload, the best first."""
-    rows = _by_misses(group.choices)
-    if not rows:
-        return ["The workload has no deadline; the tables below rank each flow and path."]
-    best, *others = rows
-    clear = [row for row in others if _is_clear(best, row)]
-    open_ = [row for row in others if row not in clear]
-    lines = [f"{group.label(best)} keeps the deadlines best: {_misses_text(best)}."]
-    if open_:
-        lines[0] = f"It is open which transport keeps the deadlines best: {_list_rows(group, [best, *open_])}."
-    lines += [f"{group.label(row)} misses more: {_misses_text(row)}." for row in clear]
-    known = _by_misses(row for row in group.references if row not in rows)
-    return lines + ([f"For comparison, no library to install: {_list_rows(group, known)}."] if known else [])
+def workload_name(group: Group) -> str:
+    """Return the title of a run's workload."""
+    run = group.rows[0].run
+    return run.text("title") or run.text("scenario_name") or WHOLE
 
 
-def _by_misses(rows: Iterable[Row]) -> list[Row]:
-    return sorted((row for row in rows if row["miss_share"] is not None), key=lambda row: float(row["miss_share"]))
-
-
-def _list_rows(group: Group, rows: Iterable[Row]) -> str:
-    return ", ".join(f"{group.label(row)} ({_misses_text(row)})" for row in rows)
-
-
-def _is_clear(best: Row, row: Row) -> bool:
-    """Return whether the intervals of two shares are apart."""
-    high, low = best["miss_share_high"], row["miss_share_low"]
-    return high is not None and low is not None and low > high
-
-
-def _misses_text(row: Row) -> str:
-    if row["misses"] == 0:
-        most = row["miss_share_high"]
-        return "no message missed its deadline" + (f", at most {formatting.percent(most)} may" if most else "")
-    return f"{missed_text(row)} of the messages of {row['miss_part']} missed"
+def is_part(group: Group) -> bool:
+    """Return whether a table is about a flow or a path of a workload."""
+    return group.rows[0].cell.workload is not None and not is_whole(group)
 
 
 def missed_text(row: Row) -> str:
@@ -177,3 +152,87 @@ def missed_text(row: Row) -> str:
     if None in ends:
         return f"{formatting.percent(row['miss_share'])} (?)"
     return f"{formatting.percent(row['miss_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
+
+
+def kept_text(row: Row) -> str:
+    """Return the share of deadlines that a whole workload kept, with its interval: `98.4 % (97.5–99.0)`."""
+    share, low, high = kept_share(row)
+    return f"{kept_percent(share)} {kept_bracket(low, high)}" if share is not None else ""
+
+
+def kept_share(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Return the share of deadlines that were kept, and its interval."""
+    return _rest(row["miss_share"]), _rest(row["miss_share_high"]), _rest(row["miss_share_low"])
+
+
+def _rest(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def kept_percent(share: float | None) -> str:
+    """Return `98.4 %`; a share that is nearly all keeps two digits of what is missing: `99.98 %`."""
+    return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
+
+
+def kept_bracket(low: float | None, high: float | None) -> str:
+    """Return `(97.5–99.0)`, or `(?)` without an interval."""
+    ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
+    return f"({formatting.NO_INTERVAL if ends is None else ends})"
+
+
+def _percent_digits(share: float) -> str:
+    """Return percent with two digits of the smaller part, `<100` if that takes more than three places."""
+    if share in (0, 1):
+        return str(round(100 * share))
+    missing = 100 * min(share, 1 - share)
+    places = min(3, max(1, 1 - math.floor(math.log10(missing))))
+    text = f"{100 * share:.{places}f}"
+    return {0.0: ">0", 100.0: "<100"}.get(float(text), text)
+
+
+def worst_text(row: Row) -> str:
+    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) for commands`."""
+    ratio = row["worst_p99_ratio"]
+    if ratio is None:
+        return ""
+    if ratio == 1:
+        return "the lowest p99 of every flow"
+    ends = formatting.ratio_bracket(row["worst_p99_ratio_low"], row["worst_p99_ratio_high"])
+    return f"{formatting.times(ratio)} {ends} the lowest p99, for {row['worst_flow']}"
+
+
+def cpu_text(row: Row) -> str:
+    """Return the CPU of all participants: `12 % of a core (11–13)`."""
+    share = row["cpu_core_percent"]
+    if share is None:
+        return ""
+    ends = formatting.bracket(row["cpu_core_percent_low"], row["cpu_core_percent_high"])
+    return f"{formatting.number(share)}{formatting.THIN}% of a core {ends}"
+
+
+def parts_of(row: Row) -> list[Row]:
+    """Return the rows of the flows and paths of a whole workload, in their order."""
+    return [each for each in row.run.rows if each is not row and whole_id(each.cell) == row.id]
+
+
+def behind_text(row: Row) -> str:
+    """Return which readers of a whole workload fall behind: `frames falls behind by 320 ms/s`."""
+    return ", ".join(f"{each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
+
+
+def slow_flows(row: Row) -> list[Row]:
+    """Return the flows of a whole workload whose reader falls behind."""
+    return [each for each in parts_of(row) if each["backlog_ms_per_s"]]
+
+
+def growth_text(row: Row) -> str:
+    """Return by how much the age of a flow's messages grows: `320 ms/s`."""
+    return f"{formatting.number(row['backlog_ms_per_s'])}{formatting.THIN}ms/s"
+
+
+def part_missed_text(row: Row) -> str:
+    """Return where a whole workload misses most: `frames misses 4.1 %`; empty if no message missed."""
+    worst = next((each for each in parts_of(row) if row["miss_part"] in (each["flow"], each["path"])), None)
+    if not row["miss_part"] or worst is None:
+        return ""
+    return f"{row['miss_part']} misses {formatting.percent(worst['miss_share'])}"

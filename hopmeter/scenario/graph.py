@@ -18,6 +18,10 @@ OF_FLOWS = (
     *("pairs", "work", "dispatch", "burst", "messages", "warmup"),
 )
 """The keys of an ordinary scenario that a workload gives for each flow, or that follow from its flows."""
+NO_WHY = (
+    "a workload has no readings of its threads, because a participant's threads serve several flows; measure the flow "
+    "alone, in a scenario without participants"
+)
 OTHERS = ("case", "search")
 """The keys of an ordinary scenario that a workload does not have."""
 
@@ -73,6 +77,8 @@ def _key_faults(scenario: WithWorkload) -> Iterator[Fault]:
     for key in OTHERS:
         if getattr(scenario, key):
             yield "E-VALUES-CONFLICT", f"{key}: a workload has none; omit it"
+    if getattr(scenario, "why", False):
+        yield "E-WHY-WORKLOAD", f"why: {NO_WHY}"
 
 
 def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:

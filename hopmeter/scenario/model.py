@@ -16,6 +16,7 @@ from hopmeter.model import units
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceChoice
 from hopmeter.scenario.background import Background
 from hopmeter.scenario.graph import check_workload
+from hopmeter.scenario.requirement import parse as parse_requirement
 from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
 from hopmeter.scenario.values import (
     MOST_MESSAGES,
@@ -228,6 +229,16 @@ class Scenario(Axes):
             check_workload(self)
         elif self.alone:
             raise RefusedValueError("E-VALUES-CONFLICT", "alone: only a workload has flows to measure alone; omit it")
+        return self
+
+    @model_validator(mode="after")
+    def _check_requirements(self) -> Scenario:
+        has_deadline = any(flow.deadline for flow in self.flow.values())
+        has_deadline |= any(path.deadline for path in self.path.values())
+        wrong = [each for each in self.require if parse_requirement(each).metric == "miss_share" and not has_deadline]
+        if wrong:
+            said = f'require: "{wrong[0]}" needs a flow with a deadline, such as flow.NAME.deadline = "10ms"'
+            raise RefusedValueError("E-VALUES-CONFLICT", said)
         return self
 
     @model_validator(mode="after")

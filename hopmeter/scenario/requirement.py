@@ -10,16 +10,22 @@ from hopmeter.model.units import UNITS_NS
 
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency, and its name in columns."""
+SHARES = ("lost", "miss_share")
+"""The metrics that count messages."""
 FORMS = (
-    'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%" or "cpu < 5%" (of a core)'
+    'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%", "cpu < 5%" (of a core) '
+    'or "miss_share < 1%" (of the deadlines of a workload)'
 )
-FORM = r"\s*(p50|median|p99|p99\.9|p999|lost|cpu)\s*(<=|<|=)\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
-EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%")
+FORM = (
+    r"\s*(p50|median|p99|p99\.9|p999|lost|cpu|miss_share)\s*(<=|<|=)\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
+)
+EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "miss_share < 1%")
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A limit on one metric: a latency in us, a share of lost messages, or CPU in percent of a core."""
+    """A limit on one metric: a latency in us, a share of lost messages or missed deadlines, or CPU in percent of a
+    core."""
 
     text: str
     metric: str
@@ -46,7 +52,7 @@ def parse(text: str) -> Requirement:
 
 def _limit(word: str, sign: str, number: float, unit: str) -> float | None:
     """Return the limit in the metric's unit; None if sign and unit do not fit the metric."""
-    if word == "lost" and number == 0 and not unit:
+    if word in SHARES and number == 0 and not unit:
         return 0.0
     if sign == "=" or (word in LATENCIES) != (unit in UNITS_NS) or not unit:
         return None

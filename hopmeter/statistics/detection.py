@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hopmeter.statistics.ranking import Ranking, on_scale, quantile
+from hopmeter.statistics.ranking import Pair, Ranking, on_scale, quantile
 
 NORMAL_POWER = 0.8416
 """The 80 % quantile of the normal distribution, for a power of 80 %."""
@@ -29,6 +29,14 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
         return None
     needs = [_need(each.error, each.freedom, each.rounds, each.level, distance) for each in pairs]
     return math.ceil(float(np.median(needs)))
+
+
+def pair_rounds_needed(pair: Pair) -> int | None:
+    """Return how many rounds would decide a pair in 80 % of cases, if its difference is the one seen so far."""
+    distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
+    if pair.low is None or not distance:
+        return None
+    return math.ceil(_need(pair.error, pair.freedom, pair.rounds, pair.level, distance))
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:

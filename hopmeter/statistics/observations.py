@@ -42,12 +42,15 @@ class Table:
     scale: Scale
 
 
-def make_table(observations: Iterable[Observation]) -> Table:
-    """Arrange observations as a table; several trials of one cell in one round become their mean."""
+def make_table(observations: Iterable[Observation], scale: Scale | None = None) -> Table:
+    """Arrange observations as a table; several trials of one cell in one round become their mean.
+
+    Without a `scale`, values that are all above zero are compared as ratios, and others as differences.
+    """
     usable = [each for each in observations if math.isfinite(each.value)]
     cells = tuple(dict.fromkeys(each.cell for each in usable))
     rounds = tuple(sorted({each.round for each in usable}))
-    scale: Scale = "ratio" if all(each.value > 0 for each in usable) else "difference"
+    scale = scale or ("ratio" if all(each.value > 0 for each in usable) else "difference")
     values, steal, counts = _sums(usable, cells, rounds, scale)
     known = counts > 0
     divisor = np.maximum(counts, 1)

@@ -95,13 +95,15 @@ def fit(
     alpha: float = ALPHA,
     versus: str | None = None,
     references: Collection[str] = (),
+    scale: Scale | None = None,
 ) -> Ranking:
     """Compare cells by their trials: all pairs of choices, or those with the current `"best"`, and all pairs with a
     reference.
 
     `references` are the cells that stand beside the choices, without a rank. `alpha` is the level of each family.
+    `scale` is that of the values; see `make_table`.
     """
-    table = make_table(observations)
+    table = make_table(observations, scale)
     if not table.cells:
         return Ranking("ratio", alpha, (), (), (), {}, None, {}, {}, Noise(math.nan, 0.0, 0.0))
     centre = float(np.median(table.values[table.known]))

@@ -19,7 +19,7 @@ from hopmeter.store.pack import run_directory
 TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
     "trials": ("trials.parquet", r"([^/]+)/trials\.parquet$"),
-    "samples": ("samples/*.parquet", r"([^/]+)/samples/[^/]+$"),
+    "samples": ("samples/*[0-9].parquet", r"([^/]+)/samples/[^/]+$"),
     "processes": ("processes.parquet", r"([^/]+)/processes\.parquet$"),
     "cpu": ("cpu/*.parquet", r"([^/]+)/cpu/[^/]+$"),
 }

@@ -46,8 +46,8 @@ def test_the_columns_sum_the_trials() -> None:
     assert columns["miss_share_low"] < 0.03 < columns["miss_share_high"]
 
 
-def test_without_a_deadline_or_a_trial_there_are_no_columns() -> None:
-    assert miss_columns(None, [Misses(10, 1, 1)]) == {}
+def test_without_a_trial_there_are_no_columns() -> None:
+    assert miss_columns(None, []) == {}
     assert miss_columns(0.1, []) == {}
 
 
@@ -98,3 +98,17 @@ def test_the_interval_contains_the_share(trial: Trial, trials: int) -> None:
     found = [miss_interval([trial(rng) for _ in range(trials)]) for _ in range(SIMULATIONS)]
     inside = [low is not None and high is not None and low <= truth <= high for low, high in found]
     assert np.mean(inside) >= LEAST_COVERAGE
+
+
+def test_a_whole_workload_has_the_misses_of_its_flows_and_no_deadline_of_its_own() -> None:
+    both = Misses(100, 3, 2) + Misses(50, 7, 5)
+    assert both == Misses(150, 10, 5), "messages one after the other that missed are of one flow"
+    found = miss_columns(None, [both])
+    assert (found["deadline_us"], found["misses"], found["miss_share"]) == (None, 10, pytest.approx(10 / 150))
+
+
+def test_the_interval_of_a_look_is_wider() -> None:
+    trials = [Misses(500, each, 1) for each in (10, 12, 8, 11, 9)]
+    (low, high), (wider_low, wider_high) = miss_interval(trials), miss_interval(trials, 0.01)
+    assert None not in (low, high, wider_low, wider_high)
+    assert wider_low < low < 0.02 < high < wider_high  # type: ignore[operator]

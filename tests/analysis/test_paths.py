@@ -139,7 +139,7 @@ def test_a_broken_chain_has_no_effect(tmp_path: Path, missing: int) -> None:
     row = analyse(tmp_path, ALL, causes)["reaction"]
     assert times(tmp_path, "reaction") == ([None] * 4, [])
     assert (row["received"], row["lost"], row["misses"], row["miss_run"]) == (0, 4, 4, 4)
-    assert row["status"] == "saturated" and row["reaction_p50_us"] is None
+    assert row["status"] == "ok" and row["reaction_p50_us"] is None and row["median_us"] is None
 
 
 def test_a_message_whose_cause_is_a_warm_up_message_has_no_age(tmp_path: Path) -> None:
@@ -171,7 +171,8 @@ def test_the_row_of_the_whole_has_the_misses_of_all_parts(tmp_path: Path) -> Non
     trial = ALL | {FRAMES_SINK: arrival_times({0: 1, 1: 14, 2: 24, 3: 31})}
     rows = analyse(tmp_path, trial, EACH)
     assert (rows["frames"]["misses"], rows["frames"]["miss_run"]) == (2, 2)
-    assert (rows[""]["misses"], rows[""]["miss_share"], rows[""]["miss_run"]) == (2, 0.5, 2)
+    assert (rows["reaction"]["misses"], rows[""]["miss_part"]) == (0, "frames")
+    assert (rows[""]["misses"], rows[""]["miss_share"], rows[""]["miss_run"]) == (2, 0.25, 2), "of all eight deadlines"
     assert rows[""]["received"] == 12
 
 

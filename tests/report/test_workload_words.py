@@ -94,9 +94,10 @@ def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_the
     (edge,) = _edges(drawn.flows[1], places, False, drawn)
     assert edge["label"].startswith("bridge frames>objects") and edge["y2"] > edge["y"]
     assert edge["bridge"] and not _edges(drawn.flows[0], places, False, drawn)[0]["bridge"]
-    words = _box_words(near, (0, 50))
-    assert (words["name"], words["over"]) == ("detector", "iceoryx2") and words["name_y"] < 50 < words["over_y"]
-    assert _box_words("camera", (0, 50)) == {"name": "camera", "over": "", "name_y": 50, "over_y": 58}
+    words = _box_words(near, (0, 50), {})
+    assert (words["name"], words["below"]) == ("detector", "iceoryx2") and words["name_y"] < 50 < words["below_y"]
+    assert _box_words("camera", (0, 50), {}) == {"name": "camera", "below": "", "name_y": 50, "below_y": 58}
+    assert _box_words("camera", (0, 50), {"camera": "3.1 % CPU"})["below"] == "3.1 % CPU"
 
 
 def test_flows_in_both_directions_between_two_participants_lie_side_by_side(workload: Workload) -> None:

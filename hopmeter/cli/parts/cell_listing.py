@@ -6,13 +6,30 @@ from rich.text import Text
 
 from hopmeter.analysis.run_results import TAILS, Row
 from hopmeter.report import formatting, why_slow
+from hopmeter.report.workload_words import cpu_text, kept_text, parts_of, worst_text
 from hopmeter.system.terminal import Console
 
 NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"
 
 
 def print_cell(console: Console, row: Row) -> None:
-    """Print the latency of a cell, and why its slowest messages are slow."""
+    """Print the result of a cell: its latency, and why its slowest messages are slow."""
+    if row.cell.is_whole_workload and row["status"] == "ok":
+        _print_whole(console, row)
+    else:
+        _print_latency(console, row)
+
+
+def _print_whole(console: Console, row: Row) -> None:
+    """Print what ranks a whole workload, and the cells of its flows and paths."""
+    values = {"deadlines kept": kept_text(row), "worst p99": worst_text(row), "CPU": cpu_text(row)}
+    console.print(Text(row.id, style="bold cyan"))
+    for name, text in values.items():
+        console.print(Text(f"{name}: {text or formatting.NOTHING}"))
+    console.print(Text(f"flows and paths: {', '.join(part.id for part in parts_of(row))}"), soft_wrap=True)
+
+
+def _print_latency(console: Console, row: Row) -> None:
     values = {"p50": row.p50, **{name: row.tail(name) for name in TAILS}}
     latency = ", ".join(
         f"{name} {formatting.number(value)} {formatting.bracket(*row.interval(name))} µs"
@@ -21,6 +38,6 @@ def print_cell(console: Console, row: Row) -> None:
     )
     console.print(Text(row.id, style="bold cyan"))
     console.print(Text(f"{row.headline}: {latency}" if row.ok else f"{row['status']}: {row['reason'] or ''}"))
-    if row["status"] == "dropped":
+    if row["status"] == "dropped" or row.cell.workload is not None:
         return
     console.print(Text(f"why slow: {why_slow.sentence(row) or NOT_ASKED}"), soft_wrap=True)

@@ -11,8 +11,11 @@ from rich.text import Text
 from hopmeter.analysis.groups import Group, groups
 from hopmeter.analysis.rounds import Comparison
 from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.workload_ranking import WorkloadRanking
 from hopmeter.api.runs import pair_rows
 from hopmeter.report import conditions, formatting
+from hopmeter.report.workload_table import DECIDED_BY
+from hopmeter.statistics import Pair
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
@@ -44,7 +47,9 @@ def _comparisons(run: Run, cell: str) -> dict[str, list[Comparison]]:
 
 def _print_tables(console: Console, run: Run, found: Mapping[str, list[Comparison]]) -> None:
     for group in groups([run]):
-        if comparisons := found.get(group.rows[0].cell.group):
+        if ranking := run.workload_rankings.get(group.rows[0].cell.group):
+            _print_workload(console, group, ranking)
+        elif comparisons := found.get(group.rows[0].cell.group):
             _print_group(console, group, comparisons)
     console.print()
     console.print(Text(LEGEND if any(found.values()) else NONE, style="dim"))
@@ -61,6 +66,29 @@ def _print_group(console: Console, group: Group, comparisons: list[Comparison]) 
     console.print()
     console.print(Text(conditions.title(group), style="bold cyan"))
     print_whole(console, table)
+
+
+def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) -> None:
+    """Print how each two transports of a whole workload compare by each criterion."""
+    names = {row.id: group.label(row) for row in group.rows}
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("better", "other", "criterion", "difference", ""):
+        table.add_column(head, no_wrap=True)
+    for criterion, pair in ranking.all_pairs:
+        decides = ranking.decides(pair.a, pair.b)
+        said = "decided" if decides == criterion else f"decided by {decides}" if decides else "not decided"
+        table.add_row(names[pair.a], names[pair.b], DECIDED_BY[criterion], _size(pair), said)
+    console.print()
+    console.print(Text(conditions.title(group), style="bold cyan"))
+    print_whole(console, table)
+
+
+def _size(pair: Pair) -> str:
+    """Return a ratio with its interval, or the difference of two shares of missed deadlines in percentage points."""
+    if pair.ratio is not None:
+        return f"{formatting.number(pair.ratio)}× {formatting.ratio_bracket(pair.low, pair.high)}"
+    points, *ends = (None if each is None else 100 * each for each in (pair.difference, pair.low, pair.high))
+    return f"{formatting.number(points)} points {formatting.bracket(*ends)}"
 
 
 def _decision(pair: Comparison) -> str:

@@ -37,6 +37,8 @@ def print_processes(console: Console, run: Run) -> None:
 def print_json(run: Run) -> None:
     """Print a line of JSON for each process of a cell."""
     for row in run.rows:
+        if row.cell.flow or row.cell.path:
+            continue  # the processes belong to the whole workload
         for process in processes(row):
             named = {"cell": row.id, **{name: row[name] for name in ("transport", "profile")}}
             print(json.dumps({**named, **process.as_json()}))
@@ -54,7 +56,7 @@ def _print_group(console: Console, group: Group, rows: Sequence[ProcessRow]) -> 
 
 def _table(rows: Sequence[ProcessRow], shown: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("", "process"):
+    for head in ("", "participant" if rows[0].row.cell.workload is not None else "process"):
         table.add_column(head, no_wrap=True)
     for name in shown:
         table.add_column(_head(name), justify="right", no_wrap=True)

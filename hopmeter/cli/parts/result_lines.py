@@ -7,6 +7,7 @@ from typing import Any
 
 from hopmeter.analysis import headline
 from hopmeter.plan import Cell
+from hopmeter.plan.workloads import rows_of
 
 MARK = "[RESULT]"
 CONDITIONS = (
@@ -26,12 +27,14 @@ OUTCOME = (
     *("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz", "sinks_service_mean_us"),
     "median_us",
 )
+OF_WORKLOAD = ("flow", "path", "miss_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
+"""Further words in a line of a workload, of one of its flows or of one of its paths."""
 NOTHING = "-"
 
 
 def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a line for each cell that was tried; docs/metrics.md has the form."""
-    planned = {cell.id: cell for cell in cells if not cell.comparison.alone}
+    planned = {each.id: each for cell in cells if not cell.comparison.alone for each in rows_of(cell)}
     return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
 
 
@@ -47,6 +50,7 @@ def line(cell: Cell, row: Mapping[str, Any]) -> str:
         "p99_us": row[f"{figure}_p99_us"] if any(row[f"{figure}_p99_{end}_us"] for end in ("low", "high")) else None,
         "service_mean_us": row["service_mean_us"],
         **{name: row[name] for name in OUTCOME},
+        **({name: row[name] for name in OF_WORKLOAD} if cell.workload is not None else {}),
     }
     return " ".join([MARK, *(f"{name}={_word(value)}" for name, value in pairs.items())])
 

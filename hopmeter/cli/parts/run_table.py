@@ -17,6 +17,7 @@ from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts import remarks
 from hopmeter.cli.parts.plan_table import shorten
+from hopmeter.cli.parts.workload_table import print_workload
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.company_words import alone_text, background_sentence
@@ -27,7 +28,7 @@ from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tail_sentences import tail_sentence
-from hopmeter.report.workload_words import missed_text
+from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
 from hopmeter.system.tables import print_whole, width
 from hopmeter.system.terminal import Console
 
@@ -38,6 +39,8 @@ STATISTICS = ("p50 µs (95 %)", "p99 µs (95 %)", BEST, "×floor", "CPU µs", "C
 LEAST_IMPORTANT = ("trials", "CPU µs", "×floor", BEST, "CPU %")
 """The columns that a narrow terminal leaves out, in this order."""
 EARLY = "×best has the interval of an earlier look, which decided it."
+OF_PROCESSES = ("×floor", "CPU µs", "CPU %")
+"""The columns that a flow or path of a workload does not have: its processes carry other flows too."""
 SAMPLED = "cpu_percent_mean"
 MISSED, ALONE = "miss_share", "times_alone"
 HEADS = {SAMPLED: "CPU %\nsampled", MISSED: "late %\n(95 %)", ALONE: "×alone\n(95 %)"}
@@ -81,9 +84,12 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     console.print(Text(first))
     for sentence in more:
         console.print(Text(_indent(sentence, console.width), style="dim"))
+    if is_whole(group):
+        print_workload(console, group)
+        return
     if not with_references and _is_one_reference(group):
         return
-    left_out = _repeated_columns(group)
+    left_out = [*_repeated_columns(group), *(OF_PROCESSES if is_part(group) else [])]
     table = _table(group, shown, left_out)
     for name in LEAST_IMPORTANT:
         if console.is_terminal and width(console, table) > console.width:
@@ -136,7 +142,7 @@ def _rows_in_order(group: Group) -> list[Row]:
     return [*order_by_requirements(group, group.choices), *order_by_requirements(group, group.references)]
 
 
-def _lines(group: Group, columns: Sequence[str]) -> list[list[str]]:
+def _lines(group: Group, columns: Sequence[str]) -> list[list[str | Text]]:
     known = {id(rank.row): rank for rank in ranks(group)}
     rows = _rows_in_order(group)
     kinds = ((_median, formatting.bracket), (_tail, formatting.bracket), (_ratio, formatting.ratio_bracket))
@@ -195,7 +201,7 @@ def _value(value: Any) -> str:
 
 def _line(
     row: Row, names: Sequence[str], rank: Rank | None, latencies: Sequence[str], columns: Sequence[str]
-) -> list[str]:
+) -> list[str | Text]:
     if row["status"] != "ok":
         return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _loss(row), _trials(row), _trouble(row)]
     return [
@@ -205,16 +211,22 @@ def _line(
         formatting.number(row["times_floor"]),
         formatting.number(row["cpu_us_per_message"]),
         formatting.number(row["cpu_core_percent"]),
-        *(TEXTS[column](row) if column in TEXTS else _value(row[column]) for column in columns),
+        *(_bounded_text(row, column) if column in TEXTS else _value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
         ", ".join(filter(None, _remarks(row))),
     ]
 
 
+def _bounded_text(row: Row, column: str) -> Text:
+    """Return a value with its interval; missed deadlines are red."""
+    return Text(TEXTS[column](row), style="red" if column == MISSED and row["misses"] else "")
+
+
 def _remarks(row: Row) -> list[str]:
     early = "stopped early" if row["stopped_early"] else ""
-    return [_verdict(row), _role(row), early, formatting.empty_hop(row["empty_hop_us"])]
+    behind = f"reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else ""
+    return [_verdict(row), _role(row), early, behind, formatting.empty_hop(row["empty_hop_us"])]
 
 
 def _verdict(row: Row) -> str:

@@ -11,7 +11,6 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
 from hopmeter.report.workload_words import is_whole
-from hopmeter.scenario.requirement import parse
 
 SAME = 1.05
 """Rows whose medians differ by less than this factor are the same to a user, as in comparisons of runs."""
@@ -80,21 +79,8 @@ def _kind(group: Group, row: Row) -> str:
 
 
 def verdict(row: Row) -> str:
-    """Return whether a row meets the requirements; a workload meets them if each of its flows does."""
-    if row.cell.workload is None:
-        return str(row["require"] or "meets")
-    prefix = f"{row.id}."
-    flows = [each for each in row.run.rows if each.id.startswith(prefix) and each.cell.flow]
-    found = [each for part in (row, *flows) for each in _verdicts(part, is_flow=part is not row)]
-    return max(found, key=VERDICTS.index, default="meets")
-
-
-def _verdicts(row: Row, is_flow: bool) -> Iterable[str]:
-    """Yield the verdicts on a part of a workload: on its latencies if it is a flow, otherwise on loss and CPU."""
-    for each in row["require_each"] or ():
-        text, _, word = str(each).rpartition(": ")
-        if (parse(text).metric not in ("cpu", "lost")) == is_flow:
-            yield word
+    """Return whether a row meets the requirements; a workload meets them if each of its flows and paths does."""
+    return str(row["require"] or "meets")
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:

@@ -13,7 +13,7 @@ from hopmeter.manifest.model import Lossless
 from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
-from hopmeter.report.workload_words import is_whole, missed_text
+from hopmeter.report.workload_words import is_whole, missed_text, part_missed_text
 
 MOST_NAMES = 4
 LANGUAGE = re.compile("|".join(map(re.escape, manifest.LANGUAGES)))
@@ -47,7 +47,7 @@ def result_words(group: Group, row: Row) -> str:
     if row["misses"] == 0:
         most = row["miss_share_high"]
         return "no message missed its deadline" + (f" (at most {formatting.percent(most)} may)" if most else "")
-    return f"{missed_text(row)} of the messages of {row['miss_part']} missed their deadline"
+    return f"{missed_text(row)} of the deadlines were missed ({part_missed_text(row)})"
 
 
 def comparison_words(group: Group, one: Row, other: Row) -> str:

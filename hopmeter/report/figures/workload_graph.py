@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
+from hopmeter.analysis.process_use import processes
 from hopmeter.model.workload import Carrier, Flow, Workload
 from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme
@@ -17,12 +18,18 @@ from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.workload_words import graph_lines, is_whole, most_split
 
 ORDER = 5
-COLUMN, ROW = 200.0, 74.0
+COLUMN, ROW = 230.0, 92.0
 """Pixels between the middles of two participants."""
-BOX_WIDTH, BOX_HEIGHT = 96.0, 32.0
+BOX_WIDTH, BOX_HEIGHT = 112.0, 36.0
+BELOW = 8.0
+"""Pixels from the middle of a box to each of its two lines of text."""
 ROOM = 30.0
+SLANTED = 0.35
+"""The place of the label of a slanted arrow: nearer to its sender, away from the arrows that end at its receiver."""
 SPREAD, LINE = 22.0, 13.0
 """Pixels between two flows of the same two participants, and between their labels."""
+LARGE = 10
+"""From so many percent on, no place after the point."""
 Places = dict[str, tuple[float, float]]
 
 
@@ -34,15 +41,16 @@ def draw(group: Group, style: Style) -> Figure | None:
         return None
     workload, is_only = cell.workload, len({row["transport"] for row in group.rows}) == 1
     drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "transport of the row")
-    places, late = _places(drawn), _late_flows(group)
+    places, late, used = _places(drawn), _late_flows(group), _cpu_texts(group)
     edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
-    boxes = [_box(place) | _box_words(name, place) for name, place in places.items()]
+    boxes = [_box(place) | _box_words(name, place, used) for name, place in places.items()]
     is_split = any(each.transports for each in workload.participants)
     split = " A participant with two boxes is two processes; a dashed arrow is a bridge." if is_split else ""
     return Figure(
         "workload",
         "Participants and flows",
-        f"Orange: a flow of which messages missed their deadline over at least one transport.{split}",
+        "Red: a flow of which messages missed their deadline over at least one transport. In a box: the CPU of the "
+        f"participant in % of a core, the least and the most of the transports.{split}",
         _chart(boxes, edges, places),
         "; ".join(graph_lines(workload)),
     )
@@ -86,6 +94,21 @@ def _late_flows(group: Group) -> set[str]:
     return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["misses"]}
 
 
+def _cpu_texts(group: Group) -> dict[str, str]:
+    """Return the CPU of each participant in words: `12 % CPU`, or `3.1–12 % CPU` over several transports."""
+    shares: dict[str, list[float]] = {}
+    for row in group.rows:
+        for process in processes(row):
+            if used := process["cpu_percent"]:
+                shares.setdefault(process.name.partition(",")[0], []).append(used.middle)
+    return {name: f"{_range(each)}{formatting.THIN}% CPU" for name, each in shares.items()}
+
+
+def _range(values: list[float]) -> str:
+    ends = formatting.distinct(f"{end:.1f}" if end < LARGE else f"{end:.0f}" for end in (min(values), max(values)))
+    return "–".join(ends)
+
+
 def _places(workload: Workload) -> Places:
     """Place each participant one row below the first from which it receives."""
     rows: dict[str, int] = {}
@@ -93,12 +116,22 @@ def _places(workload: Workload) -> Places:
         rows.setdefault(flow.source, 0)
         for target in flow.targets:
             rows.setdefault(target, rows[flow.source] + 1)
-    filled: dict[int, int] = {}
     places: Places = {}
-    for name, row in rows.items():
-        filled[row] = filled.get(row, -1) + 1
-        places[name] = (filled[row] * COLUMN, row * ROW)
+    for row in sorted(set(rows.values())):
+        names = [name for name in rows if rows[name] == row]
+        wanted = {name: _middle_of_sources(name, workload, places) for name in names}
+        right = -COLUMN
+        for name in sorted(names, key=lambda name: wanted[name]):
+            right = max(right + COLUMN, wanted[name])
+            places[name] = (right, row * ROW)
     return places
+
+
+def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
+    """Return the mean position of those from which a participant receives, so that few arrows cross; 0 if there are
+    none above it."""
+    found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
+    return sum(found) / len(found) if found else 0.0
 
 
 def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> list[dict[str, Any]]:
@@ -137,8 +170,8 @@ def _edge(source: tuple[float, float], target: tuple[float, float], aside: float
         "x2": x2 - along[0] * away,
         "y2": y2 - along[1] * away,
         "angle": math.degrees(math.atan2(along[0], -along[1])),
-        "label_x": (x + x2) / 2 + 5,
-        "label_y": (y + y2) / 2 - 4,
+        "label_x": x + (x2 - x) * SLANTED + 5,
+        "label_y": y + (y2 - y) * (0.5 if x == x2 else SLANTED) - 4,
     }
 
 
@@ -153,10 +186,16 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
     }
 
 
-def _box_words(name: str, place: tuple[float, float]) -> dict[str, Any]:
-    """Return the name of a participant and, if it is several processes, the transport of this one below it."""
+def _box_words(name: str, place: tuple[float, float], used: Mapping[str, str]) -> dict[str, Any]:
+    """Return the name of a participant, and below it its CPU, or the transport of this one of its processes."""
     first, _, second = name.partition("\n")
-    return {"name": first, "over": second, "name_y": place[1] - (6 if second else 0), "over_y": place[1] + 8}
+    below = second or used.get(first, "")
+    return {
+        "name": first,
+        "below": below,
+        "name_y": place[1] - (BELOW - 1 if below else 0),
+        "below_y": place[1] + BELOW,
+    }
 
 
 def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Mapping[str, tuple[float, float]]) -> Any:
@@ -172,7 +211,7 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
             "y": alt.Y(f"{y}:Q", scale=scales["y"], axis=None),
         }
 
-    colour = alt.condition("datum.late", alt.value(theme.SERIES[1]), alt.value(theme.SOFT))
+    colour = alt.condition("datum.late", alt.value(theme.MISSED), alt.value(theme.SOFT))
     dash = alt.condition("datum.bridge", alt.value([4, 3]), alt.value([1, 0]))
     lines, rects = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes))
     return alt.layer(
@@ -185,5 +224,5 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
             **at("x", "y"), x2="x2:Q", y2="y2:Q"
         ),
         rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "name_y"), text="name:N"),
-        rects.mark_text(fontSize=9).encode(**at("middle_x", "over_y"), text="over:N"),
+        rects.mark_text(fontSize=10.5, color=theme.SOFT).encode(**at("middle_x", "below_y"), text="below:N"),
     ).properties(width=right + BOX_WIDTH + 2 * ROOM, height=down + 2 * BOX_HEIGHT + 2 * ROOM)

@@ -1,0 +1,160 @@
+"""Rank whole workloads: by the deadlines that they keep, then by the worst p99 of a flow, then by CPU.
+
+Each criterion has the same share of the 5 %, because transports that are alike in all of them may be told apart by
+each. docs/method.md has the rule and its error rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hopmeter.analysis.choices import choices
+from hopmeter.analysis.rounds import round_numbers
+from hopmeter.analysis.worst_flow import WorstFlows
+from hopmeter.model.cell import Cell
+from hopmeter.statistics import Observation, Pair
+from hopmeter.statistics.criteria import Decisions, decide_by_criteria, ranks_of, share_level
+from hopmeter.statistics.ranking import ALPHA, fit
+from hopmeter.statistics.share_tests import ShareTrial, compare_shares
+
+Values = Mapping[str, Any]
+DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
+CRITERIA = (DEADLINES, TAIL, CPU)
+"""The criteria, the most important one first, as the column `decided_by` names them."""
+
+
+@dataclass(frozen=True)
+class WorkloadRanking:
+    """What the rounds say about the transports of one workload."""
+
+    group: str
+    choices: tuple[str, ...]
+    """The cells that are ranked."""
+    pairs: Mapping[str, Sequence[Pair]]
+    """The pairs of choices by criterion; a criterion that does not apply is missing."""
+    worst: WorstFlows
+    rounds: Mapping[str, int]
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """The criterion that decides a pair, by the better and the other cell."""
+        return decide_by_criteria(self.pairs)
+
+    @cached_property
+    def ranks(self) -> dict[str, tuple[int, int]]:
+        """The best and the worst rank that each choice may have."""
+        return ranks_of(self.choices, self.decisions)
+
+    def decides(self, one: str, other: str) -> str:
+        """Return the criterion that tells two cells apart; empty if none does."""
+        return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
+
+    def pair(self, criterion: str, one: str, other: str) -> Pair | None:
+        """Return how two cells compare in one criterion; None if they were not compared."""
+        return next((each for each in self.pairs.get(criterion, ()) if each.cells == {one, other}), None)
+
+    @property
+    def all_pairs(self) -> Iterator[tuple[str, Pair]]:
+        """The pairs of each criterion. `difference` is that of two shares of missed deadlines."""
+        yield from ((criterion, pair) for criterion, pairs in self.pairs.items() for pair in pairs)
+
+    def columns(self, cell: str, first: str | None) -> dict[str, Any]:
+        """Return the columns of one cell. `first` is the cell at the top of the table."""
+        low, high = self.ranks.get(cell, (None, None))
+        decided_by = self.decides(first, cell) if first and first != cell else ""
+        ranked = {"rank_low": low, "rank_high": high, "decided_by": decided_by or None}
+        return ranked | {"rounds": self.rounds.get(cell)} | self.worst.columns(cell)
+
+
+def rank_workloads(
+    cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values], flow_trials: Sequence[Values]
+) -> dict[str, WorkloadRanking]:
+    """Return the ranking of each workload by its table.
+
+    `trials` have the misses and the CPU of whole workloads, `flow_trials` the p99 of each flow.
+    """
+    tables: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.is_whole_workload and not (cell.dropped or cell.comparison.side or cell.comparison.alone):
+            tables.setdefault(cell.group, []).append(cell)
+    numbers = round_numbers(trials)
+    placed = [dict(trial) | {"round": numbers.get((trial["cell"], trial["trial"]))} for trial in trials]
+    return {group: _rank(group, table, rows, placed, flow_trials) for group, table in tables.items()}
+
+
+def _rank(
+    group: str,
+    cells: Sequence[Cell],
+    rows: Mapping[str, Values],
+    trials: Sequence[Values],
+    flow_trials: Sequence[Values],
+) -> WorkloadRanking:
+    measured = [cell for cell in cells if rows[cell.id]["status"] == "ok"]
+    ids = {cell.id for cell in measured}
+    good = [each for each in trials if each["cell"] in ids and each["good"] and each["round"] is not None]
+    chosen = tuple(cell.id for cell in choices(measured))
+    worst = WorstFlows.of(measured, rows, good, flow_trials)
+    criteria = [name for name, applies in _applicable(cells[0], worst).items() if applies]
+    alpha = share_level(ALPHA, len(criteria))
+    pairs = {name: _compare(name, chosen, good, worst, alpha) for name in criteria}
+    rounds = {cell: len({each["round"] for each in good if each["cell"] == cell}) for cell in ids}
+    return WorkloadRanking(group, chosen, pairs, worst, rounds)
+
+
+def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
+    """Return which criteria apply: a workload may have no deadline, or too few messages for a p99."""
+    workload = cell.workload
+    assert workload is not None, "an ordinary cell has no criteria"
+    has_deadline = any(flow.deadline_s is not None for flow in workload.flows)
+    has_deadline |= any(path.deadline_s is not None for path in workload.paths)
+    return {DEADLINES: has_deadline, TAIL: bool(worst.flows), CPU: True}
+
+
+def _compare(
+    criterion: str, chosen: Sequence[str], trials: Sequence[Values], worst: WorstFlows, alpha: float
+) -> Sequence[Pair]:
+    own = [each for each in trials if each["cell"] in chosen]
+    if criterion == DEADLINES:
+        counted = [_share_trial(each) for each in own if each.get("deadlines")]
+        between = [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
+        return compare_shares(chosen, counted, between, alpha)
+    return (
+        worst.compare(chosen, alpha) if criterion == TAIL else fit(_cpu_observations(own), alpha, scale="ratio").pairs
+    )
+
+
+def _share_trial(trial: Values) -> ShareTrial:
+    return ShareTrial(trial["cell"], trial["round"], trial["misses"], trial["deadlines"], trial.get("steal_share"))
+
+
+def _cpu_observations(trials: Iterable[Values]) -> list[Observation]:
+    return [
+        Observation(each["cell"], each["round"], each["cpu_core_percent"], each.get("steal_share"))
+        for each in trials
+        if each.get("cpu_core_percent")
+    ]
+
+
+def set_workload_ranks(
+    cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, WorkloadRanking]
+) -> None:
+    """Fill in the ranks of whole workloads, what decided them, and their worst p99."""
+    by_id = {row["cell"]: row for row in rows}
+    whole = [cell for cell in cells if cell.is_whole_workload and cell.group in rankings]
+    for cell in whole:
+        ranking = rankings[cell.group]
+        by_id[cell.id] |= ranking.columns(cell.id, _first(ranking, by_id))
+
+
+def _first(ranking: WorkloadRanking, rows: Mapping[str, Values]) -> str | None:
+    """Return the cell at the top of the table: that with the best ranks, and among those with the best values."""
+
+    def place(cell: str) -> tuple[float, ...]:
+        values = (rows[cell]["miss_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])
+        return (*ranking.ranks[cell], *(math.inf if each is None else float(each) for each in values))
+
+    return min(ranking.choices, key=place, default=None)

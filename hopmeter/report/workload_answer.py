@@ -1,0 +1,140 @@
+"""The answer of a workload in sentences: which transport carries it best, by what, what failed and what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL, WorkloadRanking
+from hopmeter.report import formatting
+from hopmeter.report.comparison_sentences import MOST_ROUNDS, name
+from hopmeter.report.requirement_sentences import requirement_sentences
+from hopmeter.report.workload_words import cpu_text, growth_text, kept_text, slow_flows, worst_text
+from hopmeter.statistics.detection import pair_rounds_needed
+
+TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: kept_text, TAIL: worst_text, CPU: cpu_text}
+"""The value of each criterion."""
+BEST = {
+    DEADLINES: "keeps the most deadlines",
+    TAIL: "has the best worst p99 of a flow",
+    CPU: "uses the least CPU",
+}
+BETTER = {DEADLINES: "keeps more deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
+ALIKE = {DEADLINES: "deadlines kept", TAIL: "worst p99", CPU: "CPU"}
+"""What rows that are not told apart do not differ in."""
+MOST_NAMES = 4
+
+
+def answer_sentences(group: Group) -> list[str]:
+    """Return the answer of a whole workload: what meets the requirements, if there are any, and the order."""
+    rows = ranked_rows(group)
+    if not rows:
+        return ["No transport carried the whole workload; the reasons are below.", *_failures(group)]
+    lead = _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is alone: {_values(rows[0])}."
+    return [*requirement_sentences(group), lead, *_readers(group, rows), *_failures(group), *_references(group)]
+
+
+def ranked_rows(group: Group) -> list[Row]:
+    """Return the choices that carried the workload, the best first."""
+    return [row for row in group.choices if row["status"] == "ok" and row["rank_low"] is not None]
+
+
+def _lead(group: Group, rows: Sequence[Row]) -> str:
+    """Return which transport is best and by what, criterion by criterion."""
+    first, *others = rows
+    ranking = ranking_of(first)
+    if ranking is None:
+        return f"The deadlines kept are {_list(group, rows, DEADLINES)}."
+    parts, left = [], others
+    for criterion in ranking.pairs:
+        behind = [row for row in left if ranking.decides(first.id, row.id) == criterion]
+        left = [row for row in left if row not in behind]
+        parts += [_part(group, criterion, first, behind, left)] if behind else []
+    parts += [_open(group, first, left, ranking)] if left else []
+    return f"{'; '.join(parts)}."
+
+
+def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
+    """Return what the first row does better than those behind: `A keeps the most deadlines: 98 % (…), B 96 % (…)`."""
+    does = BETTER[criterion] if left else BEST[criterion]
+    return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
+
+
+def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
+    return ", ".join(formatting.first([f"{name(group, row)} {TEXTS[criterion](row)}" for row in rows], MOST_NAMES))
+
+
+def _open(group: Group, first: Row, left: Sequence[Row], ranking: WorkloadRanking) -> str:
+    """Return the rows that no criterion tells apart from the first one, with the deadlines that they keep."""
+    rows = (first, *left)
+    names = formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
+    alike = [ALIKE[each] for each in ranking.pairs]
+    what = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
+    keep = formatting.join([kept_text(row) for row in rows[:MOST_NAMES]]) if DEADLINES in ranking.pairs else ""
+    return f"{names} do not differ significantly in {what}" + (f": they keep {keep} of the deadlines" if keep else "")
+
+
+def _values(row: Row) -> str:
+    known = [f"it keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
+    return formatting.join([*known, *([f"uses {cpu_text(row)}"] if cpu_text(row) else [])])
+
+
+def ranking_of(row: Row) -> WorkloadRanking | None:
+    """Return the ranking of a row's table; None for a run without the values that it needs."""
+    return row.run.workload_rankings.get(row.cell.group)
+
+
+def _readers(group: Group, rows: Sequence[Row]) -> list[str]:
+    """Return the flows whose reader falls behind, and over which transports."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for part in slow_flows(row):
+            found.setdefault(str(part["flow"]), []).append(f"{name(group, row)} (by {growth_text(part)})")
+    return [
+        f"The reader of {flow} falls behind over {formatting.join(formatting.first(over, MOST_NAMES))}."
+        for flow, over in found.items()
+    ]
+
+
+def _failures(group: Group) -> list[str]:
+    failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
+    return [f"{formatting.join(failed)} failed."] if failed else []
+
+
+def _references(group: Group) -> list[str]:
+    """Return what the references keep, which are not ranked."""
+    known = [row for row in group.references if row["status"] == "ok" and kept_text(row)]
+    return [f"For comparison, no library to install: {_list(group, known, DEADLINES)}."] if known else []
+
+
+def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
+    """Yield the choices that are not told apart from the first row, and how many rounds would do it; None if too
+    many."""
+    rows = ranked_rows(group)
+    ranking = ranking_of(rows[0]) if rows else None
+    if ranking is None:
+        return
+    for other in rows[1:]:
+        if not ranking.decides(rows[0].id, other.id):
+            yield rows[0], other, _rounds_needed(ranking, rows[0].id, other.id)
+
+
+def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None:
+    """Return how many rounds let any criterion tell two cells apart, in four of five cases."""
+    pairs = [pair for criterion in ranking.pairs if (pair := ranking.pair(criterion, one, other))]
+    known = [needed for pair in pairs if (needed := pair_rounds_needed(pair)) is not None]
+    more = max(min(known, default=0), 1 + min(ranking.rounds[one], ranking.rounds[other]))
+    return more if known and more <= MOST_ROUNDS else None
+
+
+def undecided_sentences(group: Group) -> list[str]:
+    """Return how many rounds would tell the open pairs apart."""
+    words = [
+        f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)
+    ]
+    return [f"Not decided: {'; '.join(formatting.first(words, 2, 'other pair'))}."] if words else []
+
+
+def _needs(rounds: int | None) -> str:
+    return f"about {rounds} rounds would decide" if rounds else f"{MOST_ROUNDS} rounds would not decide"

@@ -1,0 +1,63 @@
+"""Compare shares of few events: how likely so different counts are if both cells have the same share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hopmeter.statistics.observations import Observation
+from hopmeter.statistics.ranking import Pair
+from hopmeter.statistics.single_pairs import Question, compare_single_pairs
+
+
+@dataclass(frozen=True)
+class ShareTrial:
+    """One trial of a cell: how many of its messages had an event, such as a missed deadline."""
+
+    cell: str
+    round: int
+    events: int
+    messages: int
+    steal: float | None = None
+
+
+def compare_shares(
+    cells: Sequence[str], trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float
+) -> list[Pair]:
+    """Compare the shares of cells by rounds; the pair's `a` has the smaller share, and `difference` is `b` minus `a`.
+
+    Two tests have to decide. The rounds show how much trials differ, which messages of one trial do not show. The
+    counts show how much chance is in few events, which rounds that happen to be alike do not show.
+    """
+    known = [each for each in trials if each.messages]
+    questions = [_question(one, other, known) for one, other in pairs]
+    return compare_single_pairs(questions, len(cells), alpha, "difference")
+
+
+def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:
+    rounds = [{each.round for each in trials if each.cell == cell} for cell in (one, other)]
+    both = [each for each in trials if each.cell in (one, other) and each.round in rounds[0] & rounds[1]]
+    observations = [Observation(each.cell, each.round, each.events / each.messages, each.steal) for each in both]
+    events, messages = (
+        [sum(getattr(each, name) for each in both if each.cell == cell) for cell in (one, other)]
+        for name in ("events", "messages")
+    )
+    return Question(one, other, observations, counts_p_value(events, messages))
+
+
+def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
+    """Return the two-sided p-value of two counts: the binomial test of how the rarer outcome divides among the cells.
+
+    It treats each message as independent; a share that is not small makes it too large, never too small.
+    """
+    if 2 * sum(events) > sum(messages):
+        events = [many - each for many, each in zip(messages, events, strict=True)]
+    total = sum(events)
+    if not total:
+        return 1.0
+    from scipy.special import bdtr, bdtrc  # slow to load, and most commands need no statistics
+
+    share = messages[0] / sum(messages)
+    below = float(bdtr(events[0], total, share))
+    above = float(bdtrc(events[0] - 1, total, share)) if events[0] else 1.0
+    return min(1.0, 2 * min(below, above))

@@ -1,0 +1,73 @@
+"""Pairs of cells that are each compared from observations of their own, with decisions that hold together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopmeter.statistics.families import all_pairs_divisors
+from hopmeter.statistics.observations import Observation, Scale
+from hopmeter.statistics.pair_tests import LEAST_ROUNDS, step_down
+from hopmeter.statistics.ranking import LEAST_DIFFERENCE, Pair, fit, on_scale, quantile
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two cells, and the observations that compare them: one of each cell in each round.
+
+    `least_p_value` is the p-value of another test that has to decide too.
+    """
+
+    a: str
+    b: str
+    observations: Sequence[Observation]
+    least_p_value: float = 0.0
+
+
+def compare_single_pairs(questions: Sequence[Question], cells: int, alpha: float, scale: Scale) -> list[Pair]:
+    """Compare all pairs of so many cells; all decisions together are wrong with the probability `alpha` at most.
+
+    Each pair is fitted alone, as `fit` does it for a few cells. A pair without common observations is left out.
+    """
+    found = [(each, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
+    pairs = [(question, pair) for question, (pair, *_) in (each for each in found if each[1])]
+    if not pairs:
+        return []
+    divisors = all_pairs_divisors(cells)
+    divisors += (1,) * (len(pairs) - len(divisors))
+    p_values = np.array([max(question.least_p_value, _p_value(pair)) for question, pair in pairs])
+    decided, levels = step_down(p_values, divisors[: len(pairs)], alpha)
+    single = alpha / divisors[0]
+    return [
+        _judge(pair, bool(yes), float(level), single, scale)
+        for (_, pair), yes, level in zip(pairs, decided, levels, strict=True)
+    ]
+
+
+def _p_value(pair: Pair) -> float:
+    """Return the two-sided p-value; 1 if the pair has too few common rounds."""
+    if pair.rounds < LEAST_ROUNDS:
+        return 1.0
+    from scipy.special import stdtr  # slow to load, and most commands need no statistics
+
+    return float(2 * stdtr(pair.freedom, -abs(_distance(pair)) / pair.error))
+
+
+def _distance(pair: Pair) -> float:
+    return math.log(pair.ratio) if pair.ratio is not None else pair.difference or 0.0
+
+
+def _judge(pair: Pair, decided: bool, level: float, single: float, scale: Scale) -> Pair:
+    """Return the pair with its decision and an interval that holds at once with those of all other pairs.
+
+    If only a later step or no step decides it, the interval says so, whatever its own width is.
+    """
+    if pair.rounds < LEAST_ROUNDS:
+        return replace(pair, decided=False, low=None, high=None, level=level)
+    distance, half = _distance(pair), quantile(single, pair.freedom) * pair.error
+    low = max(distance - half, min(LEAST_DIFFERENCE, distance)) if decided else min(distance - half, 0.0)
+    low, high = (on_scale(scale, each) for each in (low, distance + half))
+    return replace(pair, decided=decided, low=low, high=high, level=level)

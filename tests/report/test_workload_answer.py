@@ -1,0 +1,101 @@
+"""The answer of a workload in sentences, and its table in the report and in the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from hopmeter.analysis.groups import Group, groups
+from hopmeter.analysis.run_results import Run
+from hopmeter.cli.parts import run_table
+from hopmeter.report.answer import answer
+from hopmeter.report.next_command import next_sentence
+from hopmeter.report.workload_answer import answer_sentences
+from hopmeter.report.workload_table import COLUMNS, section
+from hopmeter.report.workload_words import is_whole, kept_percent
+from hopmeter.system.terminal import Console
+from tests.analysis.test_workload_ranking import CALM, CPU, NONE, scale
+from tests.workload_runs import Made, make_run
+
+LATE = [200, 210, 190, 205, 195, 202]
+
+
+def whole(run: Run) -> Group:
+    return next(group for group in groups([run]) if is_whole(group))
+
+
+def lead(made: dict[str, Made]) -> str:
+    return plain(answer_sentences(whole(make_run(made)))[0])
+
+
+def plain(text: str) -> str:
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+@pytest.fixture
+def clear() -> Run:
+    return make_run({"nng": Made(LATE, CALM, CPU), "zeromq": Made(NONE, CALM, CPU)})
+
+
+def test_the_first_sentence_names_the_transport_that_keeps_the_most_deadlines(clear: Run) -> None:
+    said = plain(answer_sentences(whole(clear))[0])
+    assert said.startswith("zeromq keeps the most deadlines: 100 %")
+    assert "nng 90.0 % (89.0–91.0)" in said
+
+
+def test_it_is_the_first_sentence_of_the_report_and_of_the_terminal(clear: Run) -> None:
+    first = answer_sentences(whole(clear))[0]
+    assert answer([clear], groups([clear]))[0] == first
+    console = Console(file=io.StringIO(), width=200)
+    run_table.print_run(console, clear)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert first in printed
+    assert printed.index(first) < printed.index("flow frames")
+
+
+def test_a_later_criterion_is_named_and_so_is_what_is_alike() -> None:
+    slower = CALM | {"commands": scale(CALM["commands"], 2)}
+    made = {"slow": Made(NONE, slower, CPU), "fast": Made(NONE, CALM, CPU), "late": Made(LATE, CALM, CPU)}
+    said = lead(made)
+    assert said.startswith("fast keeps more deadlines: 100 %")
+    assert "late 90.0 %" in said.partition(";")[0]
+    assert "fast has the best worst p99 of a flow" in said and "commands" in said
+
+
+def test_what_is_not_told_apart_is_said_and_the_command_that_decides_it() -> None:
+    noisy = [0, 90, 0, 60, 10, 80]
+    run = make_run({"one": Made(NONE, CALM, CPU), "other": Made(noisy, CALM, CPU)})
+    said = plain(answer_sentences(whole(run))[0])
+    assert said.startswith(
+        "one and other do not differ significantly in deadlines kept, worst p99 or CPU: they keep 100 %"
+    )
+    assert next_sentence(run).startswith("To separate one from other, run `hopmeter run made-up --trials ")
+
+
+def test_failed_transports_and_slow_readers_are_named() -> None:
+    made = {
+        "broken": Made(NONE, CALM, CPU, status="failed"),
+        "behind": Made(LATE, CALM, CPU, backlog_ms_per_s=320.0),
+        "good": Made(NONE, CALM, CPU),
+    }
+    said = " ".join(map(plain, answer_sentences(whole(make_run(made)))))
+    assert "The reader of frames falls behind over behind (by 320 ms/s)." in said
+    assert "broken failed." in said
+
+
+def test_the_whole_has_no_latency_columns_and_missed_deadlines_are_red(clear: Run) -> None:
+    found = section(whole(clear), [])
+    titles = [column.title for column in found.tables[0].columns]
+    assert titles == [column.title for column in COLUMNS] and not any("p50" in title for title in titles)
+    first, second = found.tables[0].bodies[0].lines
+    assert [value.style for value in first.values].count("missed") == 0
+    assert plain(second.values[2].text) == "90.0 %" and second.values[2].style == "missed"
+    assert second.values[6].text == "deadlines"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(1.0, "100 %"), (0.984, "98.4 %"), (0.99978, "99.978 %"), (0.5, "50.0 %"), (0.0, "0 %")]
+)
+def test_shares_near_all_keep_the_digits_that_matter(share: float, text: str) -> None:
+    assert plain(kept_percent(share)) == text

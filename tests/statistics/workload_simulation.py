@@ -1,0 +1,267 @@
+"""How often the ranking of whole workloads decides wrongly, and how often rightly:
+`python -m tests.statistics.workload_simulation`.
+
+Prints the tables of docs/method.md. Every number belongs to the whole rule: deadlines, then the worst p99 of a flow,
+then CPU, each at its share of the level. Many tables are fitted at once; `decide_one` ranks one of them as a run does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc
+
+from hopmeter.analysis.worst_flow import WorstFlows
+from hopmeter.statistics import Observation, fit
+from hopmeter.statistics.criteria import Decisions, decide_by_criteria, share_level
+from hopmeter.statistics.families import all_pairs_divisors
+from hopmeter.statistics.noise_model import fit_noise
+from hopmeter.statistics.pair_tests import PairTests, compare_cells, step_down
+from hopmeter.statistics.share_tests import ShareTrial, compare_shares
+from tests.statistics.noise_settings import (
+    Floats,
+    Setting,
+    draw,
+    drift,
+    equal_variances,
+    heavy_tails,
+    quiet_and_noisy,
+    shm,
+    stolen_outliers,
+    two_modes,
+    unix,
+    unseen_outliers,
+)
+
+CELLS = (2, 3, 5)
+FITS = (5, 8, 12, 24)
+MESSAGES = 2500
+"""Messages with a deadline in each trial: 5 s at 500 Hz."""
+FLOWS = ("camera", "objects", "commands")
+ALPHA = 0.05
+DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
+CPU_NOISE = 0.2
+"""The CPU of a trial differs less than its latencies."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """By how much the last transport differs from the others: its share of misses, the p99 of one flow, and its CPU."""
+
+    misses: float = 1.0
+    p99: float = 1.0
+    cpu: float = 1.0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How trials differ, which share of deadlines they miss, and how many misses come together."""
+
+    noise: Setting
+    share: float
+    burst: int = 1
+    effects: Effects = field(default_factory=Effects)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Trials of many tables: misses, the logarithms of each flow's p99 and of CPU, and steal; axes table, cell,
+    round."""
+
+    misses: NDArray[np.int64]
+    tails: Sequence[Floats]
+    cpu: Floats
+    steal: Floats
+
+    @property
+    def cells(self) -> int:
+        """The number of transports."""
+        return int(self.misses.shape[1])
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of transports."""
+        return [(one, other) for one in range(self.cells) for other in range(one + 1, self.cells)]
+
+
+def draw_tables(one: Workload, cells: int, rounds: int, tables: int, seed: int = 1) -> Tables:
+    """Draw tables. Half of the variance of a value is common to all values of its trial."""
+    shape = (tables, cells, rounds)
+    drawn = [draw(one.noise, shape, 100 * seed + at) for at in range(3 + len(FLOWS))]
+    common, steal = drawn[0]
+    misses, *tails, cpu = ((common + each) / np.sqrt(2) for each, _ in drawn[1:])
+    last = (np.arange(cells) == cells - 1)[:, None]
+    tails[0] = tails[0] + last * np.log(one.effects.p99)
+    counts = _draw_misses(one, misses + last * np.log(one.effects.misses), seed)
+    return Tables(counts, tails, CPU_NOISE * cpu + last * np.log(one.effects.cpu), steal)
+
+
+def _draw_misses(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
+    """Draw the misses of each trial: as many as its noise makes likely, in bursts."""
+    centred = noise - np.median(noise)
+    shares = np.clip(one.share * np.exp(centred), 0.0, 1.0)
+    drawn: NDArray[np.int64] = one.burst * np.random.default_rng(seed).binomial(MESSAGES // one.burst, shares)
+    return drawn
+
+
+def decide_all(tables: Tables) -> dict[str, Floats]:
+    """Return by criterion which pairs are decided: -1 if the first is better, 1 if the second is, otherwise 0."""
+    alpha = share_level(ALPHA, 3)
+    shares = tables.misses / MESSAGES
+    fits = [_compare(shares[:, pair], tables.steal[:, pair]) for pair in tables.pairs]
+    counted = [_counts_p_values(tables.misses[:, pair].sum(axis=2)) for pair in tables.pairs]
+    cpu = _compare(tables.cpu, tables.steal)
+    return {
+        DEADLINES: _decide_pairs(fits, tables.cells, alpha, counted),
+        TAIL: _decide_pairs(list(_tail_fits(tables)), tables.cells, alpha / len(FLOWS)),
+        CPU: step_down(cpu.p_values(), all_pairs_divisors(tables.cells), alpha)[0] * np.sign(cpu.differences),
+    }
+
+
+def _compare(values: Floats, steal: Floats) -> PairTests:
+    """Test all pairs of tables, as `fit` does for one table."""
+    centred = values - np.median(values, axis=(1, 2), keepdims=True)
+    return compare_cells(fit_noise(centred, steal, np.ones(values.shape, bool)), steal, centred)
+
+
+def _decide_pairs(fits: Sequence[PairTests], cells: int, alpha: float, others: Sequence[Floats] = ()) -> Floats:
+    """Step down through pairs that were fitted alone; `others` are p-values that have to be small too."""
+    p_values = np.concatenate([each.p_values() for each in fits], axis=1)
+    if others:
+        p_values = np.maximum(p_values, np.stack(others, axis=1))
+    signs = np.sign(np.concatenate([each.differences for each in fits], axis=1))
+    decided: Floats = step_down(p_values, all_pairs_divisors(cells), alpha)[0] * signs
+    return decided
+
+
+def _counts_p_values(counts: NDArray[np.int64]) -> Floats:
+    """Return the p-value of two counts of as many messages; the axes are table and cell."""
+    total = counts.sum(axis=1)
+    below, above = bdtr(counts[:, 0], total, 0.5), bdtrc(np.maximum(counts[:, 0] - 1, 0), total, 0.5)
+    above = np.where(counts[:, 0] > 0, above, 1.0)
+    found: Floats = np.where(total > 0, np.minimum(1.0, 2 * np.minimum(below, above)), 1.0)
+    return found
+
+
+def _tail_fits(tables: Tables) -> Iterator[PairTests]:
+    """Yield the test of each pair: the product of one's worst flow and the best trial of the other's."""
+    rows = np.arange(len(tables.misses))
+    values = np.stack(tables.tails, axis=1)
+    levels = np.stack([_levels(each, tables.steal) for each in tables.tails], axis=1)
+    best = levels.argmin(axis=2)
+    worst = (levels - levels.min(axis=2, keepdims=True)).argmax(axis=1)
+    for one, other in tables.pairs:
+        flows = worst[:, one], worst[:, other]
+        bests = best[rows, flows[0]], best[rows, flows[1]]
+        first = values[rows, flows[0], one] + values[rows, flows[1], bests[1]]
+        second = values[rows, flows[1], other] + values[rows, flows[0], bests[0]]
+        all_of = [tables.steal[:, one], tables.steal[:, other], *(tables.steal[rows, each] for each in bests)]
+        steal = np.max(all_of, axis=0)
+        yield _compare(np.stack([first, second], axis=1), np.stack([steal, steal], axis=1))
+
+
+def _levels(values: Floats, steal: Floats) -> Floats:
+    centred = values - np.median(values, axis=(1, 2), keepdims=True)
+    return fit_noise(centred, steal, np.ones(values.shape, bool)).effects.cells
+
+
+def decide_one(tables: Tables, at: int) -> Decisions:
+    """Rank one table with the code that ranks a run."""
+    names = [f"c{cell}" for cell in range(tables.cells)]
+    known = [(cell, number) for cell in range(tables.cells) for number in range(tables.cpu.shape[2])]
+    steal = {(names[c], n): float(tables.steal[at, c, n]) for c, n in known}
+    shares = [ShareTrial(names[c], n, int(tables.misses[at, c, n]), MESSAGES, steal[names[c], n]) for c, n in known]
+    pairs = [(names[one], names[other]) for one, other in tables.pairs]
+    used = [Observation(names[c], n, float(np.exp(tables.cpu[at, c, n])), steal[names[c], n]) for c, n in known]
+    tails = {
+        (names[c], flow): {n: float(np.exp(tables.tails[place][at, c, n])) for n in range(tables.cpu.shape[2])}
+        for place, flow in enumerate(FLOWS)
+        for c in range(tables.cells)
+    }
+    flows = {flow: fit(_flow_observations(flow, names, tails, steal)) for flow in FLOWS}
+    alpha = share_level(ALPHA, 3)
+    return decide_by_criteria(
+        {
+            DEADLINES: compare_shares(names, shares, pairs, alpha),
+            TAIL: WorstFlows(flows, tails, steal).compare(names, alpha),
+            CPU: fit(used, alpha, scale="ratio").pairs,
+        }
+    )
+
+
+def _flow_observations(
+    flow: str,
+    names: Sequence[str],
+    tails: dict[tuple[str, str], dict[int, float]],
+    steal: dict[tuple[str, int], float],
+) -> list[Observation]:
+    return [Observation(name, n, value, steal[name, n]) for name in names for n, value in tails[name, flow].items()]
+
+
+def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, seed: int = 1) -> float:
+    """Return the share of tables of equal transports with any difference by any criterion."""
+    found = decide_all(draw_tables(one, cells, rounds, tables, seed))
+    return float(np.any([(each != 0).any(axis=1) for each in found.values()], axis=0).mean())
+
+
+def found_differences(one: Workload, cells: int, rounds: int, criterion: str, tables: int = 1000) -> float:
+    """Return the share of the pairs with the last transport that a criterion decides the right way."""
+    drawn = draw_tables(one, cells, rounds, tables, 2)
+    own = [at for at, pair in enumerate(drawn.pairs) if pair[1] == cells - 1]
+    return float((decide_all(drawn)[criterion][:, own] == -1).mean())
+
+
+SETTINGS: dict[str, Workload] = {
+    "no misses": Workload(equal_variances, 0.0),
+    "0.04 % miss": Workload(equal_variances, 0.0004),
+    "2 % miss": Workload(equal_variances, 0.02),
+    "2 % miss, in bursts of 20": Workload(equal_variances, 0.02, 20),
+    "30 % miss": Workload(equal_variances, 0.3),
+    "quiet and noisy": Workload(quiet_and_noisy, 0.02),
+    "two modes": Workload(two_modes, 0.02),
+    "drift": Workload(drift, 0.02),
+    "heavy tails": Workload(heavy_tails, 0.02),
+    "stolen outliers": Workload(stolen_outliers, 0.02),
+    "unseen outliers": Workload(unseen_outliers, 0.02),
+    "unix": Workload(unix, 0.02),
+    "shm": Workload(shm, 0.02),
+}
+POWERS: dict[str, tuple[str, Workload]] = {
+    "1 % and 2 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(misses=2))),
+    "1 % and 4 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(misses=4))),
+    "0.1 % and 1 % miss": (DEADLINES, Workload(equal_variances, 0.001, 1, Effects(misses=10))),
+    "1 % and 4 % miss, `unix`": (DEADLINES, Workload(unix, 0.01, 1, Effects(misses=4))),
+    "p99 of one flow 1.5 times": (TAIL, Workload(equal_variances, 0.0, 1, Effects(p99=1.5))),
+    "p99 of one flow 2 times": (TAIL, Workload(equal_variances, 0.0, 1, Effects(p99=2))),
+    "p99 of one flow 2 times, `unix`": (TAIL, Workload(unix, 0.0, 1, Effects(p99=2))),
+    "CPU 1.1 times": (CPU, Workload(equal_variances, 0.0, 1, Effects(cpu=1.1))),
+}
+
+
+def error_rows(tables: int) -> Iterator[str]:
+    """Yield the table of error rates."""
+    yield f"| trials | {' | '.join(f'{cells} transports' for cells in CELLS)} |"
+    yield "|---|" + "---|" * len(CELLS)
+    for name, one in SETTINGS.items():
+        rates = [[100 * false_tables(one, cells, rounds, tables) for rounds in FITS] for cells in CELLS]
+        yield f"| {name} | {' | '.join(', '.join(f'{rate:.1f}' for rate in each) for each in rates)} |"
+
+
+def power_rows(tables: int) -> Iterator[str]:
+    """Yield the table of power."""
+    yield f"| difference | {' | '.join(f'{rounds} rounds' for rounds in FITS)} |"
+    yield "|---|" + "---|" * len(FITS)
+    for name, (criterion, one) in POWERS.items():
+        found = [found_differences(one, 3, rounds, criterion, tables) for rounds in FITS]
+        yield f"| {name} | {' | '.join(f'{each:.2f}' for each in found)} |"
+
+
+if __name__ == "__main__":
+    for line in error_rows(1000):
+        print(line, flush=True)
+    print()
+    for line in power_rows(1000):
+        print(line, flush=True)
