@@ -10,9 +10,7 @@ from hopmeter.analysis.evidence import Evidence, applies, row_evidence, sample_e
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.open_questions import Bounds, IsJudged
 from hopmeter.analysis.repeated import set_aside_repeated
-from hopmeter.analysis.run_results import Run
 from hopmeter.model.cell import Cell
-from hopmeter.plan.workloads import whole_id
 from hopmeter.scenario.requirement import Requirement, parse
 from hopmeter.store import RunFolder
 
@@ -85,14 +83,3 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
 def look_levels(looks: Mapping[str, Sequence[Values]]) -> dict[str, float]:
     """Return the level of each table whose looks judged the requirements: that of its last look."""
     return {group: float(each[-1]["alpha"]) for group, each in looks.items()}
-
-
-def judge_run(run: Run, required: Sequence[str]) -> None:
-    """Judge other requirements than those of a stored run, from its samples; the rows of `run` get their columns."""
-    folder = RunFolder.open(run.folder)
-    for each in run.measured_rows:
-        trials = [
-            examine(each.cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(whole_id(each.cell)))
-        ]
-        each.values.update(Judge(each.cell, trials, required).columns(each.values))
-    run.part("scenario")["require"] = list(required)

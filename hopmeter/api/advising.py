@@ -9,7 +9,7 @@ from typing import Any
 
 from hopmeter import manifest, plan, scenario
 from hopmeter.analysis import run_results
-from hopmeter.analysis.requirements import judge_run
+from hopmeter.analysis.other_requirements import judge_run
 from hopmeter.api import measuring, planning
 from hopmeter.api.example_values import example_values
 from hopmeter.api.measuring import Consoles, StoppedRunError
@@ -178,7 +178,7 @@ def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
     short = scenario.shorten(_with_lossless(toml, given, chosen, world), options)
     wanted = scenario.override(short, options, asked.settings, world.manifests)
     own = scenario_options(asked.given)
-    if own or asked.settings:
+    if (own or asked.settings) and not wanted.flow:
         wanted = planning.name_question(wanted, own, asked.settings, None)
     prepared = Prepared(plan.make(path.stem, wanted, world), world)
     _check_now(asked.now, prepared)

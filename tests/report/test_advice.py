@@ -11,6 +11,7 @@ from report_rows import cell, run_of
 from hopmeter.analysis.run_results import Run
 from hopmeter.report.advice.changes import advise_command
 from hopmeter.report.advice.lines import HEADS, RunAdvice
+from tests.workload_runs import Made, make_run
 
 CPU = ("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high")
 
@@ -109,6 +110,7 @@ def test_requirements_narrow_the_choice_and_the_answer_without_them_is_told() ->
     assert [each["transport"] for each in found.as_json()["undecided"]] == ["mqtt"]
     none = advice(row("nng", 5, 4, 6, require="misses"), row("zeromq", 9, 8, 9, require="misses"), **wanted)
     assert transport(none) is None and "nng and zeromq miss lost = 0" in none.lines["take"]
+    assert none.lines["changes"].startswith("Require less")
 
 
 def test_the_settings_that_lose_nothing_are_named_unless_they_were_measured() -> None:
@@ -159,3 +161,38 @@ def test_a_command_keeps_the_question(command: str, expected: str) -> None:
 
 def _run(command: str) -> Run:
     return run_of(row("nng", 1, 1, 1), command=command.split())
+
+
+def of_workload(made: dict[str, Made], now: str | None = None, **about: Any) -> RunAdvice:
+    given = {"command": ["hopmeter", "advise", "head.toml"], "scenario": {}, "title": "A head", **about}
+    return RunAdvice(make_run(made, **given), now)
+
+
+CLEAR = [20, 22, 18, 21, 19, 20, 22, 18]
+WORST = [220, 250, 210, 240, 230, 220, 260, 240]
+
+
+def test_a_workload_is_advised_by_the_ranks_of_the_whole() -> None:
+    cpu = [30.0, 31.0, 29.0, 30.5, 30.0, 29.5, 31.0, 30.0]
+    made = {
+        "zeromq": Made(CLEAR, cpu=cpu),
+        "nng": Made(WORST, cpu=cpu),
+        "shm": Made([0] * 8, cpu=cpu, installable=False),
+    }
+    found = of_workload(made, now="nng")
+    assert transport(found) == "zeromq"
+    assert "for A head: it keeps" in found.lines["take"]
+    assert "nng, the next, keeps fewer deadlines" in found.lines["better"]
+    assert "nng is what you have now" in found.lines["better"]
+    assert "change them in the file" in found.lines["changes"]
+    assert found.as_json()["decided_by"] == "order"
+    alike = of_workload({"zeromq": Made(CLEAR), "nng": Made(CLEAR)})
+    assert transport(alike) is None and "nng and zeromq do not differ" in alike.lines["take"].replace(
+        "zeromq and nng", "nng and zeromq"
+    )
+
+
+def test_a_workload_that_only_one_transport_carries_is_decided() -> None:
+    found = of_workload({"zeromq": Made(CLEAR), "nng": Made([0], status="failed")}, now="nng")
+    assert transport(found) == "zeromq"
+    assert "no other transport" in found.lines["better"] and "failed" in found.lines["better"]

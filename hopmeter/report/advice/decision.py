@@ -10,6 +10,7 @@ from itertools import combinations
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
+from hopmeter.report.workload_answer import ranking_of
 from hopmeter.report.workload_words import is_whole
 
 SAME = 1.05
@@ -31,7 +32,8 @@ class Decision:
     missing: tuple[Row, ...] = ()
     """The rows that miss a requirement, failed, or could not keep up."""
     by: str = ""
-    """What decides among `best`: `alone`, `cpu`, or `same` if they differ by so little that either will do."""
+    """What decides among `best`: `order` if it is one row, `cpu`, or `same` if they differ by so little that any will
+    do."""
 
     @property
     def take(self) -> Row | None:
@@ -68,26 +70,30 @@ def is_better(group: Group, one: Row, other: Row) -> bool:
     """Return whether the rounds decide that `one` is better than `other`."""
     if not is_whole(group):
         return faster(one, other)
-    worst, best = one["rank_high"], other["rank_low"]
-    return worst is not None and best is not None and worst < best
+    ranking = ranking_of(one)
+    return ranking is not None and (one.id, other.id) in ranking.decisions
 
 
 def _kind(group: Group, row: Row) -> str:
     """Return whether a row meets what is required of it; one that failed or could not keep up does not."""
-    is_measured = row.ok or (is_whole(group) and row["status"] == "ok" and row["rank_low"] is not None)
-    return verdict(row) if is_measured else "misses"
+    return verdict(row) if has_result(group, row) else "misses"
+
+
+def has_result(group: Group, row: Row) -> bool:
+    """Return whether a row can be ranked: it has a median, or is a workload that was carried."""
+    return row["status"] == "ok" and row["rank_low"] is not None if is_whole(group) else row.ok
 
 
 def verdict(row: Row) -> str:
-    """Return whether a row meets the requirements; a workload meets them if each of its flows and paths does."""
+    """Return whether a row meets the requirements."""
     return str(row["require"] or "meets")
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:
     """Return rows by their place in the table."""
-    if not is_whole(group):
-        return sorted(rows, key=lambda row: _number(row.p50))
-    return sorted(rows, key=lambda row: tuple(map(_number, (row["rank_low"], row["rank_high"], row["miss_share"]))))
+    if is_whole(group):
+        return sorted(rows, key=lambda row: row.criteria)
+    return sorted(rows, key=lambda row: _number(row.p50))
 
 
 def _number(value: float | None) -> float:
@@ -98,7 +104,7 @@ def _first(group: Group, best: Sequence[Row]) -> tuple[Row | None, str]:
     """Return the row to take among those that do not differ, and what decides it: the one that certainly needs the
     least CPU, or any if all are the same."""
     if len(best) < 2:
-        return (best[0] if best else None), "alone" if best else ""
+        return (best[0] if best else None), "order" if best else ""
     cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))
     if all(has_less_cpu(cheapest, row) for row in best if row is not cheapest):
         return cheapest, "cpu"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hopmeter.analysis.ranking import compare
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.changes import advise_command, changes
-from hopmeter.report.advice.decision import Decision, decide
+from hopmeter.report.advice.decision import Decision, decide, has_result
 from hopmeter.report.advice.questions import Question, questions
+from hopmeter.report.advice.row_json import row_json
 from hopmeter.report.advice.row_words import (
     comparison_words,
     cpu_words,
@@ -26,12 +26,10 @@ from hopmeter.report.advice.row_words import (
 from hopmeter.report.comparison_sentences import name
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.open_requirements import requirements_of_run
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.workload_words import is_whole, workload_name
 
 HEADS = ("take", "better", "cpu", "settings", "changes")
 LOST = "lost = 0"
-RATIO = ("ratio", "ratio_low", "ratio_high")
-"""How many times as long a row takes as the one to take, with the interval."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class RunAdvice:
         group, others = self.decision.group, self.decision.best[1:]
         wanted = requirements_of_run(self.run)
         meets = f"it meets {formatting.join(wanted)}; " if wanted else ""
-        subject = conditions.subject(group)
+        subject = workload_name(group) if is_whole(group) else conditions.subject(group)
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
@@ -113,7 +111,7 @@ class RunAdvice:
             yield f"{self.now}, which you have now, was not measured"
         elif row is take:
             yield "you have it now"
-        elif not row.ok and not is_whole(group):
+        elif row["status"] != "ok" or (row.recommendable and not has_result(group, row)):
             yield f"{name(group, row)}, which you have now, {why_not(row) or 'has no result'}"
         else:
             refused = why_not(row) if row.recommendable else ""
@@ -158,8 +156,8 @@ class RunAdvice:
             return f"{names(group, found.best)} do not differ significantly: {self._differences()}."
         if found.undecided:
             return f"it is open whether {names(group, found.undecided)} meet {wanted}."
-        if found.missing and wanted and any(row.ok for row in found.missing):
-            return f"{names(group, found.missing)} miss {wanted}, and no other transport was measured."
+        if wanted and any(has_result(group, row) for row in found.missing):
+            return f"{names(group, found.missing)} miss {wanted}, and no other transport kept up."
         return "no transport that you can install has a valid result."
 
     def _differences(self) -> str:
@@ -168,42 +166,26 @@ class RunAdvice:
         return "; ".join(f"{name(group, row)} {comparison_words(group, first, row)}" for row in others[:2])
 
     def _deciding_command(self) -> str:
+        if self.decision.missing and not (self.decision.best or self.decision.undecided):
+            return "Require less, or measure other transports: `hopmeter transports` says how to install them."
         return next_sentence(self.run) or f"`{advise_command(self.run, '--budget', '10m')}` measures longer."
 
     def as_json(self) -> dict[str, Any]:
         """Return the advice as data."""
         found, take = self.decision, self.take
         rivals = [*found.best[1:], *found.worse]
+        group = found.group
         return {
             "decided": take is not None,
             "question": conditions.subject(found.group),
-            "take": self._row_json(take, take),
-            "decided_by": found.by or ("order" if take else None),
-            "not_different": [self._row_json(row, take) for row in (found.best[1:] if take else found.best)],
-            "next": self._row_json(rivals[0] if take and rivals else None, take),
-            "now": self._row_json(self.now_row, take),
-            "misses": [self._row_json(row, take) for row in found.missing],
-            "undecided": [self._row_json(row, take) for row in found.undecided],
+            "take": row_json(group, take, take),
+            "decided_by": found.by or None,
+            "not_different": [row_json(group, row, take) for row in (found.best[1:] if take else found.best)],
+            "next": row_json(group, rivals[0] if take and rivals else None, take),
+            "now": row_json(group, self.now_row, take),
+            "misses": [row_json(group, row, take) for row in found.missing],
+            "undecided": [row_json(group, row, take) for row in found.undecided],
             "changes": self.changes,
             "lines": self.lines,
             "run": str(self.run.folder),
-        }
-
-    def _row_json(self, row: Row | None, take: Row | None) -> dict[str, Any] | None:
-        if row is None:
-            return None
-        names_ = ("transport", "language", "profile", "median_us", "median_low_us", "median_high_us")
-        shares = ("miss_share", "miss_share_low", "miss_share_high")
-        cpu = ("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high")
-        values = {each: row[each] for each in (*names_, *shares, *cpu, "lost", "received", "rank_low", "rank_high")}
-        known = compare(take, row) if take and take is not row and not is_whole(self.decision.group) else None
-        ratio = dict(zip(RATIO, known.bounds if known else (None, None, None), strict=True))
-        lossless = lossless_of(row)
-        return {
-            "cell": row.id,
-            **values,
-            **ratio,
-            "settings": dict(row.cell.carriage.settings),
-            "lossless": dict(lossless.settings) if lossless else None,
-            "why_not": why_not(row) or None,
         }

@@ -9,16 +9,18 @@ from hopmeter import manifest
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL
 from hopmeter.manifest.model import Lossless
 from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
-from hopmeter.report.workload_words import is_whole, missed_text, part_missed_text
+from hopmeter.report.workload_answer import TEXTS, ranking_of
+from hopmeter.report.workload_words import is_whole, kept_text, worst_text
 
 MOST_NAMES = 4
 LANGUAGE = re.compile("|".join(map(re.escape, manifest.LANGUAGES)))
-CRITERIA = {"deadlines": "misses more deadlines", "p99": "has the worse p99", "cpu": "needs more CPU"}
-"""What decides between two whole workloads, by `decided_by`."""
+WORSE = {DEADLINES: "keeps fewer deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
+"""What decides that a whole workload is worse over a transport."""
 
 
 def full_name(group: Group, row: Row) -> str:
@@ -42,12 +44,10 @@ def result_words(group: Group, row: Row) -> str:
     """Return the result of a row that ranks it: its median, or the deadlines that a workload missed."""
     if not is_whole(group):
         return median_words(row)
-    if row["miss_share"] is None:
-        return "it has no deadline to miss"
-    if row["misses"] == 0:
-        most = row["miss_share_high"]
-        return "no message missed its deadline" + (f" (at most {formatting.percent(most)} may)" if most else "")
-    return f"{missed_text(row)} of the deadlines were missed ({part_missed_text(row)})"
+    known = [f"it keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
+    if worst := worst_text(row):
+        known.append(f"it has {worst}" if row["worst_p99_ratio"] == 1 else f"its worst p99 is {worst}")
+    return formatting.join(known) if known else "it has no deadline to keep"
 
 
 def comparison_words(group: Group, one: Row, other: Row) -> str:
@@ -65,10 +65,14 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
 
 
 def _workload_comparison(group: Group, one: Row, other: Row) -> str:
-    if not is_better(group, one, other):
+    """Return the criterion that decides between two transports of a workload, with the value of the other."""
+    ranking = ranking_of(one)
+    criterion = ranking.decides(one.id, other.id) if ranking else ""
+    if not criterion:
         return f"does not differ significantly: {result_words(group, other)}"
-    why = CRITERIA.get(str(other["decided_by"] or ""), "is worse")
-    return f"{why}: {result_words(group, other)}"
+    if is_better(group, other, one):
+        return f"is better by its {criterion}: {TEXTS[criterion](other)}"
+    return f"{WORSE[criterion]}: {TEXTS[criterion](other)}"
 
 
 def why_not(row: Row) -> str:

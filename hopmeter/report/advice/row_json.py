@@ -1,0 +1,38 @@
+"""A row of a decision as data, for `hopmeter advise --json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopmeter.analysis.groups import Group
+from hopmeter.analysis.ranking import compare
+from hopmeter.analysis.run_results import Row
+from hopmeter.report.advice.row_words import lossless_of, why_not
+from hopmeter.report.workload_words import is_whole
+
+COLUMNS = (
+    *("transport", "language", "profile", "rank_low", "rank_high", "decided_by", "received", "lost"),
+    *("median_us", "median_low_us", "median_high_us"),
+    *("miss_share", "miss_share_low", "miss_share_high"),
+    *("worst_flow", "worst_p99_ratio", "worst_p99_ratio_low", "worst_p99_ratio_high"),
+    *("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high"),
+)
+RATIO = ("ratio", "ratio_low", "ratio_high")
+"""How many times as long a row takes as the one to take, with the interval."""
+
+
+def row_json(group: Group, row: Row | None, take: Row | None) -> dict[str, Any] | None:
+    """Return a row, how it compares with the one to take, its settings, and those with which nothing is lost."""
+    if row is None:
+        return None
+    is_other = take is not None and take is not row and not is_whole(group)
+    known = compare(take, row) if take and is_other else None
+    lossless = lossless_of(row)
+    return {
+        "cell": row.id,
+        **{name: row[name] for name in COLUMNS},
+        **dict(zip(RATIO, known.bounds if known else (None, None, None), strict=True)),
+        "settings": dict(row.cell.carriage.settings),
+        "lossless": dict(lossless.settings) if lossless else None,
+        "why_not": why_not(row) or None,
+    }
