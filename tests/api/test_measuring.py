@@ -90,7 +90,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     monkeypatch.setattr(stopped, stop)
     display = Display(Console(file=said, width=200))
     prepared = Prepared(made, world())
-    assert show_run(lambda: measuring._run_trials(prepared, lambda _: folder, Consoles.silent()), display) == 130
+    assert show_run(lambda: measuring._run_trials(prepared, lambda *_: folder, Consoles.silent()), display) == 130
     assert says.format(tmp_path) in said.getvalue()
     assert folder.path.is_dir()
 

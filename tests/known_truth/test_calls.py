@@ -90,7 +90,7 @@ def test_the_response_of_a_call_that_waits_for_others_counts_from_its_due_time(a
     assert waited[-1] > 500_000_000, "40 calls of 50 ms at one server take two seconds, and are due within one"
     row = at_once.rows[f"paced-{name}"]
     assert row["response_max_us"] >= waited[-1] / 1000
-    assert row["status"] == "saturated"
+    assert row["backlog_ms_per_s"] > 500, "the server needs twice the time that it has"
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -104,10 +104,11 @@ def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
 
 
 def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
-    """The cores are busy while the nodes run, and not while the command plans and reports."""
+    """The cores are busy while the nodes run, and not while the command plans and reports. Most threads that wake
+    run at once all the same, so there are many messages."""
     first, last = tmp_path / ".run.partial/trials.jsonl", tmp_path / ".run.partial/why/trials.jsonl"
     with ThreadPoolExecutor() as pool:
-        run = pool.submit(measure, tmp_path, {"busy": {**SHORT, "rate": 200, "plan": {}}}, "--why")
+        run = pool.submit(measure, tmp_path, {"busy": {**SHORT, "rate": 200, "messages": 400, "plan": {}}}, "--why")
         wait_for(lambda: first.exists() or run.done())
         with spinners():
             wait_for(lambda: run.done() or (last.exists() and last.read_text().count("\n") == 2))

@@ -45,7 +45,7 @@ print(json.dumps({"cut": cut, "junk": junk, "altered": altered}))
 """
 PROTO = """
 syntax = "proto3";
-package kinds;
+package every_kind;
 import "google/protobuf/timestamp.proto";
 enum Level { LOW = 0; HIGH = 7; }
 message Node { string name = 1; Node next = 2; repeated Node children = 3; }
@@ -58,7 +58,7 @@ message All {
 }
 """
 FLAT = """
-namespace kinds;
+namespace every_kind;
 enum Level : ubyte { Low, High }
 struct Point { x:float; y:float; }
 table Node { name:string; next:Node; children:[Node]; }
@@ -75,7 +75,7 @@ SOURCES = {"protobuf": ("all.proto", PROTO), "flatbuffers": ("all.fbs", FLAT)}
 def all_kinds(folder: Path, codec: str) -> str:
     name, text = SOURCES[codec]
     (folder / name).write_text(text)
-    return f"message:{folder / name}:kinds.All"
+    return f"message:{folder / name}:every_kind.All"
 
 
 @pytest.fixture(scope="session")

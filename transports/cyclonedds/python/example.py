@@ -46,6 +46,7 @@ def send(topic: Topic) -> None:
         if time.monotonic() > until:
             sys.exit("no receiver has subscribed")
         time.sleep(0.01)
+    time.sleep(0.5)  # the reader knows the writer a little later
     payload = [0] * PAYLOAD_BYTES
     begin = time.monotonic()
     for number in range(COUNT):
