@@ -181,7 +181,7 @@ def test_a_workload_is_advised_by_the_ranks_of_the_whole() -> None:
     }
     found = of_workload(made, now="nng")
     assert transport(found) == "zeromq"
-    assert "for A head: it keeps" in found.lines["take"]
+    assert "for the whole workload: it keeps" in found.lines["take"]
     assert "nng, the next, keeps fewer deadlines" in found.lines["better"]
     assert "nng is what you have now" in found.lines["better"]
     assert "change them in the file" in found.lines["changes"]

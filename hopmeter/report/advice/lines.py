@@ -26,7 +26,7 @@ from hopmeter.report.advice.row_words import (
 from hopmeter.report.comparison_sentences import name
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.open_requirements import requirements_of_run
-from hopmeter.report.workload_words import is_whole, workload_name
+from hopmeter.report.workload_words import WHOLE, is_whole
 
 HEADS = ("take", "better", "cpu", "settings", "changes")
 LOST = "lost = 0"
@@ -80,7 +80,7 @@ class RunAdvice:
         group, others = self.decision.group, self.decision.best[1:]
         wanted = requirements_of_run(self.run)
         meets = f"it meets {formatting.join(wanted)}; " if wanted else ""
-        subject = workload_name(group) if is_whole(group) else conditions.subject(group)
+        subject = WHOLE if is_whole(group) else conditions.subject(group)
         return f"{full_name(group, take)}, for {subject}: {meets}{result_words(group, take)}.{self._ties(take, others)}"
 
     def _ties(self, take: Row, others: Sequence[Row]) -> str:
