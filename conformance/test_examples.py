@@ -27,6 +27,7 @@ from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.system.processes import die_with_launcher
+from hopmeter.system.scratch_dir import remove_leftovers
 
 COUNT = 100
 PATIENCE_S = 60
@@ -60,7 +61,8 @@ def test_an_example_sends_and_receives(example: Example, folder: Path) -> None:
         place = folder / "program"
         write_examples([example], {**values, **address_of(example, address, folder)}, place)
         build(example, place)
-        received, sent = run(example, place, more)
+        with configuration(example.manifest, place):
+            received, sent = run(example, place, more)
     assert (received, sent) == (f"received {COUNT} messages", f"sent {COUNT} messages")
 
 
@@ -74,6 +76,21 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
     context = BrokerContext(run, folder / "daemon", manifest.resolve_settings({}), folder / "daemon.log")
     with turn(manifest), Daemon(manifest.daemon, context) as daemon:
         yield daemon.address.split(" ")[0], daemon.environment
+
+
+@contextlib.contextmanager
+def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
+    """Gives the programs their own files, if their library shares files with the whole machine and the transport has a
+    folder `config`."""
+    run = secrets.token_hex(8)
+    for file in (manifest.folder / "config").glob("*"):
+        (place / "config").mkdir(exist_ok=True)
+        text = file.read_text().replace("{run}", run).replace("{directory}", str(place))
+        (place / "config" / file.name).write_text(text)
+    try:
+        yield
+    finally:
+        remove_leftovers(manifest.leftovers, run)
 
 
 def address_of(example: Example, broker_address: str, folder: Path) -> dict[str, Any]:

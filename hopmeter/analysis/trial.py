@@ -102,8 +102,8 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
-    """Count the messages of all flows that run, without those that bridges pass on once more, and the misses of all
-    flows and paths; the latencies belong to their rows."""
+    """Count the messages of all flows, and the misses of all flows and paths. A message that a bridge passes on counts
+    once. The rows of the flows and paths have the latencies."""
     running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
     paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
     misses = [each.misses for each in (*running, *paths) if each.misses]

@@ -1,7 +1,7 @@
 """Rank whole workloads: by the deadlines that they keep, then by the worst p99 of a flow, then by CPU.
 
-Each criterion has the same share of the 5 %, because transports that are alike in all of them may be told apart by
-each. docs/method.md has the rule and its error rates.
+The criteria share the 5 % equally, because each of them can separate equal transports by chance. docs/method.md
+has the rule and its error rates.
 """
 
 from __future__ import annotations

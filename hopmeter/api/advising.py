@@ -159,7 +159,7 @@ def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
 
 
 def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run: all transports that can be installed and are ready, or those that the user names."""
+    """Plan the run over the transports that the user names, or over all that can be installed and are ready."""
     world = planning.this_world()
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
@@ -186,7 +186,7 @@ def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
 
 
 def _transports(named: Any, now: str | None, world: World) -> tuple[list[str], dict[str, str]]:
-    """Return the transports to measure, and those that are not ready, each with the command that installs it."""
+    """Return the transports to measure, and the command that installs each transport that is not ready."""
     ready = {name for (name, _), state in world.ready.items() if state.ready}
     own = manifest.find_transports([now], dict(world.manifests)) if now else {}
     if named:

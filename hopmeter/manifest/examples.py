@@ -107,7 +107,7 @@ def values_of(example: Example) -> set[str]:
 
 
 def fill_values(text: str, values: Mapping[str, Value]) -> str:
-    """Replace values of an example; those that it does not have are left out."""
+    """Replace values of an example; ignore the values that it does not have."""
     for name, value in values.items():
         text = re.sub(NAME.format(name=re.escape(name)) + VALUE, partial(_line, value), text)
     return text

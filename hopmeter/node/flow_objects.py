@@ -53,6 +53,6 @@ class FlowObjects:
         """Yield the names of the links of a flow; a call may take two links, `ID.request` and `ID.reply`."""
         ours = [each for each in self._spec["endpoints"] if each["flow"] == number]
         ids = {link for each in ours for link in (*each["in"], *each["out"])}
-        for link, told in self._spec["links"].items():
+        for link, described in self._spec["links"].items():
             if link.removesuffix(".request").removesuffix(".reply") in ids:
-                yield told["name"]
+                yield described["name"]
