@@ -72,7 +72,7 @@ class StoppedRunError(KeyboardInterrupt):
 
 def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consoles: Consoles) -> Outcome:
     """Measure a new run. Raises UsageError if nothing can be measured, and StoppedRunError on Ctrl-C."""
-    from hopmeter.runtime import frames, recordings
+    from hopmeter.runtime.run_files import facts
     from hopmeter.runtime.run_metadata import about
 
     made, world, old = prepared.plan, prepared.world, prepared.old
@@ -84,8 +84,8 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
     sweep_leftovers(consoles.notes)
 
     def create_folder(shown: Any, replayed: Any) -> RunFolder:
-        more: dict[str, Any] = {"pictures": frames.facts(shown)} if shown else {}
-        more |= {"recordings": recordings.facts(replayed)} if replayed else {}
+        more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
+        more |= {"recordings": facts(replayed)} if replayed else {}
         more |= {"against": old.name, "against_commit": old.commit} if old else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
@@ -120,7 +120,7 @@ def resume(asked: Path, consoles: Consoles) -> Outcome:
 def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
     """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
     name."""
-    from hopmeter.runtime import frames, recordings
+    from hopmeter.runtime.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
     world = this_world()
@@ -130,8 +130,8 @@ def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
 
     def open_folder(shown: Any, replayed: Any) -> RunFolder:
         before = RunFolder.open(asked).about
-        frames.check_unchanged(shown, before.get("pictures", {}))
-        recordings.check_unchanged(replayed, before.get("recordings", {}))
+        check_unchanged(shown, before.get("pictures", {}))
+        check_unchanged(replayed, before.get("recordings", {}), "the recording of flow ")
         return RunFolder.resume(asked)
 
     return _run_trials(Prepared(made, world, old), open_folder, consoles)

@@ -1,0 +1,57 @@
+"""The files that a run makes from the user's files before its first trial, such as decoded frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from hopmeter.errors import UsageError
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir
+
+Need = TypeVar("Need")
+File = TypeVar("File")
+
+
+class RunFile(Protocol):
+    """A file, and what the result says about it."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the result says about it; `path` is the user's file."""
+
+
+@contextmanager
+def make_files(
+    needed: Mapping[str, Need], make: Callable[[str, Need, Path, Callable[[], None]], File]
+) -> Iterator[dict[str, File]]:
+    """Make a file for each key; the files exist inside the `with` block, in a folder of this run.
+
+    `make` gets the key, what is needed, the path of its file, and a function to call often: it raises
+    InterruptedRunError on Ctrl-C.
+    """
+    if not needed:
+        yield {}
+        return
+    with ScratchDir() as ground:
+        with Alarm() as alarm:
+            found = {
+                key: make(key, need, ground.directory / str(number), alarm.check)
+                for number, (key, need) in enumerate(needed.items())
+            }
+        yield found
+
+
+def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
+    """Describe the files for `run.json`."""
+    return {key: dict(one.facts) for key, one in files.items()}
+
+
+def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
+    """Raise UsageError if a continued run would send messages that differ from the earlier ones."""
+    for key, found in facts(files).items():
+        if found != before.get(key):
+            what = f"{kind}{key} has different content than when this run began"
+            raise UsageError("E-PAYLOAD-CHANGED", what, f"restore {found['path']}, or start a new run")
