@@ -18,10 +18,11 @@ PATIENCE_S = 10.0
 
 
 def open_peer(key: str) -> zenoh.Session:
-    """Open a session that listens or connects at ADDRESS, and looks for no other peers."""
+    """Open a session that listens or connects at ADDRESS, looks for no other peers and uses no shared memory."""
     config = zenoh.Config()
     config.insert_json5("scouting/multicast/enabled", "false")
     config.insert_json5("listen/endpoints", "[]")
+    config.insert_json5("transport/shared_memory/enabled", "false")
     config.insert_json5(key, json.dumps([ADDRESS]))
     return zenoh.open(config)
 

@@ -18,11 +18,12 @@ const EXPRESS: bool = false;
 const CHANNEL: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Opens a session that listens or connects at `ADDRESS`, and looks for no other peers.
+/// Opens a session that listens or connects at `ADDRESS`, looks for no other peers and uses no shared memory.
 fn open_peer(key: &str) -> zenoh::Result<Session> {
     let mut config = Config::default();
     config.insert_json5("scouting/multicast/enabled", "false")?;
     config.insert_json5("listen/endpoints", "[]")?;
+    config.insert_json5("transport/shared_memory/enabled", "false")?;
     config.insert_json5(key, &format!("[\"{ADDRESS}\"]"))?;
     zenoh::open(config).wait()
 }
