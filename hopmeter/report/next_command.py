@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.run_results import Row, Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
@@ -17,7 +17,7 @@ from hopmeter.report import formatting, workload_answer
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
 from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
 from hopmeter.report.precision_sentence import rounds_factor
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.workload_words import WHOLE, is_whole
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 
@@ -64,7 +64,7 @@ def _separate(run: Run) -> str:
         return f"To decide more, run {_longer(run, compared, TRIALS)}." if few else ""
     rounds, group, pair = min(pairs, key=lambda each: (each[2].one is not each[1].ranked_rows[0], each[0] or 0))
     several = len({group.conditions["payload"] for group in compared}) > 1
-    payload = f" for {PAYLOADS.get(word := str(group.conditions['payload']), word)}" if several else ""
+    payload = f" for {_subject(pair.one)}" if several else ""
     unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
     names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
     return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
@@ -141,14 +141,21 @@ def _halve_changes(run: Run) -> str:
 
 def _decide(run: Run, further: Further) -> str:
     """Return the command that decides the requirements of some rows, and how many others need longer."""
-    several = len({row["payload"] for row in run.measured_rows}) > 1
-    rows = [formatting.row_name(row) + (f" for {row['payload']}" if several else "") for row in further.rows]
+    several = len(set(map(_subject, run.measured_rows))) > 1
+    rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
     names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))
     has_budget = bool(run.part("scenario").get("budget"))
     length = ("--budget", _tidy(further.seconds)) if has_budget else ("--trials", str(further.rounds))
     others = formatting.plural(further.others, "other row needs", "other rows need")
     rest = f"; {others} longer" if further.others else ""
     return f"To decide {formatting.join(requirements_of_run(run))} for {names}, run `{_command(run, *length)}`{rest}."
+
+
+def _subject(row: Row) -> str:
+    """Return what a row is about: its flow or path in a workload, otherwise its payload."""
+    payload = str(row["payload"])
+    part = WHOLE if row.cell.is_whole_workload else row.cell.flow or row.cell.path
+    return part or PAYLOADS.get(payload, payload)
 
 
 def _command(run: Run, *options: str) -> str:

@@ -23,6 +23,8 @@ BEST = {
 BETTER = {DEADLINES: "keeps more deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
 ALIKE = {DEADLINES: "deadlines kept", TAIL: "worst p99", CPU: "CPU"}
 """What rows that are not told apart do not differ in."""
+LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
+"""Why a criterion does not apply."""
 MOST_NAMES = 4
 
 
@@ -32,7 +34,7 @@ def answer_sentences(group: Group) -> list[str]:
     if not rows:
         return ["No transport carried the whole workload; the reasons are below.", *_failures(group)]
     lead = _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is alone: {_values(rows[0])}."
-    return [*requirement_sentences(group), lead, *_readers(group, rows), *_failures(group), *_references(group)]
+    return [*requirement_sentences(group), lead, *_left_out(rows), *_readers(group, rows), *_failures(group), *_references(group)]
 
 
 def ranked_rows(group: Group) -> list[Row]:
@@ -46,12 +48,15 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
     ranking = ranking_of(first)
     if ranking is None:
         return f"The deadlines kept are {_list(group, rows, DEADLINES)}."
-    parts, left = [], others
+    parts, left, alike = [], others, list[str]()
     for criterion in ranking.pairs:
         behind = [row for row in left if ranking.decides(first.id, row.id) == criterion]
+        if behind and alike:
+            parts.append(_alike(group, first, left, alike))
         left = [row for row in left if row not in behind]
         parts += [_part(group, criterion, first, behind, left)] if behind else []
-    parts += [_open(group, first, left, ranking)] if left else []
+        alike = [] if behind else [*alike, criterion]
+    parts += [_alike(group, first, left, list(ranking.pairs))] if left else []
     return f"{'; '.join(parts)}."
 
 
@@ -65,14 +70,22 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
     return ", ".join(formatting.first([f"{name(group, row)} {TEXTS[criterion](row)}" for row in rows], MOST_NAMES))
 
 
-def _open(group: Group, first: Row, left: Sequence[Row], ranking: WorkloadRanking) -> str:
-    """Return the rows that no criterion tells apart from the first one, with the deadlines that they keep."""
-    rows = (first, *left)
-    names = formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
-    alike = [ALIKE[each] for each in ranking.pairs]
-    what = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
-    keep = formatting.join([kept_text(row) for row in rows[:MOST_NAMES]]) if DEADLINES in ranking.pairs else ""
-    return f"{names} do not differ significantly in {what}" + (f": they keep {keep} of the deadlines" if keep else "")
+def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
+    """Return in what the first row does not differ from others, with the deadlines that they keep."""
+    best, *names = [name(group, row) for row in (first, *others)]
+    listed = formatting.join(formatting.first(names, MOST_NAMES))
+    who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
+    whom = "" if len(names) == 1 else f" from {listed}"
+    *more, last = [ALIKE[each] for each in criteria]
+    what = f"{', '.join(more)} or {last}" if more else last
+    kept = formatting.join([kept_text(row) for row in (first, *others)[: 1 + MOST_NAMES]])
+    keep = f": they keep {kept} of the deadlines" if DEADLINES in criteria else ""
+    return f"{who} significantly{whom} in {what}{keep}"
+
+
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    ranking = ranking_of(rows[0]) if len(rows) > 1 else None
+    return [said for criterion, said in LEFT_OUT.items() if ranking and criterion not in ranking.pairs]
 
 
 def _values(row: Row) -> str:

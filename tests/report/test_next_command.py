@@ -103,7 +103,7 @@ def test_rows_of_several_payloads_name_theirs() -> None:
     run = undecided_run(26)
     other = row_with_interval("nng", 90.0, payload="image:8x8", require="meets")
     run.rows += in_rounds(other).rows
-    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for timing, run ")
+    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for the timing message, run ")
 
 
 def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:

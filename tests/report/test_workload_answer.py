@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from hopmeter.report.workload_table import COLUMNS, section
 from hopmeter.report.workload_words import is_whole, kept_percent
 from hopmeter.system.terminal import Console
 from tests.analysis.test_workload_ranking import CALM, CPU, NONE, scale
-from tests.workload_runs import Made, make_run
+from tests.workload_runs import WORKLOAD, Made, make_run
 
 LATE = [200, 210, 190, 205, 195, 202]
 
@@ -61,6 +62,35 @@ def test_a_later_criterion_is_named_and_so_is_what_is_alike() -> None:
     assert said.startswith("fast keeps more deadlines: 100 %")
     assert "late 90.0 %" in said.partition(";")[0]
     assert "fast has the best worst p99 of a flow" in said and "commands" in said
+
+
+def test_an_answer_by_cpu_says_first_that_deadlines_and_p99_do_not_differ() -> None:
+    frugal = {"nng": Made(NONE, CALM, scale(CPU, 2)), "zeromq": Made(NONE, CALM, CPU)}
+    said = lead(frugal)
+    assert said.startswith("zeromq and nng do not differ significantly in deadlines kept or worst p99: they keep 100 %")
+    assert said.partition("; ")[2].startswith("zeromq uses the least CPU: 20.0 % of a core")
+    said = lead(frugal | {"mqtt": Made(NONE, CALM, scale(CPU, 3)), "late": Made(LATE, CALM, CPU)})
+    assert said.partition("; ")[2].startswith(
+        "zeromq does not differ significantly from nng and mqtt in worst p99; zeromq uses the least CPU"
+    )
+
+
+def test_an_answer_names_the_criteria_that_a_workload_does_not_have() -> None:
+    flows = tuple(replace(flow, deadline_s=None) for flow in WORKLOAD.flows)
+    made = {"nng": Made(NONE, CALM, scale(CPU, 2)), "zeromq": Made(NONE, CALM, CPU)}
+    by_cpu, left_out = answer_sentences(whole(make_run(made, replace(WORKLOAD, flows=flows))))
+    assert by_cpu.startswith("zeromq and nng do not differ significantly in worst p99; zeromq uses the least CPU")
+    assert left_out == "No flow or path has a deadline."
+    few = {name: replace(each, p99_us={}) for name, each in made.items()}
+    assert answer_sentences(whole(make_run(few)))[1:] == ["No flow has enough messages for a p99."]
+
+
+def test_the_next_command_names_the_flow_that_it_decides() -> None:
+    made = {"nng": Made(LATE, CALM, CPU), "zeromq": Made(NONE, CALM, CPU)}
+    run = make_run(made, scenario={"require": ["p99 < 5ms"]})
+    for row in run.rows:
+        row.values.update(require="undecided" if row["flow"] == "commands" else "meets", require_rounds=9)
+    assert next_sentence(run).startswith("To decide p99 < 5ms for nng (rust) for commands and zeromq (rust) for commands")
 
 
 def test_what_is_not_told_apart_is_said_and_the_command_that_decides_it() -> None:
