@@ -34,7 +34,14 @@ def answer_sentences(group: Group) -> list[str]:
     if not rows:
         return ["No transport carried the whole workload; the reasons are below.", *_failures(group)]
     lead = _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is alone: {_values(rows[0])}."
-    return [*requirement_sentences(group), lead, *_left_out(rows), *_readers(group, rows), *_failures(group), *_references(group)]
+    return [
+        *requirement_sentences(group),
+        lead,
+        *_left_out(rows),
+        *_readers(group, rows),
+        *_failures(group),
+        *_references(group),
+    ]
 
 
 def ranked_rows(group: Group) -> list[Row]:

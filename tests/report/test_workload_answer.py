@@ -90,7 +90,9 @@ def test_the_next_command_names_the_flow_that_it_decides() -> None:
     run = make_run(made, scenario={"require": ["p99 < 5ms"]})
     for row in run.rows:
         row.values.update(require="undecided" if row["flow"] == "commands" else "meets", require_rounds=9)
-    assert next_sentence(run).startswith("To decide p99 < 5ms for nng (rust) for commands and zeromq (rust) for commands")
+    assert next_sentence(run).startswith(
+        "To decide p99 < 5ms for nng (rust) for commands and zeromq (rust) for commands"
+    )
 
 
 def test_what_is_not_told_apart_is_said_and_the_command_that_decides_it() -> None:
