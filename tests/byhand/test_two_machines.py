@@ -13,11 +13,13 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.byhand.machines import AHEAD_S, Machine, two_machines
 from tests.byhand.running import Command, start
+from tests.hosts.network import Host, two_hosts
 
 pytestmark = pytest.mark.slow
 
+AHEAD_S = 1000
+"""How far the clock of the second machine is ahead of the first one's."""
 NEEDS = {"zeromq": "zmq", "nng": "pynng", "websocket": "websockets", "zenoh": "zenoh"}
 BROKERS = {"mqtt": ("mosquitto", "paho"), "nats": ("nats-server", "nats"), "redis": ("redis-server", "redis")}
 DAEMONS = "/usr/sbin:/usr/bin:/usr/local/bin"
@@ -62,7 +64,7 @@ def clock_is_right(folder: Path, mware: str, said: str) -> bool:
 
 
 def test_every_transport_that_leaves_the_machine_is_measured_by_two_clocks(tmp_path: Path) -> None:
-    with two_machines() as (one, other):
+    with two_hosts(ahead_s=AHEAD_S) as (one, other):
         publishing = options(tmp_path, "one", f"{one.address}:7701", [*ready(), "unix"])
         listening = options(tmp_path, "other", f"{one.address}:7701", [*ready(), "unix"])
         beyond = {"COLUMNS": "400"}
@@ -88,9 +90,9 @@ def test_servers_on_another_machine_are_asked(tmp_path: Path) -> None:
     """One over calls of the transport's own, one over links there and back, which its command has to tell of."""
     native = next((mware for mware in ("zeromq", "nng", "zenoh") if mware in ready()), "tcp")
     servers = {"left": (native, "7702"), "right": ("tcp", "7703")}
-    with two_machines() as (one, other), ExitStack() as closing:
+    with two_hosts(ahead_s=AHEAD_S) as (one, other), ExitStack() as closing:
 
-        def start_on(log: str, machine: Machine, *words: str) -> Command:
+        def start_on(log: str, machine: Host, *words: str) -> Command:
             folder = ("--folder", str(tmp_path / machine.address))
             return closing.enter_context(start(tmp_path / log, *words, *folder, before=machine.before))
 

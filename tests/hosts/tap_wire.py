@@ -1,0 +1,149 @@
+"""A wire between test hosts: one TAP device in each namespace, and frames forwarded between them by a seeded plan."""
+
+from __future__ import annotations
+
+import fcntl
+import heapq
+import json
+import os
+import random
+import select
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SET_INTERFACE, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
+LARGEST_FRAME = 65_600
+
+
+@dataclass(frozen=True)
+class Way:
+    """What happens to the frames from one host to another."""
+
+    delay_s: float = 0.0
+    loss: float = 0.0
+    """The share of frames that never arrive."""
+    duplication: float = 0.0
+    """The share of frames that arrive twice."""
+    reordering: float = 0.0
+    """The share of frames that are `late_s` later, so that following ones overtake them."""
+    late_s: float = 0.005
+    cut: bool = False
+
+
+class Direction:
+    """The frames from one host to another. What happens to frame n depends on seed, hosts, way and n alone."""
+
+    def __init__(self, seed: int, sender: int, receiver: int, way: Way) -> None:
+        self.way = way
+        self._random = random.Random(f"{seed} {sender} {receiver}")
+
+    def next_delays(self) -> tuple[float, ...]:
+        """The delays of the copies of the next frame that arrive. Three numbers are drawn for each frame, whatever the
+        way is, so that a way that changes leaves the fates of later frames alone."""
+        lost, twice, late = (self._random.random() for _ in range(3))
+        if self.way.cut or lost < self.way.loss:
+            return ()
+        delay = self.way.delay_s + (self.way.late_s if late < self.way.reordering else 0.0)
+        return (delay,) * (2 if twice < self.way.duplication else 1)
+
+
+@dataclass(order=True)
+class _Waiting:
+    due_s: float
+    number: int
+    receiver: int = field(compare=False)
+    frame: bytes = field(compare=False)
+
+
+class Wire:
+    """Forwards frames between TAP devices; `plan` has the seed and the ways, by sender and receiver."""
+
+    def __init__(self, taps: list[int], plan: dict[str, Any]) -> None:
+        self.taps, self._waiting, self._count = taps, list[_Waiting](), 0
+        self._directions = {
+            (sender, receiver): Direction(plan["seed"], sender, receiver, Way())
+            for sender in range(len(taps))
+            for receiver in range(len(taps))
+            if sender != receiver
+        }
+        for sender, receiver, way in plan["ways"]:
+            self._directions[sender, receiver].way = Way(**way)
+
+    def change(self, sender: int, receiver: int, way: dict[str, Any]) -> None:
+        """Give a direction another way, for frames that are sent from now on."""
+        self.read_frames(self.taps[sender])
+        self._directions[sender, receiver].way = Way(**way)
+
+    def read_frames(self, tap: int) -> None:
+        """Take what a host has sent, and send on what is due at once."""
+        sender = self.taps.index(tap)
+        for frame in _frames(tap):
+            now = time.monotonic()
+            for receiver in self._receivers(sender, frame):
+                for delay in self._directions[sender, receiver].next_delays():
+                    self._count += 1
+                    heapq.heappush(self._waiting, _Waiting(now + delay, self._count, receiver, frame))
+            self.send_due()
+
+    def _receivers(self, sender: int, frame: bytes) -> list[int]:
+        """The one that the frame names, or all others if it is for several."""
+        if frame[0] & 1:
+            return [each for each in range(len(self.taps)) if each != sender]
+        receiver = frame[5] - 1  # the last byte of the hardware address counts from 1
+        return [receiver] if (sender, receiver) in self._directions else []
+
+    def send_due(self) -> float | None:
+        """Send what is due, and return how long the next frame waits; None if there is none."""
+        while self._waiting:
+            left = self._waiting[0].due_s - time.monotonic()
+            if left > 0:
+                return left
+            due = heapq.heappop(self._waiting)
+            try:
+                os.write(self.taps[due.receiver], due.frame)
+            except OSError:  # the device is down: as on a real wire, the frame is lost
+                continue
+        return None
+
+
+def _frames(tap: int) -> Iterator[bytes]:
+    """All that the host has sent, at most what its queue holds: the other devices come in between."""
+    for _ in range(1000):
+        try:
+            yield os.read(tap, LARGEST_FRAME)
+        except BlockingIOError:
+            return
+
+
+def open_tap(name: str) -> int:
+    """Make a TAP device in the network namespace of this process; it is gone when the file is closed."""
+    tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(tap, SET_INTERFACE, struct.pack("16sH22x", name.encode(), TAP | NO_PACKET_INFORMATION))
+    return tap
+
+
+def run_wire(wire: Wire | None, commands: int) -> None:
+    """Forward frames and obey lines of JSON, `[sender, receiver, way]`, until the input ends. Each line is answered."""
+    watched, rest = [commands, *(wire.taps if wire else [])], b""
+    while True:
+        left = wire.send_due() if wire else None
+        for ready in select.select(watched, [], [], left)[0]:
+            if ready != commands:
+                assert wire is not None
+                wire.read_frames(ready)
+                continue
+            if not (said := os.read(commands, 65_536)):
+                return
+            *lines, rest = (rest + said).split(b"\n")
+            for line in lines:
+                assert wire is not None
+                wire.change(*json.loads(line))
+                os.write(1, b"{}\n")
+
+
+def plan(seed: int, ways: dict[tuple[int, int], Way]) -> dict[str, Any]:
+    """What a wire is made of, as JSON has it."""
+    return {"seed": seed, "ways": [[*ends, asdict(way)] for ends, way in ways.items()]}
