@@ -75,14 +75,14 @@ class Place:
         return self.sites.get(carrier.key) or Site(self.directory, self.adapters, self.daemon)
 
 
-def node_specs(cell: Cell, place: Place) -> list[tuple[str, dict[str, Any]]]:
-    """Return the language and the spec of each node."""
-    shape = topology(cell)
-    links = {each: _link(cell, place, shape, each) for each in shape.links}
+def node_specs(cell: Cell, place: Place, others: Mapping[str, Place] | None = None) -> list[tuple[str, dict[str, Any]]]:
+    """Return the language and the spec of each node. `others` has the environment on other hosts, by name."""
+    shape, first, others = topology(cell), place, others or {}
+    links = {each: _link(cell, first, shape, each) for each in shape.links}
     known = {each.number: each for each in flows(cell)}
     specs = []
     for number, hosted in enumerate(shape.nodes):
-        language, carrier = hosted[0].language, hosted[0].carrier
+        language, carrier, place = hosted[0].language, hosted[0].carrier, others.get(hosted[0].host, first)
         adapter = place.site(carrier).adapters.get(language)
         spec = {
             **_common(cell, place, carrier),

@@ -30,6 +30,8 @@ class Endpoint:
     """The transport of the node that runs it; a participant has a node for each."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    host: str = ""
+    """The name of the host on which it runs; empty for this machine in a run without other hosts."""
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,12 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
     programs, ids = cell.workload.participants, _flow_link_ids(flow)
     numbers = {each.name: number for number, each in enumerate(programs)}
 
-    def end(place: int, name: str, role: str, carrier: Carrier, *links: tuple[str, ...]) -> Endpoint:
+    def end(
+        place: int, name: str, role: str, carrier: Carrier, inputs: tuple[str, ...], outputs: tuple[str, ...]
+    ) -> Endpoint:
         number = numbers[name]
-        return Endpoint(first + place, role, flow.number, place, programs[number].language, number, carrier, *links)
+        own = (programs[number].language, number, carrier)
+        return Endpoint(first + place, role, flow.number, place, *own, inputs, outputs)
 
     sender = "follower" if flow.after or flow.during else "client" if flow.is_call else "source"
     receiver, other = "server" if flow.is_call else "sink", receiving_carrier(cell, flow)

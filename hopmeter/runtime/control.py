@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hopmeter.messages import split_code
-from hopmeter.runtime.daemon import Daemon
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.host import Broker
 from hopmeter.runtime.node import Node
 from hopmeter.runtime.signals import Alarm
 
@@ -24,17 +24,18 @@ NodeMessage = tuple[Node, dict[str, Any]]
 class Control:
     """The exchange of messages with the nodes of one trial."""
 
-    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemons: Sequence[Daemon] = ()) -> None:
+    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemons: Sequence[Broker] = ()) -> None:
         self.nodes = nodes
         self._alarm = alarm
         self._daemons = daemons
         self._selector = selectors.DefaultSelector()
         self._selector.register(alarm.ear, selectors.EVENT_READ)
-        for daemon in daemons:
-            self._selector.register(daemon.exit_watch, selectors.EVENT_READ)
+        watching: dict[Any, list[Node]] = {daemon.exit_watch: [] for daemon in daemons}
         for node in nodes:
-            self._selector.register(node.control, selectors.EVENT_READ, node)
-            self._selector.register(node.exit_watch, selectors.EVENT_READ, node)
+            for source in node.sources:
+                watching.setdefault(source, []).append(node)
+        for source, watchers in watching.items():
+            self._selector.register(source, selectors.EVENT_READ, watchers)
 
     def close(self) -> None:
         """Stop listening; the caller, who started the nodes, closes them."""
@@ -99,9 +100,11 @@ class Control:
 
     def _forget(self, node: Node) -> None:
         """Stop watching a node that has ended: its channel would stay readable forever and wake the selector."""
-        for source, over in ((node.control, node.hung_up), (node.exit_watch, node.has_ended())):
-            if over and source in self._selector.get_map():
-                self._selector.unregister(source)
+        for source in node.finished_sources:
+            if source in self._selector.get_map() and node in (watchers := self._selector.get_key(source).data):
+                watchers.remove(node)
+                if not watchers:
+                    self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
         """Yield the messages that arrive within the time. Raises an error as soon as it is clear which node failed
@@ -120,11 +123,13 @@ class Control:
         raise next((failure for failure in failures if failure.crash), failures[0])
 
     def _ready(self, timeout_s: float) -> list[Node]:
-        events = self._selector.select(max(0.0, timeout_s))
+        waits = not any(node.has_news for node in self.nodes)
+        events = self._selector.select(max(0.0, timeout_s) if waits else 0)
         self._alarm.check()
         for daemon in self._daemons:
             daemon.check()
-        return list(dict.fromkeys(key.data for key, _ in events if key.data is not None))
+        announced = [node for key, _ in events for node in key.data or ()]
+        return list(dict.fromkeys([*announced, *(node for node in self.nodes if node.has_news)]))
 
     def _messages_of(self, node: Node, failures: list[TrialFailedError]) -> Iterator[NodeMessage]:
         ended = node.has_ended()

@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.runtime.daemon import Daemon
-from hopmeter.runtime.node import Node
+from hopmeter.runtime.node import LocalNode
 from hopmeter.system.processes import stat_fields
 
 SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])
@@ -22,11 +23,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class CpuSampler:
     """Samples all nodes of a trial and its daemons: call `sample` repeatedly from the start, and `write` at the end."""
 
-    def __init__(self, nodes: Sequence[Node], daemons: Sequence[Daemon] = ()) -> None:
+    def __init__(self, nodes: Sequence[LocalNode], daemons: Sequence[Daemon] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
         self._roles |= {each.pid: "daemon" for each in daemons}
         self._last: dict[int, tuple[float, int]] = {}
-        self._rows: list[dict[str, object]] = []
+        self._rows: list[dict[str, Any]] = []
 
     def sample(self) -> None:
         """Take one sample of each process; the first sample is the reference for the second."""
@@ -40,12 +41,17 @@ class CpuSampler:
                 self._rows.append({"time": now, "pid": pid, "role": role, "percent": percent})
             self._last[pid] = (now, ticks)
 
-    def write(self, path: Path) -> None:
-        """Write the samples to a file. A trial shorter than the interval gets one sample, of all its time."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the samples. A trial shorter than the interval gets one sample, of all its time."""
         if not self._rows:
             self.sample()
-        path.parent.mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(self._rows, SCHEMA), path)
+        return self._rows
+
+
+def write_cpu_samples(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the samples of a trial to a file."""
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
 
 
 def _ticks(pid: int) -> int | None:

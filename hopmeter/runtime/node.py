@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,15 +43,83 @@ class Start:
     """Its transport with the settings that are not the defaults."""
 
 
-class Node:
-    """A started node. `close` always ends it."""
+class Node(ABC):
+    """A started node, on this machine or on another host. `close` always ends it."""
+
+    has_news = False
+    """Whether it has messages that no descriptor announces."""
 
     def __init__(self, start: Start) -> None:
         self.name, self.language, self.log = start.name, start.language, start.log
         self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
+        self.host = ""
+        """The name of its host; empty for this machine in a run without other hosts."""
         self.said: dict[str, dict[str, Any]] = {}
         """The last message of each kind that the node sent."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[Any, ...]:
+        """Return the descriptors that become readable when the node reports or ends; several nodes may share one."""
+
+    @property
+    @abstractmethod
+    def finished_sources(self) -> tuple[Any, ...]:
+        """Return the descriptors that announce nothing more about this node."""
+
+    @abstractmethod
+    def say(self, message: dict[str, Any]) -> None:
+        """Send a message to the node; to a node that has ended, send nothing, because its exit is noticed elsewhere."""
+
+    @abstractmethod
+    def read_messages(self) -> Iterator[dict[str, Any]]:
+        """Yield the node's new messages. Raises TrialFailedError if a message is malformed."""
+
+    @abstractmethod
+    def has_ended(self) -> bool:
+        """Return whether the process has ended."""
+
+    @abstractmethod
+    def ending(self) -> str:
+        """Describe how a process ended: its exit code or its signal."""
+
+    @abstractmethod
+    def exit_code(self) -> int | None:
+        """Return the exit code, or None if the process was killed or still runs."""
+
+    @abstractmethod
+    def tail(self) -> str:
+        """Return the end of the log in one line; empty if there is none."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the process and its children, and reap it."""
+
+    def check_message(self, message: Any) -> dict[str, Any]:
+        """Return a message of the node, and note it. Raises TrialFailedError if no node sends such a message."""
+        word = message.get("say") if isinstance(message, dict) else None
+        if not isinstance(word, str) or word not in WORDS:
+            raise self.garbage(json.dumps(message).encode())
+        self.said[word] = message
+        return dict(message)
+
+    def garbage(self, line: bytes) -> TrialFailedError:
+        """Return the error for something that is no message."""
+        shown = line[:60].decode(errors="replace")
+        return TrialFailedError(
+            "E-NODE-GARBAGE",
+            f"{self.name} sent an unknown message: {shown!r}",
+            "build the nodes again with this version: hopmeter build",
+            crash=True,
+        )
+
+
+class LocalNode(Node):
+    """A node on this machine: a child process with a socket pair."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
         self._unread = b""
         self.hung_up = False
         """Whether the node has closed its end of the control channel."""
@@ -90,8 +159,19 @@ class Node:
             restore_signals=False,
         )
 
+    @property
+    def sources(self) -> tuple[Any, ...]:
+        """Return the control channel, and the descriptor of the process."""
+        return self.control, self.exit_watch
+
+    @property
+    def finished_sources(self) -> tuple[Any, ...]:
+        """Return those that would stay readable forever and wake a selector."""
+        over = ((self.control, self.hung_up), (self.exit_watch, self.has_ended()))
+        return tuple(source for source, is_over in over if is_over)
+
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node; to a node that has ended, send nothing, because its exit is noticed elsewhere."""
+        """Send a message to the node."""
         line = json.dumps(message).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.control.setblocking(True)
@@ -108,7 +188,7 @@ class Node:
             for line in lines:
                 yield self._parse_message(line)
             if len(self._unread) > LONGEST_LINE:
-                raise self._garbage(self._unread)
+                raise self.garbage(self._unread)
 
     def _receive(self) -> bytes:
         try:
@@ -123,22 +203,9 @@ class Node:
     def _parse_message(self, line: bytes) -> dict[str, Any]:
         try:
             message = parse(line)
-            word = message["say"]
-        except (ValueError, KeyError, TypeError) as cause:
-            raise self._garbage(line) from cause
-        if word not in WORDS:
-            raise self._garbage(line)
-        self.said[word] = message
-        return dict(message)
-
-    def _garbage(self, line: bytes) -> TrialFailedError:
-        shown = line[:60].decode(errors="replace")
-        return TrialFailedError(
-            "E-NODE-GARBAGE",
-            f"{self.name} sent an unknown message: {shown!r}",
-            "build the nodes again with this version: hopmeter build",
-            crash=True,
-        )
+        except ValueError as cause:
+            raise self.garbage(line) from cause
+        return self.check_message(message)
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, without reaping it."""
@@ -154,18 +221,16 @@ class Node:
         return f"was killed by {_signal_name(seen.si_status)}"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the process was killed or still runs."""
+        """Return the exit code, or None."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
 
     def tail(self) -> str:
         """Return the end of the log in one line; empty if there is none."""
         try:
-            lines = [line.strip() for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
+            return tail_of(self.log.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return ""
-        last = " | ".join([line for line in lines if line][-TAIL_LINES:])
-        return last[-TAIL_CHARACTERS:]
 
     def close(self) -> None:
         """End the process and its children, and reap it."""
@@ -177,6 +242,12 @@ class Node:
         with contextlib.suppress(OSError):
             if self.log.stat().st_size == 0:
                 self.log.unlink()
+
+
+def tail_of(log: str) -> str:
+    """Return the last lines of a log in one line."""
+    lines = [line.strip() for line in log.splitlines()]
+    return " | ".join([line for line in lines if line][-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
 
 def _signal_name(number: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,14 @@ from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
 from hopmeter.plan.topology import topology
-from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.control import Control
-from hopmeter.runtime.cpu import CpuSampler, Steal
-from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.cpu import write_cpu_samples
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.host import Background, Broker, BrokerOrder, Host, Usage
 from hopmeter.runtime.node import Node, Start
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.stops import StopWatch
-from hopmeter.runtime.work import Work, cores_used, make_daemon, make_place
-from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
-
-LEAD_NS = 15_000_000
-"""The time from `go` to the start of the schedule, long enough for every node to receive `go`."""
+from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_place
+from hopmeter.system.scratch_dir import new_run_id
 
 
 class RunningTrial:
@@ -37,90 +31,116 @@ class RunningTrial:
     The steps in order: `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
     """
 
-    def __init__(self, work: Work, folder: Path, turns: Turns | None = None) -> None:
-        """Prepare a trial in its own folder. With `turns`, messages are due only in the turns of its side."""
-        self.work, self._folder, self._run = work, folder, new_run_id()
-        patterns = dict.fromkeys(pattern for each in work.manifests for pattern in each.leftovers)
-        self.leftovers = [pattern.replace("{run}", self._run) for pattern in patterns]
+    def __init__(self, work: Work, hosts: Mapping[str, Host], turns: Turns | None = None) -> None:
+        """Prepare a trial on its hosts. With `turns`, messages are due only in the turns of its side."""
+        self.work, run = work, new_run_id()
         turn_s = turns.length_s if turns else None
         self.result = TrialResult(
             work.cell.id, work.trial, good=False, order=work.order, round=work.round, turn_s=turn_s
         )
-        self._place = make_place(work, folder, self._run, turns)
         self._sides = turns.sides if turns else 1
+        self._parts = {name: hosts[name].trial(run, work.manifests) for name in work.host_names}
+        self._places = {name: make_place(work, part, run, turns) for name, part in self._parts.items()}
         self._ends = ExitStack()
-        self._stops = self._ends.enter_context(closing(StopWatch()))
+        for part in self._parts.values():
+            self._ends.callback(part.close)
         self._nodes: list[Node] = []
-        self._daemons: dict[str, Daemon] = {}
-        self.background: BackgroundLoad | None = None
-        """The load beside its nodes, which also runs beside those of the other side of a duet."""
+        self._brokers: dict[str, Broker] = {}
+        self.backgrounds: list[Background] = []
+        """The loads beside its nodes, which also run beside those of the other side of a duet."""
 
-    @property
-    def pids(self) -> list[int]:
-        """Return the ids of its processes so far."""
-        return [daemon.pid for daemon in self._daemons.values()] + [node.pid for node in self._nodes]
-
-    @property
-    def raw_files(self) -> list[Path]:
-        """Return the files of raw samples, by endpoint."""
-        return sorted(self._folder.glob("*.raw"), key=lambda path: int(path.stem))
+    def collect(self) -> list[Path]:
+        """Return the files of samples; each host has those of its endpoints. None of a trial that failed."""
+        try:
+            return [path for part in self._parts.values() for path in part.collect()] if self.result.good else []
+        except TrialFailedError as failed:
+            self.result.good = False
+            self.fail(failed)
+            return []
 
     def start_broker(self) -> None:
-        """Start the broker of each transport that has one."""
+        """Start the broker of each transport that has one, on the first host."""
+        part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
-            site = self._place.site(carrier)
-            daemon = make_daemon(self.work, carrier, site, self._run, number)
-            if daemon is not None:
-                self._daemons[carrier.key] = self._ends.enter_context(daemon)
-                self._place.sites[carrier.key] = replace(site, daemon=daemon.address)
+            core = broker_core(self.work.cell, carrier)
+            broker = part.start_broker(BrokerOrder(number, carrier.settings, broker_log(self.work, number), core))
+            if broker is not None:
+                self._brokers[carrier.key] = broker
+                for place in self._places.values():
+                    place.sites[carrier.key] = replace(place.site(carrier), daemon=broker.address)
 
     def start_nodes(self) -> None:
         """Start the nodes."""
-        for start in _starts(self.work, self._place, self._daemons):
-            node = Node(start)
-            self._ends.callback(node.close)
+        for host, start in _starts(self.work, self._places, self._brokers):
+            node = self._parts[host].start_node(start)
+            node.host = host
             self._nodes.append(node)
 
     def watch(self) -> None:
-        """Detect stops from now on. Start the nodes of all trials first: this starts threads."""
-        self._stops.watch(self.pids)
+        """Detect stops from now on. Start the nodes of all trials first."""
+        for part in self._parts.values():
+            part.watch()
 
     def connect(self, alarm: Alarm) -> None:
         """Let the nodes connect, and prove every link."""
         cell = self.work.cell
-        daemons = list(self._daemons.values())
-        self._control = control = Control(self._nodes, alarm, daemons)
+        self._control = control = Control(self._nodes, alarm, list(self._brokers.values()))
         self._ends.callback(control.close)
         control.expect("bound", cell.schedule.timeout_s)
         links = {link: address for node in self._nodes for link, address in node.said["bound"].get("links", {}).items()}
         control.say({"say": "connect", "links": links})
         control.expect("ready", cell.schedule.timeout_s)
         prove(cell, control)
-        self._used_before = [each.reading() for each in daemons]
+        for part in self._parts.values():
+            part.note_usage()
 
     def go(self, start_ns: int) -> None:
         """Start the schedule at a time on CLOCK_MONOTONIC."""
-        self._steal = Steal(cores_used(self.work))
+        for name, part in self._parts.items():
+            part.begin(cores_used(self.work, name), samples_cpu=self.work.cpu is not None)
         self.result.start_ns = start_ns
-        if self.background is not None:
-            self.background.begin()
+        for background in self.backgrounds:
+            background.begin()
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
         """Wait for the end of the schedule, and note what the processes used."""
-        daemons = list(self._daemons.values())
-        _measure(self.work, self._control, daemons, self._sides)
-        if self.background is not None:
-            achieved = self.background.reading()
-            self.result.background_cpu_percent = achieved.cpu_percent
-            self.result.background_memory_gb_s = achieved.memory_gb_s
-        self.result.steal_share = self._steal.share()
+        self._await_end()
+        if self.backgrounds:
+            self._note_background()
+        used = [part.usage(self.result.start_ns) for part in self._parts.values()]
+        self.result.steal_share = max(each.steal_share for each in used)
         self.result.nodes = [_node_row(node) for node in self._nodes]
-        for key, daemon, before in zip(self._daemons, daemons, self._used_before, strict=True):
-            daemon.check()
-            row = _daemon_row(daemon, daemon.reading().since(before))
-            self.result.nodes.append(row | ({"carrier": key} if self.work.cell.workload else {}))
-        _note_stops(self.result, self._stops)
+        self.result.nodes += self._broker_rows([row for each in used for row in each.brokers])
+        _note_stops(self.result, dict(zip(self._parts, used, strict=True)))
+
+    def _await_end(self) -> None:
+        """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
+        cell, samples = self.work.cell, self.work.cpu is not None
+        calls = max(cell.call_s * _calls_in_turn(flow) for flow in flows(cell))
+        schedule = cell.schedule
+        at_once_s = schedule.limit_s * self._sides
+        patience_s = self.work.lead_ns / 1e9 + at_once_s + schedule.drain_s + schedule.retry_s + calls
+        if samples:
+            self._sample_cpu()
+        self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
+        if self.work.cpu:
+            write_cpu_samples(self.work.cpu, [row for part in self._parts.values() for row in part.cpu_rows()])
+
+    def _sample_cpu(self) -> None:
+        for part in self._parts.values():
+            part.sample_cpu()
+
+    def _note_background(self) -> None:
+        """Note what the load has achieved; of several hosts, the least."""
+        achieved = [each.reading() for each in self.backgrounds]
+        self.result.background_cpu_percent = _least(each.cpu_percent for each in achieved)
+        self.result.background_memory_gb_s = _least(each.memory_gb_s for each in achieved)
+
+    def _broker_rows(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        host = {"host": self.work.broker_host} if self.work.broker_host else {}
+        for key, row in zip(self._brokers, rows, strict=True):
+            yield row | host | ({"carrier": key} if self.work.cell.workload else {})
 
     def end(self) -> None:
         """Let the nodes exit. The trial is good then."""
@@ -139,27 +159,30 @@ class RunningTrial:
 
     def remove_files(self) -> None:
         """Remove all files of the trial, its raw samples included."""
-        remove_leftovers(self.leftovers, self._run)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        for part in self._parts.values():
+            part.remove_files()
 
 
-def _starts(work: Work, place: Place, daemons: Mapping[str, Daemon]) -> Iterator[Start]:
+def _starts(work: Work, places: Mapping[str, Place], brokers: Mapping[str, Broker]) -> Iterator[tuple[str, Start]]:
+    """Yield the host of each node, and how to start it."""
     nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
-    for hosted, (language, spec) in zip(nodes, node_specs(work.cell, place), strict=True):
+    specs = node_specs(work.cell, next(iter(places.values())), places)
+    for hosted, (language, spec) in zip(nodes, specs, strict=True):
         roles = "+".join(dict.fromkeys(endpoint["role"] for endpoint in spec["endpoints"]))
         number, carrier = spec["node"], hosted[0].carrier
-        program, daemon = work.ready[number], daemons.get(carrier.key)
-        yield Start(
+        program, broker, host = work.ready[number], brokers.get(carrier.key), hosted[0].host
+        start = Start(
             name=f"node {number} ({carrier.transport} {language}, {roles})",
             language=language,
             command=program.command,
             spec=spec,
-            spec_file=place.samples / f"node{number}.json",
+            spec_file=places[host].samples / f"node{number}.json",
             log=work.logs / f"{work.name}-{number}.log",
-            environment={**program.environment, **(daemon.environment if daemon else {})},
+            environment={**program.environment, **(broker.environment if broker else {})},
             participant=programs[hosted[0].participant].name if programs else "",
             carrier=carrier.name,
         )
+        yield host, start
 
 
 def prove(cell: Cell, control: Control) -> None:
@@ -186,26 +209,6 @@ def prove(cell: Cell, control: Control) -> None:
     control.receive_until(lambda: len(quiet) == len(shape.flows), cell.schedule.timeout_s, "quiet", note_report)
 
 
-def _measure(work: Work, control: Control, daemons: Sequence[Daemon], sides: int) -> None:
-    """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
-    cell = work.cell
-    calls = max(cell.call_s * _calls_in_turn(flow) for flow in flows(cell))
-    patience_s = (
-        LEAD_NS / 1e9
-        + cell.schedule.limit_s * sides
-        + cell.schedule.drain_s
-        + cell.schedule.retry_s
-        + calls
-        + cell.schedule.timeout_s
-    )
-    sampler = CpuSampler(control.nodes, daemons) if work.cpu else None
-    if sampler:
-        sampler.sample()
-    control.expect("done", patience_s, tick=sampler.sample if sampler else None)
-    if sampler and work.cpu:
-        sampler.write(work.cpu)
-
-
 def _calls_in_turn(flow: Flow) -> int:
     """Return how many calls each message of a flow makes one after the other. Calls that are under way at once are
     followed by one that ends the flow."""
@@ -214,17 +217,15 @@ def _calls_in_turn(flow: Flow) -> int:
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)
 
 
-def _daemon_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
-    """Return the daemon's resources from `go` until all nodes were done; they count like the resources of a node."""
-    facts = {"daemon": daemon.title}
-    return {"endpoints": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
-
-
-def _note_stops(result: TrialResult, stops: StopWatch) -> None:
+def _note_stops(result: TrialResult, used: Mapping[str, Usage]) -> None:
     """Add to the row of a process how long it was stopped during the measurement."""
     for node in result.nodes:
-        if stopped_s := stops.stopped_s(node.get("pid") or 0, result.start_ns):
+        if stopped_s := used[node.get("host", "")].stopped_s.get(node.get("pid") or 0):
             node["stopped_s"] = stopped_s
+
+
+def _least(values: Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
 
 
 def _node_row(node: Node) -> dict[str, Any]:
@@ -236,4 +237,5 @@ def _node_row(node: Node) -> dict[str, Any]:
         "pid": bound.get("pid"),
         "language": node.language,
         **({"participant": node.participant, "carrier": node.carrier} if node.participant else {}),
+        **({"host": node.host} if node.host else {}),
     }

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.spec import Turns
-from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.cpu import stolen_us
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.host import Host
 from hopmeter.runtime.launcher_affinity import aside
-from hopmeter.runtime.running_trial import LEAD_NS, RunningTrial
+from hopmeter.runtime.running_trial import RunningTrial
 from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.this_host import ThisHost
 from hopmeter.runtime.work import Work, cores_of_nodes
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -36,7 +37,7 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
     With `turns`, messages are due only in the turns of its side, although no other side runs.
     """
-    with _execute([RunningTrial(work, ground.trial(), turns)], ground, alarm) as outcomes:
+    with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
 
 
@@ -47,59 +48,69 @@ def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm
     Each side has an outcome of its own: if one fails, the others go on. Otherwise as `execute_trial`.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
-    trials = [RunningTrial(work, ground.trial(), own) for work, own in zip(works, turns, strict=True)]
-    with _execute(trials, ground, alarm) as outcomes:
+    with _execute(works, turns, ground, alarm) as outcomes:
         yield outcomes
 
 
 @contextmanager
-def _execute(trials: Sequence[RunningTrial], ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    _note_what_is_alive(trials, ground)
+def _execute(
+    works: Sequence[Work], turns: Sequence[Turns | None], ground: ScratchDir, alarm: Alarm
+) -> Iterator[list[Outcome]]:
+    here = ThisHost(ground)
+    hosts: dict[str, Host] = {name: work.hosts.get(name, here) for work in works for name in work.host_names}
+    trials = [RunningTrial(work, hosts, own) for work, own in zip(works, turns, strict=True)]
+    here.note_alive()
     began, stolen = time.monotonic(), stolen_us()
     try:
-        _run(trials, ground, alarm)
+        _run(trials, list(hosts.values()), alarm)
         for trial in trials:
             trial.result.wall_s = (time.monotonic() - began) / len(trials)
             trial.result.steal_us = (stolen_us() - stolen) / len(trials)
-        yield [Outcome(trial.result, trial.raw_files) for trial in trials]
+        yield [Outcome(trial.result, trial.collect()) for trial in trials]
     finally:
         for trial in trials:
             trial.remove_files()
-        ground.keep((), ())
+        here.forget()
 
 
-def _run(trials: Sequence[RunningTrial], ground: ScratchDir, alarm: Alarm) -> None:
+def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) -> None:
     with ExitStack() as ends:
         for trial in trials:
             ends.callback(trial.close)
-        left = _start_background(trials, ends, ground)
+        left = _start_background(trials, ends, hosts)
         for start in (RunningTrial.start_broker, RunningTrial.start_nodes):
             left = _take_step(left, start)
-            _note_what_is_alive(trials, ground)
+            _note_alive(hosts)
         left = _take_step(left, RunningTrial.watch)
         with aside(core for trial in trials for core in cores_of_nodes(trial.work)):
             left = _take_step(left, lambda trial: trial.connect(alarm))
-            start_ns = time.monotonic_ns() + LEAD_NS
+            start_ns = time.monotonic_ns() + max(host.lead_ns for host in hosts)
             for step in (lambda trial: trial.go(start_ns), RunningTrial.measure, RunningTrial.end):
                 left = _take_step(left, step)
 
 
-def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, ground: ScratchDir) -> Sequence[RunningTrial]:
+def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Sequence[Host]) -> Sequence[RunningTrial]:
     """Start the load beside the nodes of all trials, if there is one; return the trials that have not failed."""
     work = trials[0].work
     if work.load is None:
         return trials
     try:
-        background = BackgroundLoad(work.load, work.logs / f"{work.name}-background.log")
+        for host in hosts:
+            background = host.start_background(work.load, work.logs / f"{work.name}-background.log")
+            ends.callback(background.close)
+            for trial in trials:
+                trial.backgrounds.append(background)
     except TrialFailedError as failed:
         for trial in trials:
             trial.fail(failed)
         return []
-    ends.callback(background.close)
-    for trial in trials:
-        trial.background = background
-    _note_what_is_alive(trials, ground)
+    _note_alive(hosts)
     return trials
+
+
+def _note_alive(hosts: Sequence[Host]) -> None:
+    for host in hosts:
+        host.note_alive()
 
 
 def _take_step(trials: Sequence[RunningTrial], step: Step) -> list[RunningTrial]:
@@ -112,10 +123,3 @@ def _take_step(trials: Sequence[RunningTrial], step: Step) -> list[RunningTrial]
         except TrialFailedError as failed:
             trial.fail(failed)
     return left
-
-
-def _note_what_is_alive(trials: Sequence[RunningTrial], ground: ScratchDir) -> None:
-    """Note what the next command must remove if this process is killed."""
-    background = [trial.background.pid for trial in trials[:1] if trial.background]
-    pids = [*background, *(pid for trial in trials for pid in trial.pids)]
-    ground.keep(pids, [path for trial in trials for path in trial.leftovers])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from hopmeter.images.decoded import Decoded
@@ -12,9 +13,10 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
 from hopmeter.plan.background import Load
 from hopmeter.plan.carriers import carriers
-from hopmeter.plan.spec import Place, Site, Turns
+from hopmeter.plan.spec import Place, Turns
 from hopmeter.plan.topology import core_of, topology
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.host import Host, TrialHost
+from hopmeter.runtime.this_host import LEAD_NS
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,28 @@ class Work:
     """Whether the nodes read their threads' counters at each message."""
     load: Load | None = None
     """The load of the machine beside the nodes."""
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    """The other hosts by name."""
 
     @property
     def name(self) -> str:
         """Return the file name of this trial, without extension."""
         return f"{self.cell.id}-{self.trial}"
+
+    @cached_property
+    def host_names(self) -> list[str]:
+        """Return the hosts of its nodes, each once; the empty name is this machine."""
+        return list(dict.fromkeys(hosted[0].host for hosted in topology(self.cell).nodes))
+
+    @property
+    def broker_host(self) -> str:
+        """Return the host of the brokers: that of the first node."""
+        return self.host_names[0]
+
+    @property
+    def lead_ns(self) -> int:
+        """Return the time from `go` to the start of the schedule."""
+        return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
     def manifest_of(self, transport: str) -> Manifest:
         """Return the manifest of a transport."""
@@ -65,45 +84,33 @@ def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
 
 
-def make_place(work: Work, folder: Path, run: str, turns: Turns | None) -> Place:
-    """Make the folders of a trial and describe its environment."""
-    sites = dict(_sites(work, folder))
-    first = next(iter(sites.values()))
-    place = Place(run, work.trial, work.seed, first.directory, folder, first.adapters)
+def make_place(work: Work, part: TrialHost, run: str, turns: Turns | None) -> Place:
+    """Describe the environment of a trial on one host."""
+    sites = {carrier.key: site for carrier, site in zip(carriers(work.cell), part.sites, strict=True)}
+    first = part.sites[0]
+    place = Place(run, work.trial, work.seed, first.directory, part.folder, first.adapters)
     place = replace(place, pictures=work.pictures, recordings=work.recordings)
     return replace(place, sites=sites, why=work.why, turns=turns)
 
 
-def _sites(work: Work, folder: Path) -> Iterator[tuple[str, Site]]:
-    """Make a folder for the files of each transport; its path is short, because sockets are in it."""
-    for number, carrier in enumerate(carriers(work.cell)):
-        ends = folder / (f"s{number}" if number else "s")
-        ends.mkdir(mode=0o700)
-        yield carrier.key, Site(ends, {"python": work.manifest_of(carrier.transport).folder / "python"})
+def broker_log(work: Work, number: int) -> Path:
+    """Return the log of the broker of a transport."""
+    return work.logs / (f"{work.name}-daemon{number}.log" if number else f"{work.name}-daemon.log")
 
 
-def make_daemon(work: Work, carrier: Carrier, site: Site, run: str, number: int) -> Daemon | None:
-    """Return the daemon of a transport, on a core of its own if the endpoints are pinned."""
-    told = work.manifest_of(carrier.transport).daemon
-    if told is None:
-        return None
-    log = work.logs / (f"{work.name}-daemon{number}.log" if number else f"{work.name}-daemon.log")
-    context = BrokerContext(run, site.directory / "daemon", carrier.settings, log, _daemon_core(work.cell, carrier))
-    return Daemon(told, context)
-
-
-def _daemon_core(cell: Cell, carrier: Carrier) -> int | None:
-    """Return a core that follows those of the endpoints; the same one for a workload and for its flows alone."""
+def broker_core(cell: Cell, carrier: Carrier) -> int | None:
+    """Return a core that follows those of the endpoints, if they are pinned; the same one for a workload and for its
+    flows alone."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
 
 
-def cores_used(work: Work) -> set[int]:
-    """Return the cores of the endpoints and of the brokers; empty if one of them is not pinned."""
-    used = {core_of(work.cell, one) for one in topology(work.cell).endpoints}
-    for carrier in carriers(work.cell):
-        used |= {_daemon_core(work.cell, carrier)} if work.manifest_of(carrier.transport).daemon else set()
+def cores_used(work: Work, host: str) -> set[int]:
+    """Return the cores of a host's endpoints and brokers; empty if one of them is not pinned."""
+    used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
+    for carrier in carriers(work.cell) if host == work.broker_host else ():
+        used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier.transport).daemon else set()
     return set() if None in used else {core for core in used if core is not None}
 
 

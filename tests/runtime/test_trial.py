@@ -97,7 +97,7 @@ def test_a_command_that_does_not_exist_names_the_build(bench: Bench, monkeypatch
     def refuse(*_: object) -> None:
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr(node.Node, "_spawn", staticmethod(refuse))
+    monkeypatch.setattr(node.LocalNode, "_spawn", staticmethod(refuse))
     result = bench.trial()
     assert lacking(result.reason, "E-NODE-MISSING No such file or directory") == []
     assert result.remedy == "hopmeter build fake"

@@ -1,0 +1,152 @@
+"""This machine as the host of trials: the processes are children of this process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from hopmeter.manifest import Manifest
+from hopmeter.plan.background import Load
+from hopmeter.plan.spec import Site
+from hopmeter.runtime.background import BackgroundLoad
+from hopmeter.runtime.cpu import CpuSampler, Steal
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.host import BrokerOrder, Usage
+from hopmeter.runtime.node import LocalNode, Start
+from hopmeter.runtime.stops import StopWatch
+from hopmeter.system.processes import Reading
+from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
+
+LEAD_NS = 15_000_000
+"""The time from `go` to the start of the schedule, long enough for every node to receive `go`."""
+
+
+class LocalTrial:
+    """The part of a trial that runs on this machine."""
+
+    def __init__(self, folder: Path, run: str, manifests: Sequence[Manifest]) -> None:
+        self.folder, self._run, self._manifests = folder, run, manifests
+        patterns = dict.fromkeys(pattern for each in manifests for pattern in each.leftovers)
+        self.leftovers = [pattern.replace("{run}", run) for pattern in patterns]
+        self.sites = [self._make_site(number, each) for number, each in enumerate(manifests)]
+        self.nodes: list[LocalNode] = []
+        self.brokers: list[Daemon] = []
+        self._ends = ExitStack()
+        self._stops = self._ends.enter_context(closing(StopWatch()))
+        self._sampler: CpuSampler | None = None
+        self._used_before: list[Reading] = []
+
+    def _make_site(self, number: int, manifest: Manifest) -> Site:
+        """Make a folder for the files of a transport; its path is short, because sockets are in it."""
+        ends = self.folder / (f"s{number}" if number else "s")
+        ends.mkdir(mode=0o700)
+        return Site(ends, {"python": manifest.folder / "python"})
+
+    @property
+    def pids(self) -> list[int]:
+        """Return the ids of its processes so far."""
+        return [each.pid for each in self.brokers] + [node.pid for node in self.nodes]
+
+    def start_broker(self, order: BrokerOrder) -> Daemon | None:
+        """Start the broker of a transport, if it has one."""
+        told = self._manifests[order.number].daemon
+        if told is None:
+            return None
+        folder = self.sites[order.number].directory / "daemon"
+        context = BrokerContext(self._run, folder, order.settings, order.log, order.core)
+        daemon = self._ends.enter_context(Daemon(told, context))
+        self.brokers.append(daemon)
+        return daemon
+
+    def start_node(self, start: Start) -> LocalNode:
+        """Start a node."""
+        node = LocalNode(start)
+        self._ends.callback(node.close)
+        self.nodes.append(node)
+        return node
+
+    def watch(self) -> None:
+        """Detect stops from now on. Start the nodes of all trials first: this starts threads."""
+        self._stops.watch(self.pids)
+
+    def note_usage(self) -> None:
+        """Note what the brokers have used so far."""
+        self._used_before = [each.reading() for each in self.brokers]
+
+    def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
+        """Begin the measured window."""
+        self._steal = Steal(cores)
+        self._sampler = CpuSampler(self.nodes, self.brokers) if samples_cpu else None
+
+    def sample_cpu(self) -> None:
+        """Take a sample of the CPU that each process uses."""
+        if self._sampler:
+            self._sampler.sample()
+
+    def usage(self, since_ns: int) -> Usage:
+        """Return what the processes used since a time."""
+        steal = self._steal.share()
+        brokers = []
+        for daemon, before in zip(self.brokers, self._used_before, strict=True):
+            daemon.check()
+            brokers.append(_broker_row(daemon, daemon.reading().since(before)))
+        stopped = {pid: stopped_s for pid in self.pids if (stopped_s := self._stops.stopped_s(pid, since_ns))}
+        return Usage(steal, stopped, brokers)
+
+    def cpu_rows(self) -> list[dict[str, Any]]:
+        """Return the samples of the CPU."""
+        return self._sampler.rows() if self._sampler else []
+
+    def collect(self) -> list[Path]:
+        """Return the files of raw samples, by endpoint."""
+        return sorted(self.folder.glob("*.raw"), key=lambda path: int(path.stem))
+
+    def close(self) -> None:
+        """End the processes that are left."""
+        self._ends.close()
+
+    def remove_files(self) -> None:
+        """Remove all files of the trial, its raw samples included."""
+        remove_leftovers(self.leftovers, self._run)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ThisHost:
+    """This machine; the folders of its trials are in a private folder."""
+
+    lead_ns = LEAD_NS
+
+    def __init__(self, ground: ScratchDir) -> None:
+        self._ground = ground
+        self._trials: list[LocalTrial] = []
+        self._background: BackgroundLoad | None = None
+
+    def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
+        """Make the folders of a trial."""
+        self._trials.append(LocalTrial(self._ground.trial(), run, manifests))
+        return self._trials[-1]
+
+    def start_background(self, load: Load, log: Path) -> BackgroundLoad:
+        """Load this machine."""
+        self._background = BackgroundLoad(load, log)
+        return self._background
+
+    def note_alive(self) -> None:
+        """Note what the next command must remove if this process is killed."""
+        background = [self._background.pid] if self._background else []
+        pids = [*background, *(pid for trial in self._trials for pid in trial.pids)]
+        self._ground.keep(pids, [path for trial in self._trials for path in trial.leftovers])
+
+    def forget(self) -> None:
+        """Note that nothing of the trials so far is left."""
+        self._trials, self._background = [], None
+        self._ground.keep((), ())
+
+
+def _broker_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
+    """Return the resources of a broker; they count like the resources of a node."""
+    facts = {"daemon": daemon.title}
+    return {"endpoints": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
