@@ -11,7 +11,7 @@ from typing import Any
 from ending import orderly
 from ours import hopmeter
 from pairs import Comparison, pair_rounds, print_comparisons
-from programs import Program, number, python_number
+from programs import python_number
 
 from hopmeter import manifest
 from hopmeter.manifest import readiness
@@ -19,7 +19,6 @@ from hopmeter.manifest import readiness
 IMAGE_MOST_US = 100.0
 IMAGE_HZ, IMAGES = 30, 60
 PACED_HZ, PACED_MESSAGES, PACED_SIDE = 100, 200, 200
-WAKE = Program("wake.c")
 DIRECT = ("shm", "iceoryx2", "unix")
 """The transports that compete for 6 MB, if they are available; the best one counts."""
 SCENARIO = """
@@ -69,7 +68,7 @@ def rows(transports: tuple[str, ...], axes: str, waits: tuple[str, ...] = ("bloc
 
 
 def against_wrapyfi(found: dict[str, Comparison]) -> None:
-    """Compare with Wrapyfi over TCP, which Wrapyfi uses, under a limit; also report ipc, and bare pyzmq over TCP."""
+    """Compare with Wrapyfi over TCP, which Wrapyfi uses, under a limit; also report ipc."""
     measured = rows(("zeromq", "wrapyfi"), PACED)
     (theirs,) = (row for row in measured if row["transport"] == "wrapyfi")
     if theirs["status"] != "ok":
@@ -77,7 +76,6 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
         return
     ours = {"tcp" if "tcp" in row["profile"] else "ipc": row for row in measured if row["transport"] == "zeromq"}
     took_us = {f"zeromq {kind}": row["response_p50_us"] for kind, row in ours.items()}
-    took_us["bare pyzmq tcp"] = python_number("arrays.py", PACED_HZ, PACED_MESSAGES, PACED_SIDE)
     for what, us in took_us.items():
         name = f"numpy 200x200, {what}, 100 Hz / wrapyfi"
         limit = 0.05 if what == "zeromq tcp" else None
@@ -85,8 +83,7 @@ def against_wrapyfi(found: dict[str, Comparison]) -> None:
 
 
 def image(found: dict[str, Comparison]) -> None:
-    """Compare the time from due to arrived with a budget; the pixels are neither written nor read. Also report how long
-    a bare futex takes to wake at that rate."""
+    """Compare the time from due to arrived with a budget; the pixels are neither written nor read."""
     took_us = {
         f"image 1440x1080, shm (python), {row['wait']}, response": row["response_p50_us"]
         for row in rows(("shm",), IMAGE, ("block", "spin"))
@@ -94,8 +91,6 @@ def image(found: dict[str, Comparison]) -> None:
     for what, us in took_us.items():
         name = f"{what} / budget"
         found.setdefault(name, Comparison(name, 1.0)).add(us, IMAGE_MOST_US)
-    name = f"a bare futex, woken at {IMAGE_HZ} Hz / budget"
-    found.setdefault(name, Comparison(name, None)).add(number(WAKE, IMAGE_HZ, IMAGES) / 1000, IMAGE_MOST_US)
 
 
 def echo(found: dict[str, Comparison], transports: tuple[str, ...]) -> None:

@@ -17,8 +17,6 @@ from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
 from programs import TOGETHER, ToolFailedError
 from rows import ROWS, Row
 
-from hopmeter.build import system
-
 
 @dataclass
 class Task:
@@ -56,24 +54,14 @@ def task(row: Row, frame_bytes: int) -> Task:
     return Task(row, frame_bytes, Comparison(row.name(frame_bytes), row.limit, most=most))
 
 
-def without_packages(rows: Sequence[Row]) -> dict[str, str]:
-    """Install the system packages that rows need; return the packages that are still missing, by transport."""
-    left = set(system.install(package for row in rows for package in row.packages))
-    lacking = {row.transport: sorted(left & set(row.packages)) for row in rows}
-    return {name: f"missing: {system.line_for(each)}" for name, each in lacking.items() if each}
-
-
 def main(asked: Sequence[str]) -> int:
-    """Fail if a limit is missed or a row could not be measured; a tool that is not installed is only reported."""
+    """Fail if a limit is missed or a row could not be measured."""
     rows = [row for row in ROWS if not asked or row.transport in asked]
-    missing = without_packages(rows)
-    tasks = [task(row, each) for row in rows if row.transport not in missing for each in row.sizes]
+    tasks = [task(row, each) for row in rows for each in row.sizes]
     for index in pair_rounds(tasks):
         for each in tasks:
             each.pair(index)
     code = print_comparisons(each.found for each in tasks if each.found.ours)
-    for name, what in missing.items():
-        print(f"{name}: not compared, {what}")
     for each in (each for each in tasks if each.trouble):
         print(f"{each.found.name}: not measured to the end: {each.trouble}")
         code = 1

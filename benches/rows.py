@@ -48,8 +48,6 @@ class Row:
     """The limit for the small frame on one core; it counts only if the peer stays below it."""
     sizes: tuple[int, ...] = (64, 1_000_000)
     cores: str = APART
-    packages: tuple[str, ...] = ()
-    """System packages that only this bench needs."""
     figure: str = "roundtrip_p50_us"
 
     def scenario(self, frame_bytes: int) -> str:
@@ -84,6 +82,8 @@ def _toml(values: Axes) -> str:
 
 COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
+PINGPONG = Program("pingpong.c")
+REQREP = Program("reqrep.c", ("zmq",))
 GRPC = Program(
     "grpc.cpp",
     modules=("grpc++", "protobuf"),
@@ -106,12 +106,6 @@ FASTDDS = Program(
     sources=("_fastdds/cpp/names.cpp",),
     idl="fastdds/idl/hopmeter.idl",
     generator=("sh", "-c", "mkdir -p {made}/left && fastddsgen -replace -d {made} -t {made}/left {idl}"),
-)
-CYCLONEDDS = Program(
-    "cyclonedds.c",
-    ("ddsc",),
-    idl="cyclonedds/idl/hopmeter.idl",
-    generator=("idlc", "-o", "{made}", "{idl}"),
 )
 ROS1 = Program("ros1.cpp", modules=("roscpp",))
 ROS2_WIRE = Program(
@@ -167,36 +161,19 @@ def _ddsperf(way: str) -> Tool:
     )
 
 
-SOCKPERF = Tool(
-    server=("sockperf", "server", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
-    client=(
-        *("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "{port}"),
-        *("-m", "{bytes}", "-t", str(SECONDS), "--full-rtt"),
-    ),
-    figure=r"percentile 50\.000 = +([\d.]+)",
-)
+def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
+    # `alike` does the work of a ring: a connection for each direction, and two clock readings for each message.
+    alike, plain = (Bare(PINGPONG, (kind, way, *COMMON)) for way in ("alike", "plain"))
+    axes: Axes = {**RING, "wait": "block"}
+    return (
+        Row(kind, language, "bare", alike, axes, limit=limit),
+        Row(kind, language, "bare, plainest", plain, axes, limit=None),
+    )
+
 
 LIMITED = (
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("listener"), {**RING, "wait": "callback"}, {"depth": 1}),
     Row("cyclonedds", "c++", "ddsperf", _ddsperf("waitset"), {**RING, "wait": "block"}, {"depth": 1}),
-    Row(
-        "cyclonedds",
-        "c++",
-        "bare",
-        Bare(CYCLONEDDS, ("listener", "{domain}", *COMMON)),
-        {**RING, "wait": "callback"},
-        {"depth": 1},
-        sizes=(64,),
-    ),
-    Row(
-        "cyclonedds",
-        "c++",
-        "bare",
-        Bare(CYCLONEDDS, ("waitset", "{domain}", *COMMON)),
-        {**RING, "wait": "block"},
-        {"depth": 1},
-        sizes=(64,),
-    ),
     _fastdds(0, 64),
     _fastdds(0, 1_000_000, limit=None),
     _fastdds(8 << 20, 1_000_000),
@@ -240,8 +217,21 @@ LIMITED = (
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
-    # sockperf accepts messages of up to 65,507 bytes only; sockets.py measures the larger ones.
-    Row("tcp", "c++", "sockperf", SOCKPERF, {**CALL, "wait": "block"}, sizes=(64,), packages=("sockperf",)),
+    Row("zeromq", "c++", "bare", Bare(REQREP, ("ipc://{directory}/bench", *COMMON)), {**CALL, "wait": "block"}),
+    Row(
+        "zeromq",
+        "c++",
+        "bare",
+        Bare(REQREP, ("tcp://127.0.0.1:{port}", *COMMON)),
+        {**CALL, "wait": "block"},
+        {"endpoint": "tcp"},
+    ),
+    *(
+        row
+        for kind in ("unix", "tcp")
+        for language, limit in {"rust": 1.05, "c++": 1.05, "python": None}.items()
+        for row in _sockets(kind, language, limit)
+    ),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),
