@@ -2,7 +2,6 @@
  * What the adapters of this transport exchange. How the frame's header travels in the fields: ../README.md.
  */
 namespace cpp hopmeter.idl
-namespace py hopmeter_idl
 
 /** A point in time of the sender's monotonic clock. */
 struct Stamp {

@@ -13,18 +13,16 @@ from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 from .channel import Channel, Stack, is_departure
-from .hopmeter_idl import Exchange
-from .hopmeter_idl.ttypes import Image, Timing, Unanswered
+from .idl import Caller, Image, Timing, answer
 from .messages import Messages, read
 
 
 class Client:
-    """The generated client; each of its calls consists of a sending half and a receiving half."""
+    """A client; each of its calls consists of a sending half and a receiving half."""
 
     def __init__(self, link: Link, channel: Channel) -> None:
         self._channel, self._messages = channel, Messages(link)
-        calls = Exchange.Client(channel.protocol)
-        self._ask, self._hear = (getattr(calls, f"{half}_{self._messages.method}") for half in ("send", "recv"))
+        self._calls = Caller(channel.protocol, self._messages.method)
         self._readable = select.poll()
         self._readable.register(channel.handle, select.POLLIN)
         self._gone = False
@@ -33,7 +31,7 @@ class Client:
         request = self._messages.write(payload_bytes, fill)
         try:
             if not self._gone:
-                self._ask(request)
+                self._calls.send(request)
         except TTransportException as error:
             self._mark_gone(error)  # the request is lost, like every message without a receiver
         return True
@@ -45,11 +43,11 @@ class Client:
         if not self._channel.has_buffered() and not self._readable.poll(math.ceil(timeout_s * 1000)):
             return 0
         try:
-            reply = self._hear()
-        except Unanswered:
-            return 0
+            reply = self._calls.receive()
         except TTransportException as error:
             self._mark_gone(error)
+            return 0
+        if reply is None:
             return 0
         take(*read(reply))
         return 1
@@ -78,10 +76,9 @@ class Server:
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
         answering = Answering(self._messages, handle)
-        processor = Exchange.Processor(answering)
         for place, _ in self._readable.poll(math.ceil(timeout_s * 1000)):
             if place in self._clients:
-                self._answer(place, processor)
+                self._answer(place, answering)
             else:
                 self._accept()
         return answering.handed_over
@@ -91,13 +88,13 @@ class Server:
         self._clients[channel.handle.fileno()] = channel
         self._readable.register(channel.handle, select.POLLIN)
 
-    def _answer(self, place: int, processor: Exchange.Processor) -> None:
+    def _answer(self, place: int, answering: Answering) -> None:
         """Answer a client's requests. A client that has gone is removed from the list."""
         channel = self._clients[place]
         try:
-            processor.process(channel.protocol, channel.protocol)
+            answer(channel.protocol, answering)
             while channel.has_buffered():
-                processor.process(channel.protocol, channel.protocol)
+                answer(channel.protocol, answering)
         except TTransportException as error:
             if not is_departure(error):
                 raise
@@ -113,26 +110,22 @@ class Server:
 
 
 class Answering:
-    """The service's handler, which the processor calls with a request."""
+    """The service's handler."""
 
     def __init__(self, messages: Messages, handle: Handle) -> None:
         self._messages, self._handle = messages, handle
         self.handed_over = 0
 
-    def timing(self, request: Timing) -> Timing | Image:
-        answer: list[Timing | Image] = []
+    def __call__(self, request: Timing | Image) -> Timing | Image | None:
+        answers: list[Timing | Image] = []
 
         def reply(payload_bytes: int, fill: Fill) -> bool:
-            answer.append(self._messages.write(payload_bytes, fill))
+            answers.append(self._messages.write(payload_bytes, fill))
             return True
 
         self.handed_over += 1
         self._handle(*read(request), reply)
-        if not answer:
-            raise Unanswered
-        return answer[0]
-
-    image = timing
+        return answers[0] if answers else None
 
 
 class Transport(BaseTransport):

@@ -6,7 +6,7 @@ from hopmeter.node.buffers import PartsBuffer
 from hopmeter.node.contract import Fill, Link
 from hopmeter.node.typed import header_of, label, nanoseconds, sent_of, signed_seq, stamp
 
-from .hopmeter_idl.ttypes import Image, Stamp, Timing
+from .idl import Image, Stamp, Timing
 
 
 class Messages:

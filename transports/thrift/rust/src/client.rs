@@ -6,7 +6,6 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 
 use crate::channel::Channel;
-use crate::idl::Unanswered;
 use crate::message::{Message, Shape};
 
 pub struct CallClient<M> {
@@ -24,16 +23,13 @@ impl<M: Message> CallClient<M> {
 
 impl<M: Message> Client for CallClient<M> {
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let mut request = std::mem::take(&mut self.request);
-        request.write(payload_bytes, fill, self.shape);
+        self.request.write(payload_bytes, fill, self.shape);
         self.sequence = self.sequence.wrapping_add(1);
-        match request.send_request(self.channel.output.as_mut(), self.sequence) {
-            Ok(request) => self.request = request,
-            // The server has gone, so the request is lost.
-            Err(_) if self.channel.has_ended() => {}
-            Err(cause) => return Err(Error::new("sending a call").because(cause)),
+        match self.request.send_request(self.sequence, self.channel.output.as_mut()) {
+            // If the server has gone, the request is lost.
+            Err(cause) if !self.channel.has_ended() => Err(Error::new("sending a call").because(cause)),
+            _ => Ok(Sent::Accepted),
         }
-        Ok(Sent::Accepted)
     }
 
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
@@ -44,10 +40,10 @@ impl<M: Message> Client for CallClient<M> {
         }
         self.channel.begin_message(timeout)?;
         match M::receive_reply(self.channel.input.as_mut()) {
-            Ok(reply) => reply.read(take),
-            // No reply has arrived yet, or none will: the server has gone, or has reported that it did not answer.
+            Ok(Some(reply)) => reply.read(take),
+            Ok(None) => return Ok(0),
+            // No reply has arrived yet, or none will, because the server has gone.
             Err(_) if self.channel.is_waiting() || self.channel.has_ended() => return Ok(0),
-            Err(thrift::Error::User(told)) if told.is::<Unanswered>() => return Ok(0),
             Err(cause) => return Err(Error::new("receiving a reply").because(cause)),
         }
         Ok(1)

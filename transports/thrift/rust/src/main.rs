@@ -1,4 +1,4 @@
-//! Apache Thrift: calls of a service over sockets, with messages that the Thrift compiler generates.
+//! Apache Thrift: calls of a service over sockets, with the messages of `../../idl/hopmeter.thrift`.
 
 mod channel;
 mod client;

@@ -3,7 +3,7 @@
 use hopmeter_instrument::prelude::*;
 use hopmeter_instrument::typed::{header_of, label_into, of_stamp, sent_of, seq_of, to_stamp};
 
-use crate::idl::{Halves, Image, Stamp, Timing};
+use crate::idl::{Call, Image, Stamp, Timing};
 
 type Header = [u8; HEADER_BYTES];
 
@@ -22,7 +22,7 @@ impl Shape {
 }
 
 /// A message that carries a frame.
-pub trait Message: Halves + Default + Send + 'static {
+pub trait Message: Call + Default + Send + 'static {
     fn payload(&mut self) -> &mut Vec<u8>;
     fn put(&mut self, header: &Header, shape: Shape);
     /// The header of the frame, restored from the fields, and the payload.
@@ -46,42 +46,37 @@ pub trait Message: Halves + Default + Send + 'static {
 
 impl Message for Timing {
     fn payload(&mut self) -> &mut Vec<u8> {
-        self.padding.get_or_insert_default()
+        &mut self.padding
     }
 
     fn put(&mut self, header: &Header, _: Shape) {
-        self.id = Some(seq_of(header) as i64);
-        self.nanosec = Some(sent_of(header));
-        label_into(self.source.get_or_insert_default(), header);
+        self.id = seq_of(header) as i64;
+        self.nanosec = sent_of(header);
+        label_into(&mut self.source, header);
     }
 
     fn frame(&self) -> (Header, &[u8]) {
-        let payload = self.padding.as_deref().unwrap_or_default();
-        let label = self.source.as_deref().unwrap_or_default();
-        (header_of(label.as_bytes(), self.nanosec.unwrap_or_default(), payload.len()), payload)
+        (header_of(self.source.as_bytes(), self.nanosec, self.padding.len()), &self.padding)
     }
 }
 
 impl Message for Image {
     fn payload(&mut self) -> &mut Vec<u8> {
-        self.data.get_or_insert_default()
+        &mut self.data
     }
 
     fn put(&mut self, header: &Header, shape: Shape) {
         let (seconds, nanoseconds) = to_stamp(sent_of(header));
-        self.stamp = Some(Stamp::new(seconds, nanoseconds as i32));
-        label_into(self.frame_id.get_or_insert_default(), header);
-        self.height = Some(shape.height);
-        self.width = Some(shape.width);
-        self.encoding = Some("rgb8".to_owned());
-        self.step = Some(3 * shape.width);
+        self.stamp = Stamp { sec: seconds, nanosec: nanoseconds as i32 };
+        label_into(&mut self.frame_id, header);
+        self.height = shape.height;
+        self.width = shape.width;
+        self.encoding = "rgb8".to_owned();
+        self.step = 3 * shape.width;
     }
 
     fn frame(&self) -> (Header, &[u8]) {
-        let payload = self.data.as_deref().unwrap_or_default();
-        let label = self.frame_id.as_deref().unwrap_or_default();
-        let stamp = self.stamp.clone().unwrap_or_default();
-        let sent_ns = of_stamp(stamp.sec.unwrap_or_default(), stamp.nanosec.unwrap_or_default().into());
-        (header_of(label.as_bytes(), sent_ns, payload.len()), payload)
+        let sent_ns = of_stamp(self.stamp.sec, self.stamp.nanosec.into());
+        (header_of(self.frame_id.as_bytes(), sent_ns, self.data.len()), &self.data)
     }
 }

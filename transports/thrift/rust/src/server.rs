@@ -7,14 +7,13 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_streams::waiting::wait_ready;
 use hopmeter_streams::{Listener, accept_on};
 use rustix::event::{PollFd, PollFlags};
-use thrift::server::TProcessor;
 
 use crate::channel::{Channel, Stack};
-use crate::idl::{ExchangeSyncHandler, ExchangeSyncProcessor, Image, Timing, Unanswered};
+use crate::idl::{self, Image, Service, Timing};
 use crate::message::{Message, Shape};
 
-/// The library's own server never ends. This server waits until a connection is readable; the generated processor then
-/// reads the request, handles it and replies.
+/// The library's own server never ends. This server waits until a connection is readable, then reads the request, handles
+/// it and replies.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,
@@ -31,9 +30,8 @@ impl Server for CallServer {
         let ready = self.wait_ready_places(timeout)?;
         let handed_over = Cell::new(0);
         let answering = RequestHandler { handle: RefCell::new(handle), shape: self.shape, handed_over: &handed_over };
-        let processor = ExchangeSyncProcessor::new(answering);
         for client in (0..self.clients.len()).rev().filter(|client| ready[client + 1]) {
-            answer(&mut self.clients[client], &processor)?;
+            answer(&mut self.clients[client], &answering)?;
             if self.clients[client].has_ended() {
                 self.clients.swap_remove(client);
             }
@@ -58,9 +56,9 @@ impl CallServer {
 }
 
 /// Answers a client's requests. A client that has gone is no failure of this end.
-fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
+fn answer(client: &mut Channel, service: &impl Service) -> Result<()> {
     loop {
-        match processor.process(client.input.as_mut(), client.output.as_mut()) {
+        match idl::process(service, client.input.as_mut(), client.output.as_mut()) {
             Ok(()) if client.has_buffered() => {}
             Ok(()) => return Ok(()),
             Err(_) if client.has_ended() => return Ok(()),
@@ -69,7 +67,7 @@ fn answer(client: &mut Channel, processor: &impl TProcessor) -> Result<()> {
     }
 }
 
-/// The service's handler, which the processor calls with a request.
+/// The service's handler.
 struct RequestHandler<'a> {
     handle: RefCell<Handle<'a>>,
     shape: Shape,
@@ -77,21 +75,21 @@ struct RequestHandler<'a> {
 }
 
 impl RequestHandler<'_> {
-    fn answer<M: Message>(&self, request: &M) -> thrift::Result<M> {
+    fn answer<M: Message>(&self, request: &M) -> Option<M> {
         let mut reply = Reply { message: None::<M>, shape: self.shape };
         self.handed_over.set(self.handed_over.get() + 1);
         request.read(|received| (self.handle.borrow_mut())(received, &mut reply));
-        reply.message.ok_or_else(|| Unanswered::new().into())
+        reply.message
     }
 }
 
-impl ExchangeSyncHandler for RequestHandler<'_> {
-    fn handle_timing(&self, request: Timing) -> thrift::Result<Timing> {
-        self.answer(&request)
+impl Service for RequestHandler<'_> {
+    fn answer_timing(&self, request: &Timing) -> Option<Timing> {
+        self.answer(request)
     }
 
-    fn handle_image(&self, request: Image) -> thrift::Result<Image> {
-        self.answer(&request)
+    fn answer_image(&self, request: &Image) -> Option<Image> {
+        self.answer(request)
     }
 }
 
