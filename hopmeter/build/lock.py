@@ -2,10 +2,14 @@
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
 transports and the codecs that need an older NumPy. The lock files do not record where a package comes from.
+
+python.lock has all packages together. numpy1.lock has the packages of the codecs that conflict with today's NumPy, as
+far as they differ from those of python.lock.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -18,7 +22,8 @@ from hopmeter.codecs import lookup
 from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
-"""The lock files: one for all packages together, and one for the codecs that conflict with today's NumPy."""
+ENTRY = re.compile(r"^(\S+?)==\S.*\n(?:\s.*\n)*", re.MULTILINE)
+"""A package in a lock file, with its version and its hashes."""
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header")
 HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
 
@@ -29,7 +34,32 @@ def arguments(packages: Iterable[str]) -> list[str | Path]:
     tree = paths.checkout()
     wanted = [*packages]
     files = [tree / "setup" / name for name in NAMES] if tree else []
-    return next((["--constraint", file] for file in files if not conflicts(file, wanted)), [])
+    file = next((each for each in files if not conflicts(each, wanted)), None)
+    return [] if file is None else ["--constraint", _whole_file(file)]
+
+
+def _whole_file(file: Path) -> Path:
+    """Return a lock file with all its packages: a copy in the cache if it has only the differences from another."""
+    if file.name == NAMES[0]:
+        return file
+    whole = paths.cache() / "locks" / file.name
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    whole.write_text(whole_lock(file))
+    return whole
+
+
+def whole_lock(file: Path) -> str:
+    """Return the content of a lock file, with the packages that are the same in the first one."""
+    first = _entries(file.with_name(NAMES[0]))
+    return "".join((first | _entries(file)).values())
+
+
+def _entries(file: Path) -> dict[str, str]:
+    """Return the entries of each package; a package has several if its versions differ by Python version."""
+    found: dict[str, str] = {}
+    for entry in ENTRY.finditer(file.read_text()):
+        found[entry[1]] = found.get(entry[1], "") + entry[0]
+    return found
 
 
 def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
@@ -42,7 +72,7 @@ def conflicts(file: Path, packages: Iterable[str]) -> list[str]:
 def pins(file: Path) -> dict[str, list[str]]:
     """Return the versions of each package in a lock file; a package has several if they differ by Python version."""
     found: dict[str, list[str]] = {}
-    for line in file.read_text().splitlines():
+    for line in whole_lock(file).splitlines():
         name, equal, rest = line.partition("==")
         if equal and not line.startswith(" "):
             found.setdefault(name, []).append(rest.split()[0])
@@ -80,6 +110,14 @@ def write(file: Path, packages: Sequence[str], *options: str) -> None:
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
 
 
+def write_differences(file: Path, packages: Sequence[str], *options: str) -> None:
+    """Write a lock file with only what differs from the first one."""
+    file.write_text(whole_lock(file))
+    write(file, packages, *options)
+    first = _entries(file.with_name(NAMES[0]))
+    file.write_text("".join(text for name, text in _entries(file).items() if text != first.get(name)))
+
+
 def main() -> None:
     """Write both files."""
     tree = paths.checkout()
@@ -87,7 +125,7 @@ def main() -> None:
         sys.exit("lock files are part of a checkout; run this command in one")
     packages, options = transport_packages(tree), sys.argv[1:]
     write(tree / "setup" / NAMES[0], packages, "--all-extras", str(tree / "pyproject.toml"), *options)
-    write(tree / "setup" / NAMES[1], [*packages, *conflicting_packages()], *options)
+    write_differences(tree / "setup" / NAMES[1], [*packages, *conflicting_packages()], *options)
 
 
 if __name__ == "__main__":
