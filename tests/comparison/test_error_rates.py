@@ -5,11 +5,9 @@ The noise of `tests/statistics/equal_cells.csv` is that of 12 equal cells over `
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +20,8 @@ from hopmeter.comparison.interleaved import estimate
 from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.runs import compare_runs
 from tests.report.rows import cell, run_of
+from tests.statistics.noise_settings import recorded_trials
 
-RECORDED = Path(__file__).parents[1] / "statistics/equal_cells.csv"
 TABLES = 200
 FALSE = {"much_slower", "slower", "faster", "much_faster"}
 ROUNDS = 48
@@ -35,12 +33,9 @@ Trial = tuple[float, float]
 @cache
 def recording(table: str) -> dict[str, list[Trial]]:
     """The trials of each cell, by round."""
-    found: dict[str, list[Trial]] = {}
-    with RECORDED.open() as file:
-        rows = sorted((row for row in csv.DictReader(file) if row["table"] == table), key=lambda row: int(row["round"]))
-    for row in rows:
-        found.setdefault(row["cell"], []).append((float(row["p50_us"]), float(row["steal"])))
-    return found
+    logarithms, steal = recorded_trials(table)
+    both = zip(np.exp(logarithms).tolist(), steal.tolist(), strict=True)
+    return {str(cell): list(zip(*each, strict=True)) for cell, each in enumerate(both)}
 
 
 def verdicts(estimates: Sequence[Estimate]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -79,16 +78,13 @@ def unseen_outliers(rng: Generator, shape: Shape) -> Trials:
 
 @lru_cache
 def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
-    """Return recorded trials of one table; the axes are cell and round."""
-    with (Path(__file__).parent / f"{file}.csv").open() as lines:
-        rows = [row for row in csv.DictReader(lines) if row["table"] == table]
-    cells = sorted({row["cell"] for row in rows})
-    shape = len(cells), 1 + max(int(row["round"]) for row in rows)
-    values, steal = np.full(shape, np.nan), np.zeros(shape)
-    for row in rows:
-        place = cells.index(row["cell"]), int(row["round"])
-        values[place], steal[place] = math.log(float(row["p50_us"])), float(row["steal"])
-    return values, steal
+    """Return recorded trials of one table; the axes are cell and round. A line of the file has the rounds of a cell."""
+    lines = [line.split(",") for line in (Path(__file__).parent / f"{file}.csv").read_text().splitlines()]
+    medians, steal = (
+        np.array([values for of, _, name, *values in lines if (of, name) == (table, each)], float)
+        for each in ("p50_us", "steal")
+    )
+    return np.log(medians), steal
 
 
 def resample(table: str, rng: Generator, shape: Shape) -> Trials:
