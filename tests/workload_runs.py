@@ -12,7 +12,7 @@ from hopmeter.analysis.workload_ranking import set_workload_ranks
 from hopmeter.analysis.workload_rows import complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS
-from hopmeter.model.workload import Flow, Participant, Path, Workload
+from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.plan.workloads import rows_of, whole_id
 from tests import cells
 
@@ -120,8 +120,3 @@ def _trial(cell: Cell, at: int) -> dict[str, Any]:
 def whole_rows(run: Run) -> dict[str, Row]:
     """Return the rows of whole workloads by transport."""
     return {str(row["transport"]): row for row in run.rows if whole_id(row.cell) == row.id}
-
-
-def with_path(deadline_s: float | None = None) -> Workload:
-    """Return the workload with a path."""
-    return Workload(WORKLOAD.participants, WORKLOAD.flows, (Path("reaction", ("frames", "commands"), deadline_s),))

@@ -174,7 +174,3 @@ def test_the_row_of_the_whole_has_the_misses_of_all_parts(tmp_path: Path) -> Non
     assert (rows["reaction"]["misses"], rows[""]["miss_part"]) == (0, "frames")
     assert (rows[""]["misses"], rows[""]["miss_share"], rows[""]["miss_run"]) == (2, 0.25, 2), "of all eight deadlines"
     assert rows[""]["received"] == 12
-
-
-def test_a_cell_of_a_workload_is_read_from_its_run(tmp_path: Path) -> None:
-    assert Cell.from_json(WORKLOADS_CELL.as_json()) == WORKLOADS_CELL

@@ -133,13 +133,6 @@ def test_a_requirement_is_judged_and_a_wrong_one_refused_before_anything_is_meas
     assert not (tmp_path / "w").exists()
 
 
-def test_a_folder_that_exists_is_not_written_over(hopmeter: Hopmeter, tmp_path: Path) -> None:
-    (tmp_path / "here").mkdir()
-    ran = hopmeter("run", "--transport", "unix", "--language", "rust", *SHORT, "--out", "here")
-    assert ran.returncode == 2
-    assert lacking(ran.stderr, "E-RUN-EXISTS here --resume") == []
-
-
 @pytest.mark.skipif(paths.node("synthetic", "rust") is None, reason="synthetic is not built in rust")
 def test_the_gate_of_a_resumed_run_exits_with_3(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]

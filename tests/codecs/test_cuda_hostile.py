@@ -6,7 +6,6 @@ import gc
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cuda_peer
@@ -121,13 +120,6 @@ def test_without_a_driver_a_receiver_is_told_to_ask_for_copies(sender: Any, monk
     with pytest.raises(CodecError, match=r"libcuda-of-nobody.*E-GPU-DRIVER"):
         decode(sender.frames(), share="cuda-ipc")
     assert sender("held")["held"] == 0
-
-
-def test_this_machine_has_no_driver_and_says_so(sender: Any) -> None:
-    if Path("/dev/nvidiactl").exists():
-        pytest.skip("there is a GPU here")
-    with pytest.raises(CodecError, match=r"libcuda\.so\.1|CUDA_ERROR_NO_DEVICE"):
-        decode(sender.frames(), share="cuda-ipc")
 
 
 def test_a_driver_without_gpus_is_told_by_name(gpu: Any, sender: Any, monkeypatch: pytest.MonkeyPatch) -> None:

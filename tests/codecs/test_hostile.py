@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carrying import copy_frames
 
-from hopmeter.codecs import CodecError, decode, encode, lookup, packing, reading
+from hopmeter.codecs import CodecError, decode, encode, lookup, reading
 from hopmeter.codecs.header import PREFIX, pack
 
 
@@ -221,18 +220,6 @@ def test_a_panic_is_the_one_error_and_what_ends_a_program_is_none(monkeypatch: p
         monkeypatch.setitem(lookup.readers(), "panics", reader)
         with pytest.raises(told, match="asked to"):
             decode([header(["panics"], 0)])
-
-
-def test_packed_messages_come_apart_again_and_damaged_ones_are_refused() -> None:
-    frames = encode({"a": np.arange(5), "b": b"", "c": np.zeros((2, 0))})
-    message = bytearray(packing.packed_bytes(frames))
-    assert packing.pack_into(frames, message) == len(message)
-    back = decode(packing.unpack(message))
-    assert back["a"].tolist() == [0, 1, 2, 3, 4]
-    assert all(start % 64 == 0 for start in (bytes(message).index(bytes(frames[1])),))
-    for damaged in (b"", message[:7], message[:-1], message + b"\0", b"\xff" * 64, copy_frames([message])[0][8:]):
-        with pytest.raises(CodecError):
-            packing.unpack(damaged)
 
 
 def test_what_is_kept_of_many_long_headers_is_bounded() -> None:

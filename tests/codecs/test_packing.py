@@ -27,7 +27,7 @@ def test_a_buffer_of_another_length_is_refused_though_its_table_is_known(count: 
     buffer = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, buffer)
     assert len(packing.unpack(buffer)) == count
-    for wrong in (buffer[:-1], buffer + b"x", buffer[: 8 * count]):
+    for wrong in (buffer[:-1], buffer + b"x", buffer[: 8 * count], b"", buffer[:7], buffer[8:], b"\xff" * 64):
         with pytest.raises(CodecError):
             packing.unpack(wrong)
 

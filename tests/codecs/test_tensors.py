@@ -233,20 +233,6 @@ def test_torch_keeps_gradients_parameters_and_views() -> None:
         assert torch.equal(carry(tensor).float(), tensor.float())
 
 
-def test_torch_tensor_from_a_gpu_arrives_on_the_cpu_where_there_is_none() -> None:
-    if install_hint("torch"):
-        pytest.skip(install_hint("torch"))
-    import torch
-
-    head = pack(json.dumps(["array", "torch", "<f4", [2], "C", ["tensor", "cuda:3", False]]), 1)
-    back = decode([head, bytearray(8)])
-    assert back.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert decode([head, bytearray(8)], device="cpu").device.type == "cpu"
-    if not torch.cuda.is_available():
-        with pytest.raises(CodecError):
-            decode([head, bytearray(8)], device="cuda")
-
-
 def test_tensorflow_keeps_variables_and_refuses_text() -> None:
     if install_hint("tensorflow"):
         pytest.skip(install_hint("tensorflow"))

@@ -66,21 +66,6 @@ def test_no_node_outlives_the_theatre() -> None:
     assert [node.process.returncode for node in nodes] == [0, 0, 0]
 
 
-def test_the_tests_of_a_case_run_side_by_side() -> None:
-    order = collected_tests("unix-rust-block]")
-    assert order[0] == "test_ends_that_close_leave_nothing"
-    shared = order[: order.index("test_a_process_that_ends_leaves_no_file_and_no_segment")]
-    assert {"test_many_topics_do_not_mix", "test_every_receiver_gets_every_frame"} < set(shared)
-    assert not any("killed" in name for name in shared)
-
-
-def collected_tests(ids: str) -> list[str]:
-    """The names of the conformance tests with such an id, in the order in which they run."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "conformance"]
-    listed = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [line.partition("::")[2].partition("[")[0] for line in listed if line.endswith(ids)]
-
-
 def test_a_failure_ends_the_nodes_and_the_next_test_starts_others(tmp_path: Path) -> None:
     suite = tmp_path / "test_sharing.py"
     suite.write_text(SUITE)

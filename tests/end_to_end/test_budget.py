@@ -59,15 +59,6 @@ def test_a_budget_that_is_too_short_says_so_before_it_begins(run_in: Callable[..
     assert not list(tmp_path.glob("*here*"))
 
 
-def test_budget_and_trials_exclude_each_other(run_in: Callable[..., Ran], tmp_path: Path) -> None:
-    (tmp_path / "two.toml").write_text(SCENARIO)
-    ran = run_in("run", "two.toml", "--budget", "5s", "--trials", "3")
-    assert ran.returncode == 2 and "E-OPTION-CONFLICT" in ran.stderr
-    (tmp_path / "both.toml").write_text(f'{SCENARIO}budget = "5s"\ntrials = 3\n')
-    ran = run_in("run", "both.toml")
-    assert ran.returncode == 2 and "E-VALUES-CONFLICT" in ran.stderr
-
-
 def test_ctrl_c_keeps_and_shows_what_is_finished_and_the_run_can_go_on(
     run_in: Callable[..., Ran], tmp_path: Path
 ) -> None:

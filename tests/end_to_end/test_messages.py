@@ -133,13 +133,3 @@ def test_flows_of_a_workload_carry_different_messages(run_in: Callable[..., Ran]
         assert rows[name]["received"] > 0
     assert rows["image"]["payload_bytes"] > 640 * 480 * 3
     assert all(rows[name]["decode_count"] > 0 for name in ("state", "plan", "image"))
-
-
-def test_a_message_that_is_not_built_names_the_command(run_in: Callable[..., Ran], tmp_path: Path) -> None:
-    (tmp_path / "messages.toml").write_text(SCENARIO)
-    (tmp_path / "new.proto").write_text('syntax = "proto3"; message New { int32 x = 1; }')
-    words = ("run", "messages.toml", "--codec", "protobuf", "--payload", "message:new.proto:New", "--language", "c++")
-    ran = run_in(*words, "--transport", "shm")
-    assert ran.returncode != 0
-    command = "hopmeter build --message new.proto:New --codec protobuf --language c++"
-    assert command in " ".join((ran.stdout + ran.stderr).split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,18 +11,6 @@ from tests.cells import MEASURED
 from tests.end_to_end.conftest import Ran
 
 pytestmark = pytest.mark.slow
-
-LIAR = """
-import pickle
-
-def encode(obj):
-    return [pickle.dumps(obj)]
-
-def decode(frames):
-    obj = pickle.loads(frames[0]).copy()
-    obj[1, 1] += 1
-    return obj
-"""
 
 
 def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -> None:
@@ -64,32 +51,3 @@ def test_an_array_is_echoed(run_in: Callable[..., Ran]) -> None:
         ("pickle-in-band", "rpc", 0),
     ]
     assert all(row["encode_p50_us"] > 0 and row["decode_p50_us"] > 0 for row in rows)
-
-
-def test_a_codec_that_alters_what_it_carries_is_a_failed_cell(
-    run_in: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A codec is found by listing: this one lies in a folder that every Python of the run lists too."""
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more/liar.py").write_text(LIAR)
-    listed = f"from hopmeter.codecs import compared\ncompared.__path__.append({str(tmp_path / 'more')!r})\n"
-    (tmp_path / "sitecustomize.py").write_text(listed)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    asked = [
-        "--transport",
-        "unix",
-        "--codec",
-        "liar",
-        "--payload",
-        "array:20x20",
-        "--messages",
-        "20",
-        "--no-report",
-        "--json",
-    ]
-    ran = run_in("run", "native-objects", *asked)
-    failed = [json.loads(line) for line in ran.stdout.splitlines() if '"failed"' in line]
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert failed
-    assert {row["reason_code"] for row in failed} == {"E-CONTENT"}
-    assert all(row["content_errors"] > 20 for row in failed)

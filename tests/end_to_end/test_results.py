@@ -115,12 +115,6 @@ def test_show_reads_a_run_again(measured: Measured, run_in: Callable[..., Ran]) 
     assert [json.loads(line)["cell"] for line in again.stdout.splitlines()] == [row["cell"] for row in measured.rows]
 
 
-def test_the_report_needs_no_network(measured: Measured) -> None:
-    page = (measured.folder / "report.html").read_text()
-    assert "Does every pattern, pace, wait, touch and language" in page
-    assert not re.search(r"""(?:src|href)=["']https?://""", page)
-
-
 def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_one_table(
     measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -174,16 +168,6 @@ def test_a_dry_run_plans_the_same_cells_and_measures_none(
     spoken = run_in("run", str(scenario), "--dry-run")
     assert spoken.returncode == 0
     assert "scatter" in spoken.stdout
-
-
-def test_transports_prints_an_object_a_line_for_each_language(run_in: Callable[..., Ran]) -> None:
-    rows = [json.loads(line) for line in run_in("transports", "--json").stdout.splitlines()]
-    keys = ["transport", "language", "ready", "version", "code", "missing", "get"]
-    assert all(list(row) == [*keys, "summary", "installable", "language_pairs"] for row in rows)
-    assert {("shm", "rust", True), ("unix", "rust", True)} <= {
-        (row["transport"], row["language"], row["ready"]) for row in rows
-    }
-    assert all(row["version"] if row["ready"] else row["missing"] and row["get"] for row in rows)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"]])

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.cells import MEASURED
-from tests.coded import lacking
 from tests.end_to_end.conftest import Ran
 from tests.images.made import image, pixels, video
 
@@ -84,23 +83,6 @@ def test_each_flow_has_its_own_codec_file_and_object(run_in: Run, tmp_path: Path
     assert "as an object of pickle-in-band" in report
     assert all(f"Encoding, transport, decoding: flow {name}" in report for name in ENCODED)
     assert "at –" not in report
-
-
-@pytest.mark.usefixtures("files")
-def test_an_object_for_another_language_drops_the_workload_and_names_the_flow(run_in: Run, tmp_path: Path) -> None:
-    wrong = FLOWS.replace('to = "viewer", rate = 20, payload = "video', 'to = "logger", rate = 20, payload = "video')
-    (tmp_path / "wrong.toml").write_text(f'{HEAD}transport = "zeromq"\n{wrong}')
-    ran = run_in("run", "wrong.toml", "--dry-run")
-    assert lacking(" ".join((ran.stdout + ran.stderr).split()), "D-CODEC-LANGUAGE film: pickle-in-band c++") == []
-
-
-def test_a_file_that_is_not_there_is_named_with_its_line(run_in: Run, tmp_path: Path) -> None:
-    text = f'{HEAD}transport = "zeromq"\n{FLOWS}'
-    (tmp_path / "objects.toml").write_text(text)
-    ran = run_in("run", "objects.toml")
-    line = 1 + text[: text.index("photo = ")].count("\n")
-    assert ran.returncode != 0
-    assert lacking(ran.stderr, f"E-FILE-UNREADABLE objects.toml:{line}: flow.photo.payload photo.png") == []
 
 
 def test_a_transport_that_encodes_itself_gets_the_object_of_each_flow(run_in: Run, tmp_path: Path) -> None:

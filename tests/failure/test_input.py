@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,35 +67,6 @@ def test_a_results_folder_that_exists_is_left_as_it_is(hopmeter_here: Hopmeter, 
     assert ran.returncode == 2
     assert lacking(ran.stderr, f"E-RUN-EXISTS {taken} --resume --out") == []
     assert [path.name for path in (tmp_path / taken).iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        ("run.json", "E-FILE-DAMAGED run.json"),
-        ("cells.parquet", "E-FILE-DAMAGED cells.parquet"),
-        ("trials.parquet", "E-FILE-DAMAGED trials.parquet"),
-    ],
-)
-def test_a_damaged_run_is_named_with_its_file(
-    hopmeter_here: Hopmeter, tmp_path: Path, small_run: Path, damage: str, says: str
-) -> None:
-    shutil.copytree(small_run, tmp_path / "run")
-    (tmp_path / "run" / damage).write_bytes(b"{not what it was")
-    ran = hopmeter_here("show", "run")
-    assert ran.returncode in (1, 2), ran.stdout
-    assert lacking(ran.stderr, says) == []
-    assert "measure" in ran.stderr, "the remedy"
-    assert "Traceback" not in ran.stderr
-
-
-@pytest.fixture(scope="module")
-def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("small")
-    (folder / "small.toml").write_text(SOUND + "messages = 30\ntrials = 1\n")
-    ran = hopmeter(folder, "run", "small.toml", "--no-report", "--out", "run")
-    assert ran.returncode == 0, ran.stderr
-    return folder / "run"
 
 
 ASCII = [

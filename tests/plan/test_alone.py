@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -89,11 +88,6 @@ def test_a_cell_alone_is_in_the_rounds_of_its_workload() -> None:
     assert len({cell.group for cell in made.runnable}) == 1
     rounds = [[turn.cell.id for turn in turns(made.runnable, 1) if turn.round == number] for number in range(3)]
     assert all(sorted(each) == sorted(cell.id for cell in made.cells) for each in rounds)
-
-
-def test_a_cell_alone_is_the_same_after_it_was_stored() -> None:
-    one = cells()["nested"]
-    assert Cell.from_json(json.loads(json.dumps(one.as_json()))) == one
 
 
 def test_a_budget_has_to_allow_the_rounds_of_the_flows_alone() -> None:

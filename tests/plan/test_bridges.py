@@ -300,21 +300,6 @@ def test_a_run_with_two_sides_has_no_flow_with_a_transport_of_its_own() -> None:
     assert lacking(str(refused.value), "E-OPTION-CONFLICT --against flow frames") == []
 
 
-def test_a_message_that_returns_over_another_transport_comes_over_a_bridge() -> None:
-    flows = {
-        "ping": {"from": "camera", "to": "motor", "pace": "closed", "returns": "pong", "transport": "shuttle"},
-        "pong": {"from": "motor", "to": "camera", "after": "ping"},
-    }
-    whole = cell(flow=flows, participant={"camera": {}, "motor": {}}, path={})
-    assert whole.workload is not None
-    back, there = whole.workload.bridges
-    assert (there.name, there.source, back.name, back.source) == ("ping>pong", "motor", "pong>ping", "camera")
-    ends = [(each, spec["transport"]) for _, spec in node_specs(whole, PLACE) for each in spec["endpoints"]]
-    ((ping, over),) = [(each, name) for each, name in ends if "returns" in each]
-    ((sink, beside),) = [(each, name) for each, name in ends if each["flow"] == back.number and each["role"] == "sink"]
-    assert (ping["returns"], over, beside) == (sink["id"], "shuttle", "shuttle")
-
-
 def test_a_flow_alone_has_the_bridges_and_transports_of_its_chain() -> None:
     flows = {name: keys | {"deadline": "9ms"} for name, keys in FLOWS.items() if name in ("state", "frames", "ask")}
     alone = {each.comparison.alone: each for each in plan(flow=FLOWS | flows, alone=True).cells}

@@ -39,7 +39,7 @@ def shape(**given: Any) -> list[str]:
         ({"relays": 2, "pace": "closed"}, ["source l2>l0", "relay l0>l1", "relay l1>l2"]),
         ({"pattern": "rpc"}, ["client >l0", "server l0>"]),
         ({"pattern": "rpc", "relays": 1}, ["client >l0", "relay l0>l1", "server l1>"]),
-        ({"pattern": "scatter", "sinks": 2}, ["client >l0,l1", "server l0>", "server l1>"]),
+        ({"pattern": "scatter", "sinks": 3}, ["client >l0,l1,l2", "server l0>", "server l1>", "server l2>"]),
         ({"pairs": 2}, ["source >l0", "sink l0>", "source >f1.l0", "sink f1.l0>"]),
     ],
 )

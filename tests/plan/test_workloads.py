@@ -16,15 +16,13 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import is_chain, topology
 from hopmeter.plan.workloads import rows_of, whole_id
-from hopmeter.scenario import Scenario, files
+from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
-from .shipped_structure import cells_of, structures
 from .world import transport, world
 
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
-STORED = json.loads(Path(__file__).with_name("shipped_structure.json").read_text())
 PARTICIPANTS = {
     "camera": {"fifo": 5},
     "detector": {"language": "python", "threads": 1},
@@ -115,6 +113,16 @@ def test_calls_that_are_under_way_at_once_have_a_link_each_and_one_server() -> N
     )
     duplex = topology(cell(transport("bus", rpc="duplex"), flow=AT_ONCE, participant=FREE)).links
     assert len([link for link in duplex if link.startswith("f3")]) == 6
+
+
+def test_a_call_to_several_servers_has_a_link_to_each() -> None:
+    calls = {"ask": {"from": "camera", "call": ["detector", "motor"], "rate": 10}}
+    found = topology(cell(flow=calls, path={})).endpoints
+    assert [(each.inputs, each.outputs) for each in found] == [
+        ((), ("l0", "l1")),
+        (("l0",), ()),
+        (("l1",), ()),
+    ]
 
 
 def test_each_call_under_way_at_once_needs_a_core_to_spin() -> None:
@@ -299,24 +307,3 @@ def test_spinning_participants_need_cores_and_a_thread_for_each_flow() -> None:
     assert lacking(cell(wait="spin").dropped, "D-SPINNING-THREADS detector threads") == []
     each = PARTICIPANTS | {"detector": {}}
     assert lacking(cell(wait="spin", participant=each).dropped, "D-SPINNING 9 threads 4 cores") == []
-
-
-@pytest.mark.parametrize("name", files.every())
-def test_shipped_scenarios_have_the_structure_that_is_stored(name: str) -> None:
-    assert structures(name) == STORED[name]
-
-
-def test_each_stored_structure_is_that_of_a_scenario() -> None:
-    assert set(STORED) == set(files.every())
-
-
-@pytest.mark.parametrize("name", ["fan-out", "message-passing", "parallel-servers", "sockets"])
-def test_the_specs_have_the_endpoints_and_links_of_the_topology(name: str) -> None:
-    for one in [each for each in cells_of(name) if not each.dropped][::40]:
-        shape, told = topology(one), [spec for _, spec in node_specs(one, PLACE)]
-        ends = [(each["id"], each["role"], each["flow"]) for spec in told for each in spec["endpoints"]]
-        assert ends == [(each.id, each.role, each.flow) for node in shape.nodes for each in node]
-        assert all({key: each["receivers"] for key, each in spec["links"].items()} == shape.links for spec in told)
-        assert all(
-            {each["flow"] for each in spec["endpoints"]} == {each["number"] for each in spec["flows"]} for spec in told
-        )

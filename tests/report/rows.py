@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.cli.parts import run_table
 from hopmeter.model.cell import Cell
+from hopmeter.system.terminal import Console
 from tests import cells
 
 PLANNED = cells.cell(transport="shm").flat()
@@ -47,3 +49,11 @@ def cell(
         "response_p50_high_us": high,
         **more,
     }
+
+
+def print_table(run: Run, width: int = 200) -> str:
+    """What a terminal shows of a run."""
+    console = Console(width=width)
+    with console.capture() as said:
+        run_table.print_run(console, run)
+    return said.get()

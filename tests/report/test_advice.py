@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.run_results import Run
 from hopmeter.report.advice.changes import advise_command
 from hopmeter.report.advice.lines import HEADS, RunAdvice
+from tests.report.rows import cell, run_of
 from tests.workload_runs import Made, make_run
 
 CPU = ("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high")

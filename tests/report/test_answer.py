@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.ranking import ranks
@@ -15,6 +14,7 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparison_sentences import details, lead
+from tests.report.rows import cell, run_of
 
 
 def answer_text(run: Run) -> str:

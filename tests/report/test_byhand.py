@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -114,7 +113,7 @@ def test_who_takes_it_for_a_run_is_told_what_draws_it(tmp_path: Path) -> None:
         read(write_measured(tmp_path / "l"))
 
 
-def test_runs_and_what_was_measured_by_hand_are_not_mixed(made: ModuleType, run: Path, tmp_path: Path) -> None:
+def test_runs_and_what_was_measured_by_hand_are_not_mixed(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="E-REPORT-MIXED"):
         write([run, write_measured(tmp_path / "l")], tmp_path / "page.html")
 

@@ -12,8 +12,7 @@ from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.report.company_words import alone_text, background_sentence, company_sentences
 from hopmeter.report.ranking_table import section
 from tests import cells
-
-from .rows import MEASURED
+from tests.report.rows import MEASURED
 
 FLOWS = (
     Flow(0, "timing", 0, "frames", "a", ("b",), rate_hz=30.0),

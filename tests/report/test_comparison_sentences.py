@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from report_rows import cell, run_of
-
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.rounds import Comparison, TableRanking
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import formatting
 from hopmeter.report.answer import answer
 from hopmeter.report.comparison_sentences import lead
+from tests.report.rows import cell, run_of
 
 
 def text_of(run: Run) -> str:

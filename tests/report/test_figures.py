@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from altair.utils import schemapi
-from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import read
 from hopmeter.report import figures
 from hopmeter.report.drawing import Style
+from tests.report.rows import cell, run_of
 
 
 def test_every_figure_is_as_the_schema_of_vega_lite_has_it(run: Path, objects: Path) -> None:

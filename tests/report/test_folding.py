@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.report import figures, folding, svg
 from hopmeter.report.drawing import ROOM, Style, fit_legend
+from tests.report.rows import cell, run_of
 
 SETTINGS = ["durability=transient-local", "executor=events", "reliability=best-effort", "callback_group_of=process"]
 LONG = " ".join(SETTINGS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from report_rows import cell, run_of
-
 from hopmeter.analysis.groups import groups
+from tests.report.rows import cell, run_of
 
 
 def test_the_table_with_idle_cores_awake_comes_before_the_one_as_it_is() -> None:

@@ -7,7 +7,6 @@ import random
 import shutil
 import zipfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,13 +19,14 @@ from hopmeter.report import history_page
 from hopmeter.report.history_words import sentences
 from hopmeter.store import RunFolder, pack
 from tests.altered_runs import alter
+from tests.report import fixture
 
 RUNS, CHANGE = 24, 14
 
 
 @pytest.fixture(scope="module")
-def source(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made.build(tmp_path_factory.mktemp("source") / "quick", made.SMALL[:6], trials=3, messages=1200)
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fixture.build(tmp_path_factory.mktemp("source") / "quick", fixture.SMALL[:6], trials=3, messages=1200)
 
 
 @pytest.fixture(scope="module")

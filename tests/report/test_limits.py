@@ -9,8 +9,7 @@ import pytest
 from hopmeter.analysis.pair_limits import REST, echoes, most_pairs
 from hopmeter.analysis.run_results import Run
 from hopmeter.report.limits_table import sentence
-
-from .rows import cell, run_of
+from tests.report.rows import cell, run_of
 
 FRAME_BYTES = 6_000_000
 COPY_US = 4 * FRAME_BYTES / 10_000

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis import hosts, machine_order
 from hopmeter.analysis.distributions import Box
@@ -16,6 +14,8 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.report import codec_rows, environment, machine_table, write
 from hopmeter.report.conditions import title
 from hopmeter.report.studies.judging import same_order
+from tests.report import fixture
+from tests.report.rows import cell, run_of
 
 
 def marks(found: machine_order.Comparison) -> dict[str, str]:
@@ -109,17 +109,17 @@ def test_the_claim_that_hardware_does_not_change_the_order() -> None:
     assert same_order([on("A", **HERE)]).answer == "not measured"
 
 
-def test_the_report_shows_machines_side_by_side(made: ModuleType, tmp_path: Path) -> None:
+def test_the_report_shows_machines_side_by_side(tmp_path: Path) -> None:
     folders = []
     for name, slow in (("first", 1.0), ("second", 2.5)):
-        cells = tuple(made.Made(each, us=us) for each, us in (("shm", 10.0), ("unix", 20.0 * slow), ("tcp", 30.0)))
+        cells = tuple(fixture.Made(each, us=us) for each, us in (("shm", 10.0), ("unix", 20.0 * slow), ("tcp", 30.0)))
         machine = {
             "cpu_model": f"The {name} processor",
             "kernel": "6.1.0",
             "container": "docker",
             "distribution": "Debian",
         }
-        folders.append(made.build(tmp_path / name, cells, messages=300, machine=machine))
+        folders.append(fixture.build(tmp_path / name, cells, messages=300, machine=machine))
     text = write(folders, tmp_path / "report.html").read_text()
     assert "Machine by machine" in text
     assert "The first processor and The second processor: rank correlation over 3 rows ρ = 0.50" in text

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.run_results import Run
 from hopmeter.model import units
 from hopmeter.report.next_command import next_sentence
+from tests.report.rows import cell, run_of
 
 COMMAND = ["hopmeter", "run", "quick", "--require", "p99 < 1ms", "--messages", "125", "--budget", "60s"]
 

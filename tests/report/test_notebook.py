@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import altair as alt
@@ -25,6 +24,7 @@ from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.report import formatting
 from hopmeter.store import query
+from tests.report import fixture
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs/notebook.ipynb"
@@ -74,9 +74,9 @@ def test_the_table_in_a_file_is_cut_nowhere(objects: Path) -> None:
     assert "transport" in out.getvalue()
 
 
-def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType, tmp_path: Path) -> None:
+def test_too_few_messages_for_a_median_leave_the_other_figures(tmp_path: Path) -> None:
     out = io.StringIO()
-    run = read(made.build(tmp_path / "run", (made.Made("zenoh", us=2000),), trials=1, messages=8))
+    run = read(fixture.build(tmp_path / "run", (fixture.Made("zenoh", us=2000),), trials=1, messages=8))
     run.about["columns"] = ["response_mean_us"]
     run.rows[0].values.update({"response_p50_us": None, "median_us": None})
     run_table.print_run(Console(file=out, width=60), run)
@@ -87,8 +87,8 @@ def test_too_few_messages_for_a_median_leave_the_other_figures(made: ModuleType,
     assert few in " ".join(out.getvalue().split())
 
 
-def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "run", (made.Made("zenoh", lost=2),), trials=1, messages=40)
+def test_a_message_that_was_lost_has_no_row(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "run", (fixture.Made("zenoh", lost=2),), trials=1, messages=40)
     out = io.StringIO()
     assert report.write_csv(run, out) == 38
     assert [line.split(",")[:2] for line in out.getvalue().splitlines()[:2]] == [
@@ -97,8 +97,8 @@ def test_a_message_that_was_lost_has_no_row(made: ModuleType, tmp_path: Path) ->
     ]
 
 
-def test_damaged_samples_are_named_and_the_others_written(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "run", (made.Made("zenoh"),), trials=2, messages=40)
+def test_damaged_samples_are_named_and_the_others_written(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "run", (fixture.Made("zenoh"),), trials=2, messages=40)
     first, _ = sorted((run / "samples").iterdir())
     first.write_bytes(b"PAR1")
     register_all()
@@ -110,8 +110,8 @@ def test_damaged_samples_are_named_and_the_others_written(made: ModuleType, tmp_
         assert len(report.messages(run)) == 40
 
 
-def test_nothing_measured_is_an_empty_table_and_no_figure(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "run", (made.Made("shm", failed="no core is ours"),), trials=1)
+def test_nothing_measured_is_an_empty_table_and_no_figure(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "run", (fixture.Made("shm", failed="no core is ours"),), trials=1)
     out = io.StringIO()
     assert report.write_csv(run, out) == 0
     assert out.getvalue().startswith("middleware,plugin,timestamp,count,delay")

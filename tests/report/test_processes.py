@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 from typer.testing import CliRunner
 
 from hopmeter.analysis.groups import groups
@@ -18,6 +16,8 @@ from hopmeter.cli.parts.application import app, register_all
 from hopmeter.report import environment, write
 from hopmeter.report.process_table import ProcessRow, between, process_rows, sections
 from hopmeter.report.result_rules import warnings
+from tests.report import fixture
+from tests.report.rows import cell, run_of
 
 
 def node(role: str, pid: int = 1, pacing_ms: float = 0, sent: int = 100, **used: Any) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
 
 
 @pytest.fixture
-def shown(made: ModuleType, tmp_path: Path) -> Path:
-    return made.build(tmp_path / "run", (made.Made("shm", relays=8),), trials=3, messages=50)
+def shown(tmp_path: Path) -> Path:
+    return fixture.build(tmp_path / "run", (fixture.Made("shm", relays=8),), trials=3, messages=50)
 
 
 def test_the_page_has_a_row_for_every_process(shown: Path) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from report_rows import cell, run_of
-
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Run
 from hopmeter.report.answer import answer
 from hopmeter.report.highest_rates import search_groups
+from tests.report.rows import cell, run_of
 
 
 def step(transport: str, rate: float, failed: str | None, bracket: tuple[float | None, float | None]) -> dict[str, Any]:

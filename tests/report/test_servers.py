@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Run
 from hopmeter.report.answer import answer
 from hopmeter.report.drawing import Figure, Style, ticks
 from hopmeter.report.figures import pair_throughput, scatter_overhead, server_by_server
+from tests.report.rows import cell, run_of
 
 
 def gather_values(transport: str, over: float, **more: Any) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis import distributions
 from hopmeter.analysis.message_samples import Numbers, Trial
 from hopmeter.analysis.percentiles import quantiles
 from hopmeter.analysis.run_results import Row, read
+from tests.report.rows import cell, run_of
 
 TEN = np.arange(1, 11)
 QUARTILES = (2 + 11 / 12, 5.5, 8 + 1 / 12)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis.groups import groups
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.figures import sink_by_sink
+from tests.report.rows import cell, run_of
 
 TOLD = {
     "sinks_service_p50_us": [0.5, 900.0],

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +19,7 @@ from hopmeter.errors import UsageError
 from hopmeter.report import site_folder
 from hopmeter.store import RunFolder
 from tests.altered_runs import alter
+from tests.report import fixture
 from tests.report.browser import needs_browser, open_page, requested_urls
 
 MACHINES = ("processor 0", "processor 1")
@@ -27,10 +27,10 @@ RUNS = 6
 
 
 @pytest.fixture(scope="module")
-def results(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    cells = (*made.SMALL[:6], *made.LARGE[:2])
-    source = made.build(tmp_path_factory.mktemp("source") / "quick", cells, trials=3, messages=800)
+    cells = (*fixture.SMALL[:6], *fixture.LARGE[:2])
+    source = fixture.build(tmp_path_factory.mktemp("source") / "quick", cells, trials=3, messages=800)
     for number in range(RUNS):
         alter(source, folder, number, lambda _, at=number: 1.0 + 0.01 * at, cpu_model=MACHINES[number % 2])
     return folder
@@ -83,8 +83,8 @@ def test_the_same_cell_of_another_scenario_is_another_series(results: Path, tmp_
     assert {cell["scenario"] for cell in found} == {"made-up", "full"}
 
 
-def test_cells_that_differ_only_in_a_condition_say_in_which(made: ModuleType, tmp_path: Path) -> None:
-    source = made.build(tmp_path / "quick", made.SMALL[:2], trials=3, messages=200)
+def test_cells_that_differ_only_in_a_condition_say_in_which(tmp_path: Path) -> None:
+    source = fixture.build(tmp_path / "quick", fixture.SMALL[:2], trials=3, messages=200)
     as_it_is = alter(source, tmp_path / "results", 0, lambda _: 1.0)
     table = pq.read_table(as_it_is / "cells.parquet")
     awake = alter(source, tmp_path / "results", 1, lambda _: 1.0) / "cells.parquet"
@@ -128,8 +128,8 @@ def test_runs_of_one_name_have_pages_of_their_own(results: Path, tmp_path: Path)
     assert pages(make(tmp_path / "results", tmp_path / "site")) == {f"{run.name}.html", f"{run.name}+2.html"}
 
 
-def test_a_packed_run_has_a_page(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "quick", made.SMALL[:3], trials=3, messages=400)
+def test_a_packed_run_has_a_page(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "quick", fixture.SMALL[:3], trials=3, messages=400)
     (tmp_path / "packed").mkdir()
     RunFolder.open(run).pack(tmp_path / "packed" / "quick.hopmeter.zip")
     index = make(tmp_path / "packed", tmp_path / "site")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter import manifest, scenario
 from hopmeter.analysis.run_results import Run
@@ -15,6 +14,7 @@ from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge
 from hopmeter.report.studies.row_values import COMPUTED
 from hopmeter.report.studies.study_sections import sections
 from hopmeter.report.studies.study_values import tables
+from tests.report.rows import cell, run_of
 
 CHAIN = {"placement": "thread", "relays": 20, "payload": "timing", "payload_bytes": 0, "rate_hz": 100.0}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from report_rows import cell, run_of
-
 from hopmeter.report.studies import known
 from hopmeter.report.studies.judging import Verdict, judge
 from hopmeter.report.studies.study_values import tables
+from tests.report.rows import cell, run_of
 
 
 def verdict_of(text: str, *rows: dict[str, Any]) -> Verdict:

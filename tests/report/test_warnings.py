@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_rows import cell, run_of
 
 from hopmeter.analysis import percentiles
 from hopmeter.messages import tag
@@ -13,6 +12,7 @@ from hopmeter.report.formatting import THIN
 from hopmeter.report.result_rules import RULES, warnings
 from hopmeter.report.steal_sentences import steal_sentence
 from tests.coded import lacking
+from tests.report.rows import cell, run_of
 
 GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

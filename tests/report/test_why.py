@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from report_rows import cell, run_of
-
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.slow_messages import PARTS
-from hopmeter.cli.parts import run_table
 from hopmeter.report.why_slow import sections, sentence, summary
-from hopmeter.system.terminal import Console
+from tests.report.rows import cell, print_table, run_of
 
 SHARES = dict.fromkeys((f"why_{each}" for each in (*PARTS, "unknown")), 0.0)
 WHY = {
@@ -28,12 +25,10 @@ WHY = {
 
 
 def test_the_terminal_names_the_command_that_shows_why() -> None:
-    terminal = Console(width=200)
     for more, shown in ({}, False), (WHY, True):
-        with terminal.capture() as said:
-            run_table.print_run(terminal, run_of(cell("unix", 12.0), cell("tcp", 12.0, **more)))
-        assert ("`hopmeter show results/made-up c1`" in said.get()) is shown
-        assert ("waiting for a core" in said.get()) is shown
+        said = print_table(run_of(cell("unix", 12.0), cell("tcp", 12.0, **more)))
+        assert ("`hopmeter show results/made-up c1`" in said) is shown
+        assert ("waiting for a core" in said) is shown
 
 
 def test_a_summary_has_the_rows_with_the_slowest_messages() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import ModuleType
 
 import altair as alt
 import pytest
@@ -16,6 +15,7 @@ from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES
 from hopmeter.report import drawing, formatting, svg, write
+from tests.report import fixture
 
 pytestmark = pytest.mark.slow
 
@@ -71,9 +71,9 @@ def test_figures_lie_beside_it_and_stale_ones_are_gone(run: Path, tmp_path: Path
 
 
 def test_a_report_that_was_stopped_leaves_the_earlier_one_as_it_was(
-    made: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = made.build(tmp_path / "run", made.SMALL[:2], trials=3, messages=50)
+    run = fixture.build(tmp_path / "run", fixture.SMALL[:2], trials=3, messages=50)
     page = write([run], tmp_path / "page.html")
     before = {path: path.read_bytes() for path in tmp_path.glob("page.html*/*")} | {page: page.read_bytes()}
 
@@ -89,8 +89,8 @@ def test_a_report_that_was_stopped_leaves_the_earlier_one_as_it_was(
     assert {path.name for path in tmp_path.iterdir()} == {"run", "page.html", "page.html.figures"}
 
 
-def test_a_sweep_gets_a_figure_of_its_own(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "sweep", made.SWEEP, trials=3, messages=200)
+def test_a_sweep_gets_a_figure_of_its_own(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "sweep", fixture.SWEEP, trials=3, messages=200)
     text = write([run], tmp_path / "sweep.html").read_text()
     assert 'id="sweep-rate-hz-1"' in text
 
@@ -101,19 +101,19 @@ def test_what_stands_between_backticks_is_code_and_no_markup() -> None:
     assert formatting.breakable("queue kind=a_b & c") == "queue kind=<wbr>a_<wbr>b &amp; c"
 
 
-def test_names_of_the_run_cannot_become_markup(made: ModuleType, tmp_path: Path) -> None:
+def test_names_of_the_run_cannot_become_markup(tmp_path: Path) -> None:
     bad = "<img src=x onerror=alert(1)>"
-    run = made.build(tmp_path / "bad", (made.Made(bad), made.Made("shm")), trials=3, messages=50, question=bad)
+    run = fixture.build(tmp_path / "bad", (fixture.Made(bad), fixture.Made("shm")), trials=3, messages=50, question=bad)
     assert bad not in write([run], tmp_path / "bad.html").read_text()
 
 
-def test_a_run_without_a_good_cell_still_gets_a_report(made: ModuleType, tmp_path: Path) -> None:
-    run = made.build(tmp_path / "none", (made.Made("shm", failed="no core is ours"),), trials=3)
+def test_a_run_without_a_good_cell_still_gets_a_report(tmp_path: Path) -> None:
+    run = fixture.build(tmp_path / "none", (fixture.Made("shm", failed="no core is ours"),), trials=3)
     assert "no core is ours" in write([run], tmp_path / "none.html").read_text()
 
 
-def test_several_runs_share_a_report(made: ModuleType, tmp_path: Path) -> None:
-    runs = [made.build(tmp_path / name, made.SMALL[:2], trials=3, messages=60) for name in ("one", "two")]
+def test_several_runs_share_a_report(tmp_path: Path) -> None:
+    runs = [fixture.build(tmp_path / name, fixture.SMALL[:2], trials=3, messages=60) for name in ("one", "two")]
     text = write(runs, tmp_path / "both.html").read_text()
     assert "shm rust one" in text
     assert "shm rust two" in text
@@ -127,8 +127,8 @@ def test_several_runs_share_a_report(made: ModuleType, tmp_path: Path) -> None:
         (lambda run: (run / "cells.parquet").write_bytes(b"PAR1 no"), r"cells.parquet.*E-FILE-DAMAGED"),
     ],
 )
-def test_a_damaged_run_is_named_with_the_remedy(made: ModuleType, tmp_path: Path, spoil: object, says: str) -> None:
-    run = made.build(tmp_path / "run", made.SMALL[:1], trials=3, messages=30)
+def test_a_damaged_run_is_named_with_the_remedy(tmp_path: Path, spoil: object, says: str) -> None:
+    run = fixture.build(tmp_path / "run", fixture.SMALL[:1], trials=3, messages=30)
     spoil(run)  # type: ignore[operator]
     with pytest.raises(HopmeterError, match=says):
         write([run], tmp_path / "report.html")

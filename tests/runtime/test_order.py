@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.runtime.order import Turn, tables, turns, with_counterparts
 
@@ -80,10 +79,6 @@ def test_an_encoded_object_may_differ_by_a_few_bytes() -> None:
     sizes = [cell(codec="numpy", payload_bytes=each) for each in (99, 101)]
     assert len(tables(sizes)) == 1
     assert len(tables([sizes[0], cell(codec="torch", payload_bytes=99)])) == 2
-
-
-def test_the_id_of_a_table_is_the_same_after_reading_the_cell_again() -> None:
-    assert Cell.from_json(cell().as_json()).group == cell().group
 
 
 def test_only_the_two_sides_of_a_cell_in_one_round_stay_together() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.scenario import Scenario, find, has_own_question, load, override, question
+from hopmeter.scenario import find, has_own_question, load, override, question
 from tests.plan.world import transport
 
 MANIFESTS = {name: transport(name, settings={"hwm": {"default": 10, "help": "H."}}) for name in ("bus", "tram", "ship")}
@@ -46,10 +46,6 @@ def test_a_length_of_ones_own_leaves_the_question_as_it_is() -> None:
     assert not has_own_question({"trials": 5, "duration": "3s", "seed": 1}, [])
     assert has_own_question({"rate": [10.0]}, [])
     assert has_own_question({}, ["hwm=1"])
-
-
-def test_a_title_is_a_key_of_a_scenario() -> None:
-    assert "title" in Scenario.model_fields
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 HEAD = struct.Struct("<8sIIIIQQ")
 NONE = -(2**63)
 
@@ -27,10 +25,3 @@ def _record(endpoint: int, row: dict[str, Any]) -> bytes:
 def write_raw(path: Path, endpoint: int, rows: Sequence[dict[str, Any]]) -> Path:
     path.write_bytes(raw_bytes(endpoint, rows))
     return path
-
-
-def write_column(path: Path, endpoint: int, **columns: Any) -> Path:
-    """The same from arrays, for many samples."""
-    names = list(columns)
-    values = [np.asarray(column).tolist() for column in columns.values()]
-    return write_raw(path, endpoint, [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)])

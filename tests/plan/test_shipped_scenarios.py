@@ -1,0 +1,70 @@
+"""The shipped scenarios: each can be planned, workloads over all their transports; the documentation lists them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.manifest import Manifest, Readiness, every
+from hopmeter.plan import make
+from hopmeter.plan.cores import Machine
+from hopmeter.plan.expand import World, expand
+from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.topology import topology
+from hopmeter.plan.workloads import expand_workload
+from hopmeter.scenario import asks, files
+from hopmeter.system import paths
+
+WORKLOADS = [name for name, path in files.every().items() if files.load(path)[0].flow]
+
+PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+
+
+def carrier(manifest: Manifest, _codec: str) -> Readiness:
+    """The Python node of a transport, which carries objects of NumPy."""
+    return Readiness(manifest.name, "python", ready=True, command=(sys.executable, "-P", "-m", "hopmeter.node"))
+
+
+def whole_world(*carrier: Any) -> World:
+    """A machine with four cores, where every transport is built."""
+    known = every()
+    ready = {
+        (each.name, word): Readiness(each.name, word, ready=True) for each in known.values() for word in each.offers
+    }
+    return World(known, ready, Machine((0, 1, 2, 3)), *carrier)
+
+
+@pytest.mark.parametrize("name", files.every())
+def test_the_specs_of_a_shipped_scenario_have_the_endpoints_and_links_of_the_topology(name: str) -> None:
+    scenario = files.load(files.every()[name])[0]
+    expand_cells = expand_workload if scenario.flow else expand
+    cells = [each for ask in asks(scenario) for each in expand_cells(scenario, ask, whole_world()) if not each.dropped]
+    assert cells
+    for one in cells[::40]:
+        shape, told = topology(one), [spec for _, spec in node_specs(one, PLACE)]
+        ends = [(each["id"], each["role"], each["flow"]) for spec in told for each in spec["endpoints"]]
+        assert ends == [(each.id, each.role, each.flow) for node in shape.nodes for each in node]
+        assert all({key: each["receivers"] for key, each in spec["links"].items()} == shape.links for spec in told)
+        assert all(
+            {each["flow"] for each in spec["endpoints"]} == {each["number"] for each in spec["flows"]} for spec in told
+        )
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_shipped_workload_can_be_measured_over_each_of_its_transports(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPMETER_HOME", str(tmp_path))
+    made = make(name, files.load(files.every()[name])[0], whole_world(carrier))
+    assert [cell.dropped for cell in made.cells if cell.dropped] == []
+    assert len({cell.axes.transport for cell in made.runnable}) >= 2
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_documentation_lists_every_shipped_workload(name: str) -> None:
+    tree = paths.checkout()
+    assert tree is not None
+    assert f"\n| `{name}` |" in (tree / "docs/workloads.md").read_text()
