@@ -42,11 +42,11 @@ def _copy_transports(source: Path, target: Path) -> None:
 
 def _copy_kit(checkout: Path, data: Path) -> None:
     """Copy the inputs of a C++ adapter's build, and of codec libraries: headers, sources, CMake package, library."""
+    library = rust.build_library(checkout, checkout / "build/logs/library.log")  # which also writes a header
     for part in ("include", "cmake", "codecs"):
         shutil.copytree(checkout / "cpp" / part, data / "cpp" / part, ignore=CLUTTER)
     shutil.copytree(checkout / "instrument/codecs", data / "codecs", ignore=CLUTTER)
     (data / "cpp/lib").mkdir()
-    library = rust.build_library(checkout, checkout / "build/logs/library.log")
     shutil.copy2(library, data / "cpp/lib" / library.name)
     _strip(data / "cpp/lib" / library.name)
 

@@ -7,6 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=cbindgen.toml");
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let header = here.join("../../cpp/include/hopmeter/abi.h");
+    println!("cargo:rerun-if-changed={}", header.display());
     let config = cbindgen::Config::from_file(here.join("cbindgen.toml"))?;
     let sources = ["src/abi.rs", "src/calls.rs", "src/settings.rs", "src/frames.rs", "src/typed.rs", "src/entry.rs"]
         .map(|file| here.join(file));
