@@ -15,7 +15,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 ALPHA = 0.03
 """The share of histories of equal series with a false change: 5 % are allowed, and p-values have errors too."""
@@ -49,12 +48,14 @@ class Change:
 
 def find_changes(series: Sequence[Sequence[float]]) -> list[list[Change]]:
     """Return the changes of each series, in the order of its values."""
+    from scipy.stats import false_discovery_control  # takes a second to load, and only histories need it
+
     found: list[list[Change]] = [[] for _ in series]
     untested = [(place, 0, len(values)) for place, values in enumerate(series)]
     while untested := [part for part in untested if part[2] - part[1] >= 2 * SHORTEST]:
         most = _most_shuffles(len(untested))
         splits = [_best_split(np.asarray(series[place][low:high], float), most) for place, low, high in untested]
-        corrected = stats.false_discovery_control([split.p for split in splits])
+        corrected = false_discovery_control([split.p for split in splits])
         significant = [(*part, split) for part, split, p in zip(untested, splits, corrected, strict=True) if p <= ALPHA]
         untested = []
         for place, low, high, split in significant:
@@ -79,9 +80,11 @@ def _without_drift(values: Values, changes: list[Change]) -> list[Change]:
 
 def _gain_over_line(values: Values, at: int) -> float:
     """Return how much better two levels are than a straight line: the difference of their BICs, outliers clipped."""
+    from scipy.stats import theilslopes  # takes a second to load, and only histories need it
+
     count = len(values)
     runs = np.arange(count)
-    slope, offset, *_ = stats.theilslopes(values, runs)
+    slope, offset, *_ = theilslopes(values, runs)
     levels = np.where(runs < at, np.median(values[:at]), np.median(values[at:]))
     reach = _reach(values) or np.inf
     line, step = (np.minimum(np.abs(values - model), reach) for model in (offset + slope * runs, levels))
@@ -122,7 +125,9 @@ def _clip(values: Values) -> Values:
 
 def _reach(values: Values) -> float:
     """Return how far a value may be from its level, by the noise between neighbours; 0 if they are equal."""
-    return float(CLIP * stats.median_abs_deviation(np.diff(values), scale="normal") / np.sqrt(2))
+    from scipy.stats import median_abs_deviation  # takes a second to load, and only histories need it
+
+    return float(CLIP * median_abs_deviation(np.diff(values), scale="normal") / np.sqrt(2))
 
 
 def _p_value(values: Values, score: float, most: int) -> float:

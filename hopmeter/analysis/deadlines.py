@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, norm, t
 
 from hopmeter.analysis.arrivals import Times
 from hopmeter.analysis.intervals import ALPHA, LEAST_TRIALS
@@ -78,10 +77,12 @@ def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float
     total = messages.sum()
     if len(trials) < LEAST_TRIALS or total < LEAST_MESSAGES:
         return None, None
+    from scipy.special import betaincinv  # slow to load, and most runs have no deadlines
+
     effect = _design_effect(messages, misses, alpha)
     count, hits, tail = total / effect, misses.sum() / effect, alpha / 2
-    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    low = float(betaincinv(hits, count - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, count - hits, 1 - tail)) if hits < count else 1.0
     return low, high
 
 
@@ -90,9 +91,11 @@ def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64], a
 
     The variance between trials has few degrees of freedom, for which the quantile of t instead of the normal stands.
     """
+    from scipy.special import ndtri, stdtrit  # slow to load, and most runs have no deadlines
+
     share, many = misses.sum() / messages.sum(), len(messages)
     if not 0 < share < 1:
         return 1.0  # nothing shows how misses come together
     variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
-    few = (t.ppf(alpha / 2, many - 1) / norm.ppf(alpha / 2)) ** 2
+    few = (stdtrit(many - 1, alpha / 2) / ndtri(alpha / 2)) ** 2
     return float(max(1.0, few * variance * messages.sum() / (share * (1 - share))))

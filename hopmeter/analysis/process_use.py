@@ -9,10 +9,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from hopmeter.analysis.run_results import Row
+from hopmeter.store.disk import DamagedRunError
+from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.processes import rows as of_trial
 
 SEVERAL = 4
@@ -97,8 +96,8 @@ def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the statistics of one trial; empty if CPU was not sampled, or the samples are damaged."""
     path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
     try:
-        return pq.read_table(path).to_pylist() if path.exists() else []
-    except (OSError, pa.ArrowException):
+        return read_rows(path) if path.exists() else []
+    except DamagedRunError:
         return []
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from hopmeter.analysis.intervals import interval
 from hopmeter.analysis.trial import Measured, sum_counter
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
+from hopmeter.store.parquet_rows import read_rows
 
 SENDERS = ("source", "client", "relay")
 
@@ -186,7 +185,7 @@ def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
     """Return the columns of CPU sampled over time, the sum of the nodes' means; empty if it was not sampled."""
-    tables = [pq.read_table(file).to_pylist() for file in files if file.exists()]
+    tables = [read_rows(file) for file in files if file.exists()]
     trials = [[row for row in table if row["role"] != "launcher"] for table in tables]
     if not any(trials):
         return {}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.rounds import TableRanking, rank_tables
@@ -17,8 +16,9 @@ from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.store import RunFolder
-from hopmeter.store.disk import DamagedRunError, check_files
+from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
+from hopmeter.store.parquet_rows import read_rows
 
 OF_TRIALS = ("median_us", "deadlines", "misses", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""
@@ -197,7 +197,8 @@ def read(folder: Path, trials: bool = True) -> Run:
     stored = RunFolder.open(folder, trials)
     known = _trial_values(stored.path) if trials else {}
     measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
-    run = Run(stored.path, stored.about, measured, flow_trials=_flow_trials(stored.path) if trials else [])
+    flow_trials = _stored_rows(stored.path / "flows.parquet") if trials else []
+    run = Run(stored.path, stored.about, measured, flow_trials=flow_trials)
     # What was measured alone has its result in the row of the flow beside the others.
     planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
     run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
@@ -228,23 +229,13 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
     """Return what rankings need of each trial; without what a run of an earlier version did not store."""
-    path = folder / "trials.parquet"
-    try:
-        stored = pl.read_parquet_schema(path) if path.exists() else {}
-        names = [name for name in OF_TRIALS if name in stored]
-        table = pl.read_parquet(path, columns=["cell", "trial", *names]) if names else pl.DataFrame()
-    except (OSError, pl.exceptions.PolarsError) as cause:
-        raise _unreadable(path, cause) from cause
-    return {(row["cell"], row["trial"]): {name: row[name] for name in names} for row in table.iter_rows(named=True)}
+    rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
+    return {(row.pop("cell"), row.pop("trial")): row for row in rows}
 
 
-def _flow_trials(folder: Path) -> list[dict[str, Any]]:
-    """Return the trials of each flow and path of a workload; empty for an ordinary run."""
-    path = folder / "flows.parquet"
-    try:
-        return pl.read_parquet(path).to_dicts() if path.exists() else []
-    except (OSError, pl.exceptions.PolarsError) as cause:
-        raise _unreadable(path, cause) from cause
+def _stored_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a table that some runs do not have, such as the trials of each flow and path of a workload."""
+    return read_rows(path, columns) if path.exists() else []
 
 
 def _cells(folder: Path) -> list[dict[str, Any]]:
@@ -253,13 +244,4 @@ def _cells(folder: Path) -> list[dict[str, Any]]:
         raise UsageError(
             "E-RUN-UNFINISHED", f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`"
         )
-    try:
-        return [convert_row(row) for row in pl.read_parquet(path).to_dicts()]
-    except (OSError, pl.exceptions.PolarsError) as cause:
-        raise _unreadable(path, cause) from cause
-
-
-def _unreadable(path: Path, cause: Exception) -> DamagedRunError:
-    return DamagedRunError(
-        "E-FILE-DAMAGED", f"{path} cannot be read: {cause}", "restore it from a copy, or measure again"
-    )
+    return [convert_row(row) for row in read_rows(path)]

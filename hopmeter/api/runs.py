@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hopmeter.analysis import run_results
 from hopmeter.api import tables
@@ -105,7 +104,9 @@ class Run:
         found = messages(self.path).to_arrow()
         if cell is None:
             return found
-        return found.filter(pc.equal(found["cell"], find_cell(self.results, cell).id))
+        from pyarrow import compute  # slow to load, and few programs need it
+
+        return found.filter(compute.equal(found["cell"], find_cell(self.results, cell).id))
 
     def report(self, out: Place = "report.html", figures: Place | None = None, others: Sequence[Run] = ()) -> Path:
         """Write the HTML report of the run, together with `others`, and return its path.

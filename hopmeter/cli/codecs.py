@@ -11,8 +11,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from hopmeter.build.command import BuildError
-from hopmeter.build.work import workshop
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
@@ -78,6 +76,8 @@ def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[st
 
 def _install(console: Console, name: str, offer: Offer | None, must: bool) -> bool:
     from hopmeter.build import frameworks
+    from hopmeter.build.command import BuildError
+    from hopmeter.build.work import workshop
 
     title = f"{name} for {offer.transport}" if offer else name
     log = workshop() / "logs" / f"codec-{title.replace(' ', '-')}.log"

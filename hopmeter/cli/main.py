@@ -15,12 +15,12 @@ def run() -> None:
     """Run the command line: print errors in words, and exit with the code of their kind."""
     try:
         # Loading takes a while, and Ctrl-C may come meanwhile: it is handled here too.
-        from hopmeter.cli.parts.application import app, register_all
+        from hopmeter.cli.parts.application import app, register_for
         from hopmeter.system import terminal
 
         terminal.replace_what_cannot_be_encoded()
         warnings.showwarning = _show_warning
-        register_all()
+        register_for(sys.argv[1:])
         app()
     except HopmeterError as failed:
         fail(failed)

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from hopmeter.api.options import split_words
-from hopmeter.build.template import FOLDERS, create
 from hopmeter.errors import UsageError
-from hopmeter.scenario.new_workload import create_workload
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 
@@ -31,6 +29,8 @@ def transport(
     ] = None,
 ) -> None:
     """Copy the template: an adapter that builds and passes conformance unchanged."""
+    from hopmeter.build.template import create
+
     languages = split_words("language", language or ()) or _possible()
     folder = create(name, languages, _template(), paths.transport_folders()[0])
     print(folder)
@@ -51,6 +51,8 @@ def workload(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a scenario of a workload: a commented example that runs as it is, or a topology of another benchmark."""
+    from hopmeter.scenario.new_workload import create_workload
+
     named = file or Path(f"{topology.stem.replace('_', '-')}.toml" if topology else "workload.toml")
     create_workload(named, topology, force)
     print(named)
@@ -59,6 +61,8 @@ def workload(
 
 def _possible() -> list[str]:
     """Return the languages to choose from: only a checkout can build Rust adapters."""
+    from hopmeter.build.template import FOLDERS
+
     return [language for language in FOLDERS if language != "rust" or paths.checkout()]
 
 

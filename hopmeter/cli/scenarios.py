@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from hopmeter.scenario import Scenario
 from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:
+    from hopmeter.scenario import Scenario
 
 
 def register(app: typer.Typer) -> None:

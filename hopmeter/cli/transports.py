@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,10 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest, Offer, Readiness
 from hopmeter.messages import tag
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:
+    from hopmeter.manifest import Manifest, Offer, Readiness
 
 LONGEST_NAME = 24
 """Characters of a library's name and version on one line."""
@@ -60,6 +62,8 @@ def transports(
 
 def _not_ready(name: str, error: UsageError) -> Readiness:
     """Return the state of a transport whose manifest is broken."""
+    from hopmeter.manifest import Readiness
+
     return Readiness(
         name, "", ready=False, code=error.code, missing=error.what, get=error.remedy or "correct its transport.toml"
     )

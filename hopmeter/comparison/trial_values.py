@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import polars as pl
-
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.statistics import Observation, pair_turns
-from hopmeter.store.disk import DamagedRunError
+from hopmeter.store.parquet_rows import read_rows
 
 Values = dict[tuple[str, int], dict[str, Any]]
 
 
 def values(run: Run) -> Values:
     """Return the row of each trial in `trials.parquet`, and of each flow and path of a workload, by cell and number."""
-    path = run.folder / "trials.parquet"
-    try:
-        rows = [*pl.read_parquet(path).to_dicts(), *run.flow_trials]
-        return {(row["cell"], row["trial"]): row for row in rows}
-    except (OSError, KeyError, pl.exceptions.PolarsError) as cause:
-        remedy = "restore it from a copy, or measure again"
-        raise DamagedRunError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", remedy) from cause
+    rows = [*read_rows(run.folder / "trials.parquet"), *run.flow_trials]
+    return {(row["cell"], row["trial"]): row for row in rows}
 
 
 def column(row: Row, metric: str) -> str:

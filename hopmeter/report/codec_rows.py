@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import altair as alt
-
 from hopmeter.analysis.distributions import Box, row_box
 from hopmeter.analysis.groups import Group, families, labels
 from hopmeter.analysis.run_results import Row
-from hopmeter.report import formatting, theme
+from hopmeter.report import formatting
 from hopmeter.report.conditions import describe
 
 FREE = ("codec", "device", "share", "payload_bytes")
@@ -130,25 +127,3 @@ def _codec(row: Row, places: bool) -> str:
 def height(stands: Sequence[PlacedBox]) -> float:
     """Return the height of the figure in pixels."""
     return ROW * (stands[-1].place + 1.4)
-
-
-def vertical(stands: Sequence[PlacedBox]) -> alt.Y:
-    """Return the channel for a column `y` of places."""
-    scale = alt.Scale(domain=[-0.7, stands[-1].place + 0.7], reverse=True, nice=False)
-    return alt.Y("y:Q", axis=_axis(stands), scale=scale)
-
-
-def _axis(stands: Sequence[PlacedBox]) -> alt.Axis:
-    """Return the name of each codec next to the middle of its boxes; of each series if there is only one codec."""
-    by_codec = len({each.codec for each in stands}) > 1
-    places: dict[str, list[float]] = {}
-    for each in stands:
-        places.setdefault(each.codec if by_codec else each.series, []).append(each.place)
-    names = {f"{sum(at) / len(at):.2f}": name for name, at in places.items()}
-    return alt.Axis(
-        values=[float(at) for at in names],
-        labelExpr=f"{json.dumps(names)}[format(datum.value, '.2f')]",
-        labelColor=theme.INK,
-        title=None,
-        grid=False,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, ranks
@@ -11,11 +12,13 @@ from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow, workload_table
 from hopmeter.report.company_words import background_sentence, company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
-from hopmeter.report.drawing import Figure
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
 from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
+
+if TYPE_CHECKING:  # the terminal does without the time that it takes
+    from hopmeter.report.drawing import Figure
 
 LONGEST_REASON = 140
 """Characters of a reason that fit below a name."""

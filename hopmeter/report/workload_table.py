@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table
 from hopmeter.report.company_words import background_sentence
-from hopmeter.report.drawing import Figure
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
 from hopmeter.report.workload_words import behind_text, kept_bracket, kept_percent, kept_share, part_missed_text
+
+if TYPE_CHECKING:  # the terminal does without the time that it takes
+    from hopmeter.report.drawing import Figure
 
 COLUMNS = (
     Column("Rank", "number place"),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hopmeter.store.arrow_arrays import to_numpy, to_table
 from hopmeter.store.disk import StoreError, replacing
 
 MAGIC = b"HMCAUSES"
@@ -40,7 +41,7 @@ def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
         return
     joined = {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
     with replacing(causes_path(samples)) as temporary:
-        pq.write_table(pa.table(joined), temporary, compression="lz4")
+        pq.write_table(to_table(joined), temporary, compression="lz4")
 
 
 def read_causes(samples: Path) -> Causes:
@@ -52,10 +53,11 @@ def read_causes(samples: Path) -> Causes:
     if not path.exists():
         return {name: np.empty(0, np.int64) for name in COLUMNS}
     try:
-        table = pq.read_table(path, columns=list(COLUMNS))
+        with pq.ParquetFile(path) as file:
+            table = file.read(list(COLUMNS))
     except (OSError, pa.ArrowException) as cause:
         raise _damage(path, "cannot be read") from cause
-    return {name: table.column(name).to_numpy().astype(np.int64, copy=False) for name in COLUMNS}
+    return {name: to_numpy(table.column(name)).astype(np.int64, copy=False) for name in COLUMNS}
 
 
 def remove_samples(samples: Path) -> None:

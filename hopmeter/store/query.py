@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,6 +15,9 @@ from hopmeter.messages import tag
 from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.formats import RENAMED
 from hopmeter.store.pack import run_directory
+
+if TYPE_CHECKING:
+    import duckdb
 
 TABLES = {
     "cells": ("cells.parquet", r"([^/]+)/cells\.parquet$"),
@@ -41,6 +44,8 @@ def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
     the file of a trial is damaged, it is left out with a warning. Raises UsageError if there is no run or a run has no
     tables, StoreError if a table is damaged.
     """
+    import duckdb  # slow to load, and no command needs it
+
     folders = [run_directory(run).resolve() for run in runs]
     if not folders:
         raise UsageError("E-NO-RUN", "no run was named", "name folders below results/")

@@ -21,6 +21,7 @@ from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, appe
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
 from hopmeter.store.pack import refuse_packed, run_directory, write_pack
+from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.samples import write_parquet
 from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
@@ -283,9 +284,8 @@ def _read_trials(path: Path) -> list[TrialResult]:
     if not (path / "trials.parquet").exists():
         return []
     try:
-        rows = pq.read_table(path / "trials.parquet").to_pylist()
-        return [_trial(row) for row in rows]
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as cause:
+        return [_trial(row) for row in read_rows(path / "trials.parquet")]
+    except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise _damage_error(path / "trials.parquet", cause) from cause
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hopmeter.store.arrow_arrays import to_arrow, to_numpy
 from hopmeter.store.disk import StoreError, replacing
 from hopmeter.store.formats import RENAMED
 
@@ -125,13 +126,9 @@ def _tables(records: NDArray[Any]) -> Iterator[pa.Table]:
 
 
 def _table(records: NDArray[Any]) -> pa.Table:
-    keys = [pa.array(np.ascontiguousarray(records[name])) for name in ("seq", "endpoint", "copy")]
-    return pa.Table.from_arrays([*keys, *(_nullable(records[name]) for name in TIMES)], schema=SCHEMA)
-
-
-def _nullable(times: Times) -> pa.Array:
-    times = np.ascontiguousarray(times)
-    return pa.array(times, mask=times == NONE_NS)
+    keys = [to_arrow(records[name]) for name in ("seq", "endpoint", "copy")]
+    times = [to_arrow(records[name], records[name] != NONE_NS) for name in TIMES]
+    return pa.Table.from_arrays([*keys, *times], schema=SCHEMA)
 
 
 class Samples:
@@ -183,6 +180,4 @@ class Samples:
 def _array(column: pa.ChunkedArray) -> Times:
     if column.null_count == len(column):
         return np.full(len(column), NONE_NS)
-    filled = column.fill_null(int(NONE_NS)) if column.null_count else column
-    times: Times = filled.to_numpy().astype(np.int64, copy=False)
-    return times
+    return to_numpy(column, NONE_NS).astype(np.int64, copy=False)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hopmeter.store.arrow_arrays import rows_to_table
+
 TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 
 
@@ -18,4 +20,4 @@ def arrow_type(name: str) -> pa.DataType:
 def table(rows: Iterable[dict[str, Any]], types: Mapping[str, str]) -> pa.Table:
     """Convert rows to an Arrow table that always has all columns of the schema."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
-    return pa.Table.from_pylist(list(rows), schema)
+    return rows_to_table(rows, schema)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hopmeter.model.trial import TrialResult
+from hopmeter.store.arrow_arrays import to_numpy, to_table
 from hopmeter.store.disk import StoreError, append_line, replacing, writing
 from hopmeter.store.samples import write_parquet
 from hopmeter.system.input_files import read_text
@@ -71,8 +72,9 @@ class WhyFolder:
         """Return the readings of a cell's trial by endpoint. Raises StoreError if they are missing or damaged."""
         path = self._readings_path(cell)
         try:
-            table = pq.read_table(path)
-            columns = {name: table.column(name).to_numpy() for name in table.column_names}
+            with pq.ParquetFile(path) as file:
+                table = file.read()
+            columns = {name: to_numpy(table.column(name)) for name in table.column_names}
         except (OSError, pa.ArrowException) as cause:
             raise _damage_error(path, cause) from cause
         return {int(each): _select(columns, columns["endpoint"] == each) for each in np.unique(columns["endpoint"])}
@@ -83,7 +85,7 @@ class WhyFolder:
         columns = {name: np.concatenate([readings[name] for _, readings in parts]) for name in names}
         endpoints = np.concatenate([np.full(len(readings), endpoint, np.uint32) for endpoint, readings in parts])
         with replacing(self._readings_path(cell)) as temporary:
-            pq.write_table(pa.table({"endpoint": endpoints, **columns}), temporary, compression="zstd")
+            pq.write_table(to_table({"endpoint": endpoints, **columns}), temporary, compression="zstd")
 
     def _readings_path(self, cell: str) -> Path:
         return self.path / f"{cell}-threads.parquet"

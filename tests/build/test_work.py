@@ -14,7 +14,7 @@ import pytest
 from hopmeter.build import system, work
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
-from hopmeter.cli.build import _is_failure
+from hopmeter.cli.parts.adapter_builds import is_failure
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import tag
 from hopmeter.system import subprocesses
@@ -103,11 +103,11 @@ def test_a_node_that_does_not_start_was_not_built(tmp_path: Path, monkeypatch: p
 def test_what_was_named_must_be_built_and_the_rest_may_lack_libraries(tmp_path: Path) -> None:
     good, poor = work.Outcome(target(tmp_path)), work.Outcome(target(tmp_path), error="e", missing=["liba-dev"])
     broken = work.Outcome(target(tmp_path), error="e")
-    assert not _is_failure([good, poor], for_scenario=False, named=False)
-    assert _is_failure([good, poor], for_scenario=False, named=True)
-    assert _is_failure([good, broken], for_scenario=False, named=False)
-    assert not _is_failure([good, broken], for_scenario=True, named=False)
-    assert _is_failure([broken], for_scenario=True, named=False)
+    assert not is_failure([good, poor], for_scenario=False, named=False)
+    assert is_failure([good, poor], for_scenario=False, named=True)
+    assert is_failure([good, broken], for_scenario=False, named=False)
+    assert not is_failure([good, broken], for_scenario=True, named=False)
+    assert is_failure([broken], for_scenario=True, named=False)
 
 
 def test_the_log_keeps_everything_and_the_error_its_end(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_any_other_command_says_at_least_that_it_stopped(
 
 
 def test_loading_is_stopped_in_words_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("hopmeter.cli.parts.application.register_all", interrupt)
+    monkeypatch.setattr("hopmeter.cli.parts.application.register_for", interrupt)
     assert run_command(monkeypatch, "doctor") == 130
     assert "hopmeter: stopped" in capsys.readouterr().err
 

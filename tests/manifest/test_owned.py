@@ -50,7 +50,8 @@ def test_building_it_by_name_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopmeter.cli.build.select_targets", lambda *_: [Target(MANIFEST, MANIFEST.offers["c++"])])
+    target = Target(MANIFEST, MANIFEST.offers["c++"])
+    monkeypatch.setattr("hopmeter.cli.parts.adapter_builds.select_targets", lambda *_: [target])
     monkeypatch.delenv("BROUGHT_ROOT", raising=False)
     app = typer.Typer()
     register(app)

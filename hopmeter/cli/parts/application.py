@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated
 
@@ -46,14 +47,30 @@ def _options(
     """Define the options of every command."""
 
 
-@cache
 def register_all() -> None:
-    """Add the commands of all modules, once."""
-    for module in sorted(found.name for found in pkgutil.iter_modules(cli.__path__)):
-        register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
-        if register is not None:
-            register(app)
+    """Add the commands of all modules."""
+    for module in _modules():
+        _register(module)
     _sort_commands()
+
+
+def register_for(words: Sequence[str]) -> None:
+    """Add the command that these words call, or all commands if no module has its name: loading all takes longer."""
+    if not (words and words[0] in _modules() and _register(words[0])):
+        register_all()
+
+
+def _modules() -> list[str]:
+    return sorted(found.name for found in pkgutil.iter_modules(cli.__path__))
+
+
+@cache
+def _register(module: str) -> bool:
+    """Add the commands of a module, once. Returns whether it has any."""
+    register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
+    if register is not None:
+        register(app)
+    return register is not None
 
 
 def _sort_commands() -> None:

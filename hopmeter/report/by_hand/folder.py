@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from hopmeter.analysis.distributions import notch
@@ -74,6 +73,8 @@ def _about(folder: Path) -> dict[str, Any]:
 def delays(log: Path, names: Names) -> dict[Names, Delays]:
     """Return the delays by the values of two columns of a log, in its order. Raises StoreError if it is damaged,
     UsageError if empty."""
+    import polars as pl  # slow to load, and other reports do without
+
     texts: dict[str, Any] = dict.fromkeys(names, pl.String)
     try:
         rows = pl.read_csv(log, schema_overrides={"delay": pl.Float64, **texts})

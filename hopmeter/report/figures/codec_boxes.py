@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
-from hopmeter.report import codec_rows, formatting
+from hopmeter.report import codec_axis, codec_rows, formatting
 from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
 
@@ -53,7 +53,7 @@ def layers(placed: Sequence[PlacedBox], style: Style) -> alt.LayerChart | alt.Fa
     shown = legend(list(named)) if len({each.codec for each in placed}) > 1 else None
     place: dict[str, Any] = {
         "x": _across(placed),
-        "y": codec_rows.vertical(placed),
+        "y": codec_axis.vertical(placed),
         "color": style.colour(named, shown),
     }
     whiskers = _base(_whiskers, placed).mark_rule(strokeWidth=1.2).encode(**place, x2="to:Q")

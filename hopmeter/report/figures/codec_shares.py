@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.groups import Group
-from hopmeter.report import codec_rows, folding, formatting, theme
+from hopmeter.report import codec_axis, codec_rows, folding, formatting, theme
 from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.drawing import Figure, Style, frame, table
 
@@ -88,7 +88,7 @@ def _chart(placed: Sequence[PlacedBox]) -> alt.TopLevelMixin:
     bars = (
         alt.Chart(table([datum for each in placed for datum in _data(each)]))
         .mark_rect(opacity=0.8)
-        .encode(x=x, x2="to:Q", y=codec_rows.vertical(placed), y2="y2:Q", color=_colour(), description="tip:N")
+        .encode(x=x, x2="to:Q", y=codec_axis.vertical(placed), y2="y2:Q", color=_colour(), description="tip:N")
     )
     labels = (
         alt.Chart(table(names))
