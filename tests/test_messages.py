@@ -19,6 +19,7 @@ CODED = {
         "HopmeterError",
         "UsageError",
         "StoppedError",
+        "ClockError",
         "RefusedValueError",
         "TrialFailedError",
         "PictureError",

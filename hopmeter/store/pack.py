@@ -29,7 +29,10 @@ SUFFIX = ".hopmeter.zip"
 FORMAT = 1
 COMMENT = re.compile(rb"hopmeter pack (\d{1,9})")
 """The comment of the ZIP file, which contains the number of the layout."""
-FILE = rf"run\.json|why/trials\.jsonl|(?:cells|trials|flows|processes)\.parquet|(?:samples|cpu|why)/{NAME}\.parquet"
+FILE = (
+    rf"run\.json|clocks\.jsonl|why/trials\.jsonl|(?:cells|trials|flows|processes)\.parquet|"
+    rf"(?:samples|cpu|why)/{NAME}\.parquet"
+)
 MEMBER = re.compile(rf"({NAME})/(?:{FILE})")
 """The names that a run, and a file in its folder, may have in the ZIP file."""
 NEEDED = ("run.json", "cells.parquet", "trials.parquet")

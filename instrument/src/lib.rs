@@ -7,6 +7,7 @@ mod arguments;
 pub mod background;
 mod causes;
 pub mod clock;
+pub mod clock_exchange;
 pub mod codec;
 pub mod codec_library;
 pub mod contract;

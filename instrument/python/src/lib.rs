@@ -7,6 +7,7 @@
 mod attach;
 mod background;
 mod call;
+mod clock_exchange;
 mod end;
 mod ends;
 mod failure;
@@ -87,5 +88,6 @@ fn _instrument(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(checksum, module)?)?;
     probes::register(module)?;
     background::register(module)?;
+    clock_exchange::register(module)?;
     typed::register(module)
 }

@@ -73,9 +73,10 @@ fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDi
     Ok(answer)
 }
 
-fn duration(seconds: f64) -> PyResult<Duration> {
+/// The seconds as a duration; a `ValueError` if they are none.
+pub fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds)
-        .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time to watch for: {cause}")))
+        .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time in seconds: {cause}")))
 }
 
 /// The error as an `OSError`.

@@ -1,0 +1,90 @@
+"""Evidence about the clock of one host: its rate, and which program corrects it. It is stored and shown, never used."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from hopmeter._instrument import clock_reading
+from hopmeter.clocks.bursts import Count, Name, Received, Time
+
+COMMANDS = {
+    "chrony": ("chronyc", "-n", "tracking"),
+    "timesyncd": ("timedatectl", "show-timesync", "--all"),
+}
+"""What reports how a program corrects the clock."""
+PATIENCE_S = 2
+MOST_CHARACTERS = 4000
+PTP_CLOCKS = "/sys/class/ptp"
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+Text = Annotated[str, Field(max_length=MOST_CHARACTERS)]
+
+
+class KernelClock(Received):
+    """How the kernel corrects its clock at the request of NTP, PTP or chrony."""
+
+    frequency_ppb: Time
+    tick_us: Time
+    status: Time
+    is_synchronised: bool
+    maximum_error_us: Time
+    estimated_error_us: Time
+
+
+class ClockState(Received):
+    """The clock of a host at one time."""
+
+    session: Name
+    host: Name
+    monotonic_ns: Time
+    raw_ns: Time
+    """CLOCK_MONOTONIC_RAW at the same time, which no program corrects."""
+    bracket_ns: Count
+    """The time between the readings of both clocks is at most this."""
+    kernel: KernelClock | None
+    sources: Annotated[dict[Name, Text], Field(max_length=16)] = Field(default_factory=dict)
+    """What chrony, systemd-timesyncd and the PTP clocks report about themselves, and the clock source of the kernel."""
+
+
+def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
+    """Read the clock of this host; its sources take up to seconds, so they are not read beside a measurement."""
+    sources = _sources() if with_sources else {}
+    return ClockState.model_validate(clock_reading() | {"session": session, "host": host, "sources": sources})
+
+
+def _sources() -> dict[str, str]:
+    found = {name: _output(command) for name, command in COMMANDS.items() if shutil.which(command[0])}
+    found["ptp"] = ", ".join(sorted(map(_read, Path(PTP_CLOCKS).glob("*/clock_name"))))
+    found["clock source"] = _read(Path(CLOCK_SOURCE))
+    return {name: said[:MOST_CHARACTERS] for name, said in found.items() if said}
+
+
+def _output(command: Iterable[str]) -> str:
+    try:
+        ended = subprocess.run([*command], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return ""
+    return ended.stdout.strip() if ended.returncode == 0 else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def correction_ppm(states: Iterable[ClockState]) -> float | None:
+    """Return by how much programs let the clock of a host run fast, from the first to the last state of one session;
+    None if there are less than two."""
+    ordered = sorted(states, key=lambda state: state.raw_ns)
+    if len(ordered) < 2 or ordered[-1].raw_ns == ordered[0].raw_ns:
+        return None
+    raw_ns = ordered[-1].raw_ns - ordered[0].raw_ns
+    return (ordered[-1].monotonic_ns - ordered[0].monotonic_ns - raw_ns) / raw_ns * 1e6

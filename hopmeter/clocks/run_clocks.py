@@ -1,0 +1,159 @@
+"""The clocks of all hosts of a run: which model, or which two models, translate times of one host to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.pair_model import PairModel, Times, Translation
+
+
+@dataclass(frozen=True)
+class Route:
+    """The translation from one host to another: one step, or two over a third host that knows both."""
+
+    steps: tuple[Translation, ...]
+
+    def apply(self, times: Times) -> Times:
+        """Return the times on the clock of the other host."""
+        for step in self.steps:
+            times = step.apply(times)
+        return times
+
+    @property
+    def uncertainty_ns(self) -> float:
+        """The most by which a translated time may be wrong; 0 on one host."""
+        return sum(step.uncertainty_ns for step in self.steps)
+
+    @property
+    def residual_ns(self) -> float:
+        """By how much this error may differ from that of another trial of the same hosts; 0 on one host."""
+        return sum(step.residual_ns for step in self.steps)
+
+
+HERE = Route(())
+"""Within one host."""
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Three offsets around a triangle of hosts, which would add up to 0 if all of them were exact. It is shown and
+    narrows no bound."""
+
+    hosts: tuple[str, str, str]
+    sum_ns: int
+    bound_ns: float
+    """What the bounds of the three offsets allow."""
+
+
+class RunClocks:
+    """The clock models of a run."""
+
+    def __init__(self, bursts: Iterable[Burst]) -> None:
+        """Fit one model for each session and pair of hosts."""
+        found: dict[tuple[str, str, str], list[Burst]] = {}
+        for burst in bursts:
+            found.setdefault((burst.session, burst.asker, burst.responder), []).append(burst)
+        self.sessions: dict[str, list[PairModel]] = {}
+        for (session, _, _), each in found.items():
+            self.sessions.setdefault(session, []).append(PairModel(each))
+
+    def route(self, origin: str, target: str, begin_ns: int, end_ns: int) -> Route:
+        """Return how times of the host `origin` from `begin_ns` to `end_ns` are translated to the host `target`.
+
+        If the two were never compared, a third host that was compared with both leads from one to the other. Raises
+        ClockError if nothing was compared at this time, or if a clock was set or corrected.
+        """
+        if origin == target:
+            return HERE
+        when = Stretch(origin, begin_ns, end_ns)
+        found: list[Route] = []
+        failures: list[ClockError] = []
+        for models in self.sessions.values():
+            try:
+                found.append(_route(models, when, target))
+            except ClockError as failure:
+                failures.append(failure)
+        if len(found) != 1:
+            raise _explain(found, failures, origin, target)
+        return found[0]
+
+    def closures(self) -> list[Closure]:
+        """Return the sums around all triangles of hosts, in the middle of the time of their bursts."""
+        return [
+            closure
+            for models in self.sessions.values()
+            for three in combinations(sorted({host for model in models for host in model.hosts}), 3)
+            if (closure := _closure(models, three))
+        ]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A time on the clock of a host."""
+
+    host: str
+    begin_ns: int
+    end_ns: int
+
+    def on(self, host: str, step: Translation) -> Stretch:
+        """Return the same time on the clock of another host."""
+        begin, end = step.apply(np.array([self.begin_ns, self.end_ns], np.int64))
+        return Stretch(host, int(begin), int(end))
+
+
+def _route(models: Sequence[PairModel], when: Stretch, target: str) -> Route:
+    if direct := _between(models, when.host, target):
+        return Route((direct.translation(when.host, when.begin_ns, when.end_ns),))
+    found = [
+        _route_over(first, second, when)
+        for first in models
+        if when.host in first.hosts and (second := _between(models, first.other(when.host), target))
+    ]
+    if not found:
+        raise _unknown(when.host, target, "were not compared")
+    return min(found, key=lambda route: route.uncertainty_ns)
+
+
+def _route_over(first: PairModel, second: PairModel, when: Stretch) -> Route:
+    step = first.translation(when.host, when.begin_ns, when.end_ns)
+    then = when.on(first.other(when.host), step)
+    return Route((step, second.translation(then.host, then.begin_ns, then.end_ns)))
+
+
+def _between(models: Sequence[PairModel], one: str, other: str) -> PairModel | None:
+    return next((model for model in models if model.hosts == {one, other}), None)
+
+
+def _unknown(origin: str, target: str, why: str) -> ClockError:
+    return ClockError("E-CLOCK-UNKNOWN", f"the clocks of {origin} and {target} {why}", "measure the trial again")
+
+
+def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str, target: str) -> ClockError:
+    """Return why there is no single route: a clock that moved explains more than one that was not compared."""
+    if found:
+        why = "were compared in two sessions of the run that cannot be told apart at this time"
+        return _unknown(origin, target, why)
+    moved = [each for each in failures if each.code == "E-CLOCK-STEP"]
+    return (*moved, *failures, _unknown(origin, target, "were not compared"))[0]
+
+
+def _closure(models: Sequence[PairModel], hosts: tuple[str, str, str]) -> Closure | None:
+    """Translate a time around a triangle; None if two of its hosts were not compared at that time."""
+    one, two, three = hosts
+    first = _between(models, one, two)
+    if first is None or not first.intervals:
+        return None
+    start_ns, bound_ns = first.middle_ns(one), 0.0
+    when = Stretch(one, start_ns, start_ns + 1)
+    try:
+        for target in (two, three, one):
+            (step,) = _route(models, when, target).steps
+            when, bound_ns = when.on(target, step), bound_ns + step.uncertainty_ns
+    except (ClockError, ValueError):
+        return None
+    return Closure(hosts, when.begin_ns - start_ns, bound_ns)

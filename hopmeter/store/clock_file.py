@@ -1,0 +1,47 @@
+"""The clocks of a run with several hosts: `clocks.jsonl` in its folder, a line for each burst and state of a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hopmeter.clocks.bursts import Burst
+from hopmeter.clocks.clock_state import ClockState
+from hopmeter.store.disk import StoreError, append_line
+from hopmeter.system.untrusted_json import parse
+
+FILE = "clocks.jsonl"
+KINDS: dict[str, Callable[[Any], Burst | ClockState]] = {
+    "burst": Burst.model_validate,
+    "clock": ClockState.model_validate,
+}
+MOST_BYTES = 1 << 28
+
+
+def add_clocks(folder: Path, found: Burst | ClockState) -> None:
+    """Append a burst or a state of a clock to the file of a run. Raises StoreError if that fails."""
+    kind = "burst" if isinstance(found, Burst) else "clock"
+    append_line(folder / FILE, {kind: found.model_dump()})
+
+
+def read_clocks(folder: Path) -> tuple[list[Burst], list[ClockState]]:
+    """Return what the file of a run contains; nothing if the run had one host. Raises StoreError if it is damaged."""
+    path = folder / FILE
+    if not path.exists():
+        return [], []
+    try:
+        lines = _lines(path)
+        found = [KINDS[kind](value) for line in lines for kind, value in parse(line).items()]
+    except (OSError, ValueError, KeyError, AttributeError) as cause:
+        remedy = "restore it from a copy, or measure again"
+        raise StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", remedy) from cause
+    bursts = [each for each in found if isinstance(each, Burst)]
+    return bursts, [each for each in found if isinstance(each, ClockState)]
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines; the last one may be incomplete if the run was killed."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES} bytes")
+    return [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]

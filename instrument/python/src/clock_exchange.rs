@@ -1,0 +1,133 @@
+//! The clock exchange between hosts, for `hopmeter.clocks`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Mutex;
+
+use hopmeter_instrument::clock_exchange::{self, Burst, Exchange, KernelClock, Request, Token};
+use hopmeter_instrument::sync::lock;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::probes::{duration, to_python_error};
+
+/// The most exchanges of one burst; a responder answers so many without a pause.
+const MOST_EXCHANGES: usize = 1000;
+
+/// Adds the clock exchange to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ClockResponder>()?;
+    module.add_function(wrap_pyfunction!(clock_burst, module)?)?;
+    module.add_function(wrap_pyfunction!(clock_reading, module)?)
+}
+
+/// A thread that answers the clock exchanges of one run, until `stop` is called or this object is gone.
+#[pyclass(frozen)]
+struct ClockResponder(Mutex<Option<clock_exchange::Responder>>);
+
+#[pymethods]
+impl ClockResponder {
+    /// Listens at an IP address. `token` has 16 bytes; port 0 lets the system choose one.
+    #[new]
+    #[pyo3(signature = (host, token, port = 0))]
+    fn new(host: &str, token: &[u8], port: u16) -> PyResult<Self> {
+        let responder = clock_exchange::Responder::start(address(host, port)?, to_token(token)?);
+        Ok(Self(Mutex::new(Some(responder.map_err(to_python_error)?))))
+    }
+
+    /// The port at which it listens; None once it is stopped.
+    #[getter]
+    fn port(&self) -> Option<u16> {
+        lock(&self.0).as_ref().map(|responder| responder.address().port())
+    }
+
+    /// Returns how many requests it answered, how many datagrams it ignored, and how often its thread woke.
+    fn counts(&self) -> (u64, u64, u64) {
+        let counts = lock(&self.0).as_ref().map(clock_exchange::Responder::counts).unwrap_or_default();
+        (counts.answered, counts.ignored, counts.wakes)
+    }
+
+    /// Ends the thread and closes the socket.
+    fn stop(&self, py: Python<'_>) {
+        let responder = lock(&self.0).take();
+        py.detach(|| drop(responder));
+    }
+}
+
+/// Makes a burst of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best};
+/// `best` has the exchanges with the least round trips, each as {asked_ns, received_ns, sent_ns, answered_ns, error_ns,
+/// kernel_stamps}. Raises OSError if the responder does not answer.
+#[pyfunction]
+#[pyo3(signature = (host, port, token, exchanges = 200, patience_s = 0.2))]
+fn clock_burst<'py>(
+    py: Python<'py>,
+    host: &str,
+    port: u16,
+    token: &[u8],
+    exchanges: usize,
+    patience_s: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    if !(1..=MOST_EXCHANGES).contains(&exchanges) {
+        return Err(PyValueError::new_err(format!("a burst has 1 to {MOST_EXCHANGES} exchanges, not {exchanges}")));
+    }
+    let (responder, token, patience) = (address(host, port)?, to_token(token)?, duration(patience_s)?);
+    let request = Request { responder, token, exchanges, patience };
+    let burst = py.detach(|| clock_exchange::measure_burst(&request)).map_err(to_python_error)?;
+    describe_burst(py, &burst)
+}
+
+fn describe_burst<'py>(py: Python<'py>, burst: &Burst) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    answer.set_item("asked", burst.asked)?;
+    answer.set_item("answered", burst.answered)?;
+    answer.set_item("impossible", burst.impossible)?;
+    answer.set_item("median_round_trip_ns", burst.median_round_trip_ns)?;
+    let best = burst.best.iter().map(|exchange| describe_exchange(py, exchange)).collect::<PyResult<Vec<_>>>()?;
+    answer.set_item("best", best)?;
+    Ok(answer)
+}
+
+fn describe_exchange<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    answer.set_item("asked_ns", exchange.asked_ns)?;
+    answer.set_item("received_ns", exchange.received_ns)?;
+    answer.set_item("sent_ns", exchange.sent_ns)?;
+    answer.set_item("answered_ns", exchange.answered_ns)?;
+    answer.set_item("error_ns", exchange.error_ns)?;
+    answer.set_item("kernel_stamps", exchange.kernel_stamps)?;
+    Ok(answer)
+}
+
+/// Reads the clocks of this host together; returns {monotonic_ns, raw_ns, bracket_ns, kernel}. `kernel` says how the
+/// kernel corrects its clock, or is None if the system does not tell.
+#[pyfunction]
+fn clock_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let seen = clock_exchange::read_clocks();
+    let answer = PyDict::new(py);
+    answer.set_item("monotonic_ns", seen.monotonic_ns)?;
+    answer.set_item("raw_ns", seen.raw_ns)?;
+    answer.set_item("bracket_ns", seen.bracket_ns)?;
+    answer.set_item("kernel", seen.kernel.map(|kernel| describe_kernel(py, kernel)).transpose()?)?;
+    Ok(answer)
+}
+
+fn describe_kernel(py: Python<'_>, kernel: KernelClock) -> PyResult<Bound<'_, PyDict>> {
+    let answer = PyDict::new(py);
+    answer.set_item("frequency_ppb", kernel.frequency_ppb)?;
+    answer.set_item("tick_us", kernel.tick_us)?;
+    answer.set_item("status", kernel.status)?;
+    answer.set_item("is_synchronised", kernel.is_synchronised)?;
+    answer.set_item("maximum_error_us", kernel.maximum_error_us)?;
+    answer.set_item("estimated_error_us", kernel.estimated_error_us)?;
+    Ok(answer)
+}
+
+fn address(host: &str, port: u16) -> PyResult<SocketAddr> {
+    let host: IpAddr =
+        host.parse().map_err(|cause| PyValueError::new_err(format!("{host:?} is no IP address: {cause}")))?;
+    Ok((host, port).into())
+}
+
+fn to_token(token: &[u8]) -> PyResult<Token> {
+    token.try_into().map_err(|_| PyValueError::new_err(format!("a token has 16 bytes, not {}", token.len())))
+}

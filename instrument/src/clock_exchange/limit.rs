@@ -1,0 +1,37 @@
+//! The limit of how many datagrams a responder handles, so that a flood takes no more than a small part of one core.
+
+/// The datagrams that may come at once; a burst has fewer.
+const CAPACITY: i64 = 2000;
+/// The time after which another datagram may be handled.
+const REFILL_NS: i64 = 200_000;
+
+pub struct Limit {
+    /// When the bucket is full again.
+    full_ns: i64,
+}
+
+impl Limit {
+    pub fn new() -> Self {
+        Self { full_ns: i64::MIN }
+    }
+
+    /// Counts a datagram; returns until when no other one may be handled.
+    pub fn count(&mut self, now_ns: i64) -> i64 {
+        self.full_ns = self.full_ns.max(now_ns) + REFILL_NS;
+        self.full_ns - CAPACITY * REFILL_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_passes_and_a_flood_is_slowed_down() {
+        let mut limit = Limit::new();
+        assert!((0..CAPACITY).all(|_| limit.count(1_000) <= 1_000));
+        assert_eq!(limit.count(1_000), 1_000 + REFILL_NS);
+        let after_ns = 1_000 + (CAPACITY + 1) * REFILL_NS;
+        assert!((0..CAPACITY).all(|_| limit.count(after_ns) <= after_ns), "the bucket is full again");
+    }
+}

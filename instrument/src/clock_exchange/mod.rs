@@ -1,0 +1,27 @@
+//! The clock exchange between two hosts: datagrams that show how far apart their clocks are.
+//!
+//! An exchange has four stamps: the asker sends, the responder receives, the responder sends, the asker receives. The
+//! delays of both directions are unknown but not negative. So half of the round trip bounds the error of the offset, even
+//! if one direction takes all of the time.
+
+mod asker;
+mod limit;
+mod packet;
+mod rates;
+mod responder;
+mod stamped_socket;
+#[cfg(test)]
+mod tests;
+
+pub use asker::{Burst, Exchange, Request, measure_burst};
+pub use packet::Token;
+pub use rates::{ClockReading, KernelClock, read_clocks};
+pub use responder::{Counts, Responder};
+
+/// Converts a reading of CLOCK_MONOTONIC to the clock of an end. Only tests use another clock than CLOCK_MONOTONIC.
+pub type Clock = fn(i64) -> i64;
+
+/// CLOCK_MONOTONIC of this host.
+pub fn host_clock(monotonic_ns: i64) -> i64 {
+    monotonic_ns
+}

@@ -1,0 +1,74 @@
+"""Clocks of three hosts: routes between them, sessions, and the loop that is only shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.run_clocks import RunClocks
+from tests.clocks.simulated import HERE, SECOND, Clock, Network, array, clock
+
+CLOCKS: dict[str, Clock] = {
+    "alpha": HERE,
+    "beta": clock(1000 * SECOND, fast_ppm=20),
+    "gamma": clock(-77, fast_ppm=-30),
+}
+
+
+def bursts(one: str, other: str, seed: int = 1) -> list[Burst]:
+    return Network(seed, CLOCKS[one], CLOCKS[other], (one, other)).bursts(9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_times_travel_over_a_third_host_within_the_sum_of_both_uncertainties(seed: int) -> None:
+    clocks = RunClocks([*bursts("alpha", "beta", seed), *bursts("alpha", "gamma", seed + 1000)])
+    for origin, target in (("beta", "gamma"), ("gamma", "beta")):
+        begin, end = (CLOCKS[origin](each) for each in (10 * SECOND, 12 * SECOND))
+        route = clocks.route(origin, target, begin, end)
+        assert len(route.steps) == 2
+        off = int(route.apply(array([begin]))[0]) - CLOCKS[target](10 * SECOND)
+        assert abs(off) <= route.uncertainty_ns
+
+
+def test_a_direct_comparison_is_preferred() -> None:
+    clocks = RunClocks([*bursts("alpha", "beta"), *bursts("alpha", "gamma"), *bursts("gamma", "beta")])
+    assert len(clocks.route("beta", "gamma", CLOCKS["beta"](10 * SECOND), CLOCKS["beta"](11 * SECOND)).steps) == 1
+
+
+def test_within_one_host_nothing_is_translated_and_nothing_is_uncertain() -> None:
+    route = RunClocks([]).route("alpha", "alpha", 0, 1)
+    assert (route.uncertainty_ns, route.residual_ns) == (0, 0)
+    assert route.apply(array([7])).tolist() == [7]
+
+
+def test_hosts_that_were_never_compared_are_an_error() -> None:
+    with pytest.raises(ClockError, match=r"clocks of alpha and gamma.*E-CLOCK-UNKNOWN"):
+        RunClocks(bursts("alpha", "beta")).route("alpha", "gamma", SECOND, 2 * SECOND)
+
+
+def test_a_run_that_was_resumed_after_a_restart_has_two_models() -> None:
+    restarted = Network(3, clock(-(10**15)), CLOCKS["beta"]).bursts(5)
+    later = [burst.model_copy(update={"session": "later"}) for burst in restarted]
+    clocks = RunClocks([*bursts("alpha", "beta"), *later])
+    for begin in (10 * SECOND, 10 * SECOND - 10**15):
+        route = clocks.route("alpha", "beta", begin, begin + SECOND)
+        assert abs(int(route.apply(array([begin]))[0]) - CLOCKS["beta"](10 * SECOND)) <= route.uncertainty_ns
+
+
+def test_sessions_that_cannot_be_told_apart_are_an_error() -> None:
+    same = [burst.model_copy(update={"session": "later"}) for burst in bursts("alpha", "beta", 2)]
+    with pytest.raises(ClockError, match="two sessions"):
+        RunClocks([*bursts("alpha", "beta"), *same]).route("alpha", "beta", 10 * SECOND, 11 * SECOND)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_loop_of_three_hosts_closes_within_its_bounds(seed: int) -> None:
+    pairs = (("alpha", "beta"), ("beta", "gamma"), ("alpha", "gamma"))
+    measured = [each for number, pair in enumerate(pairs) for each in bursts(*pair, seed + number)]
+    (closure,) = RunClocks(measured).closures()
+    assert set(closure.hosts) == {"alpha", "beta", "gamma"}
+    assert 0 < abs(closure.sum_ns) <= closure.bound_ns
+
+
+def test_two_hosts_make_no_loop() -> None:
+    assert RunClocks(bursts("alpha", "beta")).closures() == []
