@@ -1,4 +1,5 @@
-"""Every example of a transport, written and built as a user does: 100 messages arrive."""
+"""Every example of a transport, written and built as a user does: 100 messages arrive, 100 calls are answered, and no
+file is left."""
 
 from __future__ import annotations
 
@@ -13,13 +14,16 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.cases import READY
+from conformance.leak_watch import LeakWatch
 from conformance.node_pool import turn
 from hopmeter.manifest.examples import Example, find_example, write_examples
 from hopmeter.manifest.interpreter import interpreter
@@ -31,7 +35,16 @@ from hopmeter.system.scratch_dir import remove_leftovers
 
 COUNT = 100
 PATIENCE_S = 60
-EXAMPLES = [each for manifest, language in READY if (each := find_example(manifest, language))]
+EXAMPLES = [
+    each
+    for manifest, language in READY
+    if (each := find_example(manifest, language) or find_example(manifest, language, "rpc"))
+]
+OUTCOMES = {
+    "pubsub": (f"received {COUNT} messages", f"sent {COUNT} messages"),
+    "rpc": (f"answered {COUNT} calls", f"received {COUNT} replies"),
+}
+"""What the two sides print at their end."""
 
 
 @pytest.fixture
@@ -50,20 +63,30 @@ PROJECTS = [each for each in EXAMPLES if each.language == "rust"]
 @pytest.mark.parametrize("example", PROJECTS, ids=lambda each: each.manifest.name)
 def test_a_rust_example_is_a_project_of_its_own(example: Example, folder: Path) -> None:
     write_examples([example], {}, folder / "program")
-    run_command(["cargo", "build", "--release"], folder / "program")
+    run_command(["bash", "-ec", "\n".join(example.build)], folder / "program")
 
 
 @pytest.mark.timeout(1200)  # Cargo compiles what the adapter has not compiled yet
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.manifest.name}-{each.language}")
 def test_an_example_sends_and_receives(example: Example, folder: Path) -> None:
+    topic = f"example{secrets.token_hex(4)}"
+    place = folder / topic
     with broker(example.manifest, folder) as (address, more):
-        values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": f"example{secrets.token_hex(4)}"}
-        place = folder / "program"
-        write_examples([example], {**values, **address_of(example, address, folder)}, place)
+        values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": topic}
+        write_examples([example], {**values, **addresses_of(example, address, topic)}, place)
         build(example, place)
         with configuration(example.manifest, place):
-            received, sent = run(example, place, more)
-    assert (received, sent) == (f"received {COUNT} messages", f"sent {COUNT} messages")
+            watch, before = LeakWatch(topic, place), files_in(place)
+            outcomes = {each: run(replace(example, pattern=each), place, more, watch) for each in example.patterns}
+            assert outcomes == {each: OUTCOMES[each] for each in example.patterns}
+            logs = f"{folder}/daemon/"
+            left = [*(files_in(place) - before), *(each for each in watch.leaks() if not each.startswith(logs))]
+            assert left == [], "nothing but what it wrote into the folder of its broker"
+
+
+def files_in(place: Path) -> set[Path]:
+    """The files and sockets of a folder, without those of Python."""
+    return {path for path in place.rglob("*") if not path.is_dir() and path.parent.name != "__pycache__"}
 
 
 @contextlib.contextmanager
@@ -75,7 +98,7 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
     run = secrets.token_hex(8)
     context = BrokerContext(run, folder / "daemon", manifest.resolve_settings({}), folder / "daemon.log")
     with turn(manifest), Daemon(manifest.daemon, context) as daemon:
-        yield daemon.address.split(" ")[0], daemon.environment
+        yield daemon.address, daemon.environment
 
 
 @contextlib.contextmanager
@@ -93,27 +116,35 @@ def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
         remove_leftovers(manifest.leftovers, run)
 
 
-def address_of(example: Example, broker_address: str, folder: Path) -> dict[str, Any]:
-    """The address of the broker, or that of the example with a free port or a path in this folder."""
+def addresses_of(example: Example, broker_address: str, topic: str) -> dict[str, Any]:
+    """The address of the broker, or that of the example with a free port or the name of the topic. A broker may name a
+    file with a second port."""
+    first, *others = broker_address.split() or [""]
+    if others and Path(others[0]).is_file():
+        return {"ADDRESS": first, "SENDER_PORT": Path(others[0]).read_text()}
+    if first:
+        return {"ADDRESS": first}
     found = re.search(r'\bADDRESS\b[^=\n]* = "([^"]*)"', example.text)
     if found is None:
         return {}
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    own = re.sub(r":\d+", f":{port}", found[1]).replace("/tmp/", f"{folder}/")
-    return {"ADDRESS": broker_address or own}
+    own = re.sub(r":\d+", f":{port}", found[1]).replace("messages", topic)
+    return {"ADDRESS": own}
 
 
 def build(example: Example, place: Path) -> None:
+    program, *_ = interpreter_words(example)
+    commands = [re.sub("^python3 ", f"{program} ", each) for each in example.build if not each.startswith("cargo ")]
+    if commands:
+        run_command(["bash", "-ec", "\n".join(commands)], place)
     if example.language == "rust":
         compile_with_crates_of_the_adapter(example, place)
-    elif example.build:
-        run_command(["bash", "-ec", "\n".join(example.build)], place)
 
 
-def run_command(command: list[str], place: Path) -> str:
-    with start(command, place, {}) as process:
+def run_command(command: list[str], place: Path, **more: str) -> str:
+    with start(command, place, more) as process:
         said, problems = process.communicate()
         assert process.returncode == 0, said + problems
     return said
@@ -122,42 +153,71 @@ def run_command(command: list[str], place: Path) -> str:
 def compile_with_crates_of_the_adapter(example: Example, place: Path) -> None:
     """Compiles the program with the crates that the adapter was built with: a project of its own would compile them
     again, with other features."""
-    crate = example.path.parents[1]
-    cargo = ["cargo", "build", "--release", "--example", example.path.stem, "--message-format", "json"]
-    messages = [json.loads(line) for line in run_command(cargo, crate).splitlines()]
+    cargo = ["cargo", "build", "--release", "--message-format", "json"]
+    messages = [json.loads(line) for line in run_command(cargo, example.path.parents[1]).splitlines()]
     built = [each for each in messages if each["reason"] == "compiler-artifact"]
+    if example.build_crates:
+        script = [each for each in built if each["profile"]["opt_level"] == "0"]
+        run_rustc(script, example.build_crates, place, "build.rs", "build-script")
+        run_command(["./build-script"], place, OUT_DIR=str(place))
+    (place / example.run).parent.mkdir(parents=True)
+    linked = [path for each in messages for path in each.get("linked_paths", ())]
+    libraries = [each for each in built if each["profile"]["opt_level"] != "0"]
+    run_rustc(libraries, example.crates, place, example.program, example.run, linked)
+
+
+def run_rustc(
+    built: list[Any], crates: Iterable[str], place: Path, program: str, output: str, linked: Iterable[str] = ()
+) -> None:
+    """Compiles a program with crates that Cargo has built."""
     libraries = {
         each["target"]["name"].replace("-", "_"): file
         for each in built
         for file in each["filenames"]
         if file.endswith(".rlib")
     }
-    names = [name.replace("-", "_") for name in example.crates]
+    names = [name.replace("-", "_") for name in crates]
     options = [word for name in names for word in ("--extern", f"{name}={libraries[name]}")]
-    folders = {f"dependency={Path(libraries[names[0]]).parent}"}
-    folders |= {path for each in messages for path in each.get("linked_paths", ())}
+    folders = {f"dependency={Path(file).parent}" for file in libraries.values()} | set(linked)
     options += [word for folder in sorted(folders) for word in ("-L", folder)]
-    (place / example.run).parent.mkdir(parents=True)
-    run_command(["rustc", "--edition", "2021", "-O", example.program, "-o", example.run, *options], place)
+    run_command(["rustc", "--edition", "2021", "-O", program, "-o", output, *options], place, OUT_DIR=str(place))
 
 
-def run(example: Example, place: Path, more: dict[str, str]) -> tuple[str, str]:
-    """Starts the receiver, then the sender; returns the last line of each."""
+def interpreter_words(example: Example) -> list[str]:
+    """The command that runs an example, with the Python of the adapter."""
     command = shlex.split(example.run)
     if example.language == "python":
         found = interpreter(example.manifest.offers["python"])
         assert found is not None, "the adapter is ready, so its Python is there"
         command = [str(found.program), *command[1:]]
-    with start_side(command, "receive", place, more) as receiver:
-        assert receiver.stdout is not None
-        said = list(until_ready(receiver.stdout))
+    return command
+
+
+def run(example: Example, place: Path, more: dict[str, str], watch: LeakWatch) -> tuple[str, str]:
+    """Starts the side that waits, then the other one; returns the last line of each."""
+    command, (first, second) = interpreter_words(example), example.sides
+    with start_side(command, first, place, more) as waiting:
+        assert waiting.stdout is not None
+        said = list(until_ready(waiting.stdout))
         assert said[-1:] == ["ready\n"], "".join(said)
-        with start_side(command, "send", place, more) as sender:
-            sent = sender.communicate(timeout=PATIENCE_S)[0]
-            assert sender.returncode == 0, sent
-        received = receiver.communicate(timeout=PATIENCE_S)[0]
-        assert receiver.returncode == 0, received
-    return last_line(received), last_line(sent)
+        with start_side(command, second, place, more) as active:
+            sent = last_line(watch_until_end(active, waiting, watch))
+        received = last_line(waiting.communicate(timeout=PATIENCE_S)[0])
+        assert waiting.returncode == 0, received
+    return received, sent
+
+
+def watch_until_end(active: subprocess.Popen[str], waiting: subprocess.Popen[str], watch: LeakWatch) -> str:
+    """What a side prints until it ends; records the files that both sides have open."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for each in (active, waiting):
+            watch.record(each.pid)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            said = active.communicate(timeout=0.05)[0]
+            assert active.returncode == 0, said
+            return said
+    raise AssertionError(f"the program does not end: {active.args}")
 
 
 def until_ready(lines: Iterable[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from hopmeter import manifest, plan, scenario
 from hopmeter.analysis import run_results
 from hopmeter.analysis.other_requirements import judge_run
 from hopmeter.api import measuring, planning
-from hopmeter.api.example_values import example_values
+from hopmeter.api.example_values import example_pattern, example_values
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.options import check_names, scenario_options
 from hopmeter.api.planning import Prepared
@@ -73,20 +73,30 @@ class Advice:
         """The example for each language of the advice, or None if the transport has none yet in that language."""
         take = self._found.take
         known = manifest.every().get(str(take["transport"])) if take else None
-        return {word: find_example(known, word) for word in languages_of(take)} if take and known else {}
+        if take is None or known is None:
+            return {}
+        return {word: find_example(known, word, example_pattern(take)) for word in languages_of(take)}
+
+    @property
+    def example_gap(self) -> str:
+        """A sentence with the languages that have no example; empty if all have one."""
+        missing = [word for word, example in self.examples.items() if example is None]
+        if not missing or self._found.take is None:
+            return ""
+        what = "messages" if example_pattern(self._found.take) == "pubsub" else "calls"
+        return f"{self.transport} has no example with {what} in {', '.join(missing)} yet"
 
     def write_examples(self, folder: Place) -> list[Path]:
-        """Write a program that sends and receives such messages with the advised transport into a new folder.
+        """Write a program for such messages or calls with the advised transport into a new folder.
 
         Raises UsageError if nothing is advised or there is no example.
         """
         place, examples = Path(folder), [each for each in self.examples.values() if each]
         check_folder(place)
         if not examples or self._found.take is None:
-            what = f"{self.transport} has no example in {', '.join(self.examples)} yet"
             raise UsageError(
                 "E-NO-EXAMPLE",
-                what if self.is_decided else "nothing is advised, so there is no example",
+                self.example_gap or "nothing is advised, so there is no example",
                 "hopmeter transports NAME shows what a transport offers",
             )
         return write_examples(examples, example_values(self._found.take), place)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hopmeter.analysis.run_results import Row
 from hopmeter.model.workload import Flow
 
 MOST_MESSAGES = 1000
-TOPIC = "messages"
 
 
 def example_values(row: Row) -> dict[str, Any]:
@@ -24,8 +24,19 @@ def example_values(row: Row) -> dict[str, Any]:
         "PAYLOAD_BYTES": int(size or 0),
         **({"RATE_HZ": float(rate_hz)} if rate_hz else {}),
         "COUNT": max(1, min(messages, MOST_MESSAGES)),
-        "TOPIC": flow.name if flow else TOPIC,
+        "TOPIC": topic_name(flow.name) if flow else "messages" if row["pattern"] == "pubsub" else "calls",
     }
+
+
+def topic_name(flow: str) -> str:
+    """Return the name of a flow as every transport allows it: DDS and ROS allow no hyphen, and no digit first."""
+    return re.sub(r"^(?=\d)", "flow_", flow.replace("-", "_"))
+
+
+def example_pattern(row: Row) -> str:
+    """Return the pattern of the messages that an example carries."""
+    flow = busiest_flow(row)
+    return flow.pattern if flow else str(row["pattern"])
 
 
 def busiest_flow(row: Row) -> Flow | None:

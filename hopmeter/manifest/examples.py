@@ -1,7 +1,8 @@
-"""Examples: a small program for each transport and language, without hopmeter, that sends and receives messages.
+"""Examples: a small program for each transport and language, without hopmeter, that sends and receives messages, or
+makes and answers calls.
 
-`python/example.py`, `cpp/example.cpp` or `rust/examples/NAME.rs` in the transport's folder; files `example.*` next to
-it belong to it. Each begins with values, such as `PAYLOAD_BYTES = 1000`, which hopmeter replaces.
+`python/example.py`, `cpp/example.cpp` or `rust/examples/NAME.rs` in the transport's folder; `idl/example.*` and
+`rust/examples/build.rs` belong to it. Each begins with values, such as `PAYLOAD_BYTES = 1000`, which hopmeter replaces.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from hopmeter.manifest.model import Manifest
 NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
 """The line that sets a value, up to the value: `NAME = `, `const NAME: usize = `, `constexpr int NAME = `."""
 VALUE = r"(?P<value>\"[^\"\n]*\"|[^\s;]+)"
-BUILD = re.compile(r"(?m)^// Build: (.+)$")
-"""The lines of a C++ example with the commands that build it."""
+BUILD = re.compile(r"(?m)^(?://!?|#) Build: (.+)$")
+"""The lines of an example with the commands that build it, or that generate its code."""
+SIDES = {"pubsub": ("receive", "send"), "rpc": ("serve", "call")}
+"""The two sides of a program for messages and of one for calls, each with the side that starts first."""
 CARGO = """[package]
 name = "example"
 version = "0.1.0"
 edition = "2021"
 
 [dependencies]
-{dependencies}
 """
 README = "README.md"
 
@@ -42,6 +44,8 @@ class Example:
     manifest: Manifest
     language: str
     path: Path
+    pattern: str = "pubsub"
+    """Whether the user sends messages (`pubsub`) or makes calls (`rpc`, `scatter`)."""
 
     @property
     def text(self) -> str:
@@ -51,11 +55,23 @@ class Example:
     @property
     def files(self) -> dict[str, str]:
         """Return the files of the program by name."""
-        if self.language == "rust":
-            crates = "\n".join(f"{name} = {_toml(value)}" for name, value in self.crates.items())
-            return {"src/main.rs": self.text, "Cargo.toml": CARGO.format(dependencies=crates)}
-        others = {path.name: path.read_text(encoding="utf-8") for path in sorted(self.path.parent.glob("example.*"))}
-        return {**others, self.path.name: self.text}
+        files = {self.program: self.text}
+        if self.build_script:
+            files["build.rs"] = self.build_script
+        said = "".join(files.values())
+        used = [path for path in (self.manifest.folder / "idl").glob("example.*") if path.name in said]
+        files |= {path.name: path.read_text(encoding="utf-8") for path in used}
+        return {**files, "Cargo.toml": self._cargo_toml()} if self.language == "rust" else files
+
+    @property
+    def build_script(self) -> str:
+        """Return the build script of a program in Rust that generates code; empty for other programs."""
+        path = self.path.parent / "build.rs"
+        return path.read_text(encoding="utf-8") if self.language == "rust" and path.is_file() else ""
+
+    def _cargo_toml(self) -> str:
+        text = CARGO + _toml_lines(self.crates)
+        return f"{text}\n[build-dependencies]\n{_toml_lines(self.build_crates)}" if self.build_script else text
 
     @property
     def program(self) -> str:
@@ -65,11 +81,28 @@ class Example:
     @property
     def build(self) -> list[str]:
         """Return the commands that build the program; empty if that is not needed."""
-        return ["cargo build --release"] if self.language == "rust" else BUILD.findall(self.text)
+        return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
+
+    @property
+    def patterns(self) -> list[str]:
+        """Return whether the program has messages, calls, or both."""
+        return [pattern for pattern, sides in SIDES.items() if f'"{sides[1]}"' in self.text]
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Return the words that start the two sides of the program, first the one to start first."""
+        return SIDES[_pattern_of_library(self.manifest, self.pattern)]
+
+    @property
+    def note(self) -> str:
+        """Return why a user who makes calls gets a program with messages; empty for every other program."""
+        if self.pattern == "pubsub" or self.manifest.rpc == "native":
+            return ""
+        return f"{self.manifest.title} has no calls: hopmeter sends a message each way for a call, the program one way"
 
     @property
     def run(self) -> str:
-        """Return the command that runs the program, without `send` or `receive`."""
+        """Return the command that runs the program, without the word for its side."""
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
@@ -83,8 +116,21 @@ class Example:
     @property
     def crates(self) -> dict[str, Any]:
         """Return the crates that a program in Rust uses, with the versions that the adapter uses."""
-        known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8"))["dependencies"]
-        return {name: value for name, value in known.items() if f"{name.replace('-', '_')}::" in self.text}
+        return self._used_crates("dependencies", self.text)
+
+    @property
+    def build_crates(self) -> dict[str, Any]:
+        """Return the crates that the build script of a program in Rust uses."""
+        return self._used_crates("build-dependencies", self.build_script)
+
+    def _used_crates(self, table: str, text: str) -> dict[str, Any]:
+        """Return the crates of the adapter that a text names; a program names those of its generated code, too."""
+        known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
+        return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
+
+
+def _toml_lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
 
 
 def _toml(value: object) -> str:
@@ -94,11 +140,19 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def find_example(manifest: Manifest, language: str) -> Example | None:
-    """Return the example of a transport in one language, or None if it has none."""
+def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
+    """Return how a library carries a pattern: one without calls of its own carries them as messages."""
+    return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
+
+
+def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> Example | None:
+    """Return the example of a transport in one language, or None if it has none for messages or for calls."""
     places = {"rust": f"rust/examples/{manifest.name}.rs", "c++": "cpp/example.cpp", "python": "python/example.py"}
     path = manifest.folder / places[language]
-    return Example(manifest, language, path) if language in manifest.offers and path.is_file() else None
+    if language not in manifest.offers or not path.is_file():
+        return None
+    found = Example(manifest, language, path, pattern)
+    return found if _pattern_of_library(manifest, pattern) in found.patterns else None
 
 
 def values_of(example: Example) -> set[str]:
@@ -143,12 +197,15 @@ def _filled_files(example: Example, values: Mapping[str, Value]) -> dict[str, st
 
 def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
     """Return how to install, build and run the programs of a transport."""
-    known = examples[0].manifest
-    parts = [f"# Messages with {known.title}\n\nStart `receive` first, then `send` in a second terminal."]
+    known, (first, second) = examples[0].manifest, examples[0].sides
+    what = "Messages" if first == "receive" else "Calls"
+    parts = [f"# {what} with {known.title}\n\nStart `{first}` first, then `{second}` in a second terminal."]
+    if note := examples[0].note:
+        parts.append(f"{note}.")
     if known.daemon is not None:
         parts.append(f"Both need the broker: start `{known.daemon.title}` before them.")
     for example in examples:
-        steps = [*example.install, *example.build, f"{example.run} receive", f"{example.run} send"]
+        steps = [*example.install, *example.build, *(f"{example.run} {side}" for side in example.sides)]
         parts.append(f"## {example.program}\n\n```sh\n" + "\n".join(steps) + "\n```")
         if lacking := lacking_settings(example, values):
             parts.append(f"This program leaves these settings at the defaults of the library: {', '.join(lacking)}.")

@@ -19,10 +19,10 @@ KNOWN = [
     found
     for each in manifest.every().values()
     for language in each.offers
-    if (found := find_example(each, language)) is not None
+    if (found := find_example(each, language) or find_example(each, language, "rpc")) is not None
 ]
-NEEDED = {"PAYLOAD_BYTES", "RATE_HZ", "COUNT", "TOPIC"}
-LONGEST = 100
+NEEDED = {"PAYLOAD_BYTES", "RATE_HZ", "COUNT"}
+LONGEST = 130
 """Lines of an example: a user reads all of it."""
 
 
@@ -33,7 +33,8 @@ def is_ready(example: Example) -> bool:
 def test_each_example_is_run_by_conformance() -> None:
     (folder,) = paths.transport_folders()
     places = [*folder.glob("*/python/example.py"), *folder.glob("*/cpp/example.cpp"), *folder.glob("*/rust/examples/*")]
-    assert {each.path for each in KNOWN} == {path for path in places if not path.parts[-3].startswith("_")}
+    programs = {path for path in places if not path.parts[-3].startswith("_") and path.name != "build.rs"}
+    assert {each.path for each in KNOWN} == programs
     assert {each.path for each in EXAMPLES} == {each.path for each in KNOWN if is_ready(each)}
 
 
@@ -44,7 +45,7 @@ def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> Non
     assert len(example.text.splitlines()) <= LONGEST
     filled = fill_values(example.text, {"PAYLOAD_BYTES": 7, "RATE_HZ": 2.5, "COUNT": 3, "TOPIC": "t", "NOTHING": 1})
     assert len(filled.splitlines()) == len(example.text.splitlines())
-    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", '= "t"'):
+    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "pubsub" in example.patterns else [])):
         assert text in filled
     assert "NOTHING" not in filled
 
@@ -75,6 +76,46 @@ def test_a_written_example_says_how_to_build_and_run_it(tmp_path: Path) -> None:
     said = (tmp_path / "README.md").read_text()
     for text in ("apt install libzmq3-dev", "pip install 'pyzmq==27.*'", "-lzmq", "./example receive", "io_threads=2"):
         assert text in said
+
+
+def find(transport: str, language: str, pattern: str) -> Example:
+    found = find_example(manifest.every()[transport], language, pattern)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("transport", ["zeromq", "nng", "grpc", "thrift", "nats", "zenoh", "websocket", "ecal"])
+def test_whoever_makes_calls_gets_a_program_that_calls(transport: str, tmp_path: Path) -> None:
+    known = manifest.every()[transport]
+    examples = [find(transport, language, "rpc") for language in known.offers]
+    assert all(each.note == "" for each in examples)
+    write_examples(examples, {}, tmp_path)
+    said = (tmp_path / "README.md").read_text()
+    assert f"# Calls with {known.title}" in said and "Start `serve` first, then `call`" in said
+    assert "receive" not in said
+
+
+def test_a_library_without_calls_gets_a_program_with_messages_that_says_so(tmp_path: Path) -> None:
+    example = find("redis", "python", "scatter")
+    assert "Redis has no calls" in example.note and find("redis", "python", "pubsub").note == ""
+    write_examples([example], {}, tmp_path)
+    said = (tmp_path / "README.md").read_text()
+    assert example.note in said and "python3 example.py receive" in said
+
+
+def test_a_program_without_calls_is_no_example_of_calls() -> None:
+    ros1 = manifest.every()["ros1"]
+    assert find_example(ros1, "python") is not None and find_example(ros1, "python", "rpc") is None
+    assert find_example(manifest.every()["thrift"], "python", "pubsub") is None
+
+
+def test_a_program_with_generated_code_has_what_generates_it(tmp_path: Path) -> None:
+    write_examples([find("grpc", "rust", "rpc")], {}, tmp_path)
+    assert {"build.rs", "example.proto", "Cargo.toml"} <= {path.name for path in tmp_path.iterdir()}
+    project = tomllib.loads((tmp_path / "Cargo.toml").read_text())
+    assert set(project["build-dependencies"]) == {"protox", "tonic-prost-build"}
+    assert {"prost", "tonic-prost", "tonic"} <= set(project["dependencies"])
+    assert find("cyclonedds", "python", "pubsub").files.keys() == {"example.py"}
 
 
 def test_a_rust_example_is_a_project_with_the_crates_that_it_uses(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.run_results import Run
+from hopmeter.api.advising import Advice
+from hopmeter.api.example_values import example_pattern, example_values, topic_name
 from hopmeter.report.advice.changes import advise_command
 from hopmeter.report.advice.lines import HEADS, RunAdvice
 from tests.report.rows import cell, run_of
@@ -196,3 +198,29 @@ def test_a_workload_that_only_one_transport_carries_is_decided() -> None:
     found = of_workload({"zeromq": Made(CLEAR), "nng": Made([0], status="failed")}, now="nng")
     assert transport(found) == "zeromq"
     assert "no other transport" in found.lines["better"] and "failed" in found.lines["better"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "gap", "note"),
+    [
+        ("zeromq", "rpc", "", ""),
+        ("redis", "rpc", "", "Redis has no calls"),
+        ("ros1", "rpc", "ros1 has no example with calls in python yet", ""),
+        ("thrift", "pubsub", "thrift has no example with messages in python yet", ""),
+    ],
+)
+def test_an_example_has_calls_if_the_question_is_about_calls(name: str, pattern: str, gap: str, note: str) -> None:
+    rows = [row(name, 10, 9, 11, pattern=pattern, language="python"), row("nng", 20, 19, 21, pattern=pattern)]
+    found = Advice(advice(*rows))
+    assert found.example_gap == gap
+    example = found.examples["python"]
+    assert (example is None) is bool(gap)
+    assert example is None or note in example.note
+
+
+def test_a_workload_has_an_example_with_its_busiest_flow() -> None:
+    made = {"zeromq": Made(CLEAR), "nng": Made(WORST)}
+    take = of_workload(made).take
+    assert take is not None
+    assert example_values(take)["TOPIC"].isidentifier() and example_pattern(take) in ("pubsub", "rpc")
+    assert [topic_name(each) for each in ("joint-states", "3d")] == ["joint_states", "flow_3d"]

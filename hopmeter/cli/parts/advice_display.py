@@ -110,18 +110,19 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
 
 def _show_examples(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:
     """Print how to install the library, and how to get or run the example."""
-    for language, example in found.examples.items():
-        if example is None:
-            said = f"{found.transport} has no example in {language} yet"
-        elif written and folder is not None:
-            said = f"in {folder}: {_commands(example)}"
-        else:
-            said = f"hopmeter advise --from {found.run.path} --example DIR writes a program in {language}"
-        console.print(Text(f"example  {said}"), soft_wrap=True)
+    there = {language: example for language, example in found.examples.items() if example}
+    said = [found.example_gap, next((example.note for example in there.values()), "")]
+    if written and folder is not None:
+        said += [f"in {folder}: {_commands(example)}" for example in there.values()]
+    elif there:
+        programs = formatting.join(list(there))
+        said.append(f"hopmeter advise --from {found.run.path} --example DIR writes a program in {programs}")
+    for each in filter(None, said):
+        console.print(Text(f"example  {each}"), soft_wrap=True)
 
 
 def _commands(example: Example) -> str:
     """Return the commands that install the library, build the program, and run its two sides."""
     return "; ".join(
-        [*example.install, *example.build, formatting.join([f"{example.run} receive", f"{example.run} send"])]
+        [*example.install, *example.build, formatting.join([f"{example.run} {side}" for side in example.sides])]
     )

@@ -1,4 +1,5 @@
 // Sends messages with NATS through its broker: start `example receive`, then `example send` in a second terminal.
+// For calls, start `example serve`, then `example call`.
 // Build: c++ -std=c++20 -O2 example.cpp -o example -lnats
 #include <nats/nats.h>
 
@@ -48,10 +49,48 @@ void receive(natsConnection* connection) {
   std::printf("received %d messages\n", count);
 }
 
+void call(natsConnection* connection) {
+  const std::string payload(PAYLOAD_BYTES, '\0');
+  natsMsg* reply = nullptr;
+  int count = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int number = 0; number < COUNT; ++number) {
+    std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
+    require(natsConnection_Request(&reply, connection, TOPIC, payload.data(), PAYLOAD_BYTES, PATIENCE_MS), "call");
+    count += natsMsg_GetDataLength(reply) == PAYLOAD_BYTES;
+    natsMsg_Destroy(reply);
+  }
+  std::printf("received %d replies\n", count);
+}
+
+void serve(natsConnection* connection) {
+  natsSubscription* subscription = nullptr;
+  require(natsConnection_SubscribeSync(&subscription, connection, TOPIC), "subscribe");
+  require(natsConnection_Flush(connection), "tell the broker of the subscription");
+  std::puts("ready");
+  std::fflush(stdout);
+  int count = 0;
+  natsMsg* request = nullptr;
+  for (; count < COUNT && natsSubscription_NextMsg(&request, subscription, PATIENCE_MS) == NATS_OK; ++count) {
+    // The reply is the request.
+    require(natsConnection_Publish(connection, natsMsg_GetReply(request), natsMsg_GetData(request),
+                                   natsMsg_GetDataLength(request)),
+            "reply");
+    natsMsg_Destroy(request);
+  }
+  require(natsConnection_Flush(connection), "send what is queued");
+  natsSubscription_Destroy(subscription);
+  std::printf("answered %d calls\n", count);
+}
+
 int main(int words, char** word) {
+  const std::string side = words > 1 ? word[1] : "receive";
   natsConnection* connection = nullptr;
   require(natsConnection_ConnectTo(&connection, ("nats://" + ADDRESS).c_str()), "connect");
-  words > 1 && std::string(word[1]) == "send" ? send(connection) : receive(connection);
+  if (side == "call") call(connection);
+  if (side == "serve") serve(connection);
+  if (side == "send") send(connection);
+  if (side == "receive") receive(connection);
   natsConnection_Destroy(connection);
   nats_Close();
 }

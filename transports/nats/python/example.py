@@ -1,9 +1,11 @@
 """Sends messages with NATS through its broker.
 
-Start `example.py receive`, then `example.py send` in a second terminal.
+Start `example.py receive`, then `example.py send` in a second terminal. For calls, start
+`example.py serve`, then `example.py call`.
 """
 
 import asyncio
+import contextlib
 import sys
 import time
 
@@ -34,14 +36,39 @@ async def receive() -> None:
     await connection.flush()  # the broker has the subscription
     print("ready", flush=True)
     count = 0
-    try:
+    with contextlib.suppress(nats.errors.TimeoutError):
         while count < COUNT:
             count += len((await subscription.next_msg(PATIENCE_S)).data) == PAYLOAD_BYTES
-    except nats.errors.TimeoutError:
-        pass
     await connection.close()
     print(f"received {count} messages")
 
 
+async def call() -> None:
+    connection = await nats.connect(f"nats://{ADDRESS}")
+    payload = bytes(PAYLOAD_BYTES)
+    count = 0
+    begin = time.monotonic()
+    for number in range(COUNT):
+        await asyncio.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+        count += len((await connection.request(TOPIC, payload, timeout=PATIENCE_S)).data) == PAYLOAD_BYTES
+    await connection.close()
+    print(f"received {count} replies")
+
+
+async def serve() -> None:
+    connection = await nats.connect(f"nats://{ADDRESS}")
+    subscription = await connection.subscribe(TOPIC)
+    await connection.flush()  # the broker has the subscription
+    print("ready", flush=True)
+    count = 0
+    with contextlib.suppress(nats.errors.TimeoutError):
+        while count < COUNT:
+            request = await subscription.next_msg(PATIENCE_S)
+            await request.respond(request.data)  # the reply is the request
+            count += 1
+    await connection.drain()  # sends what is queued, then closes
+    print(f"answered {count} calls")
+
+
 if __name__ == "__main__":
-    asyncio.run({"send": send, "receive": receive}[sys.argv[1]]())
+    asyncio.run({"send": send, "receive": receive, "call": call, "serve": serve}[sys.argv[1]]())

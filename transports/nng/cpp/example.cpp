@@ -1,8 +1,11 @@
 // Sends messages with nng: start `example receive`, then `example send` in a second terminal.
+// For calls, start `example serve`, then `example call`.
 // Build: c++ -std=c++20 -O2 example.cpp -o example -lnng
 #include <nng/nng.h>
 #include <nng/protocol/pubsub0/pub.h>
 #include <nng/protocol/pubsub0/sub.h>
+#include <nng/protocol/reqrep0/rep.h>
+#include <nng/protocol/reqrep0/req.h>
 
 #include <chrono>
 #include <cstdio>
@@ -25,13 +28,25 @@ void require(int code, const char* doing) {
   std::exit(1);
 }
 
+// A socket that closes drops what it has queued: this waits until its peer has closed.
+class PeerClosed {
+ public:
+  explicit PeerClosed(nng_socket socket) {
+    const auto notify = [](nng_pipe, nng_pipe_ev, void* promise) {
+      static_cast<std::promise<void>*>(promise)->set_value();
+    };
+    nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, notify, &closed_);
+  }
+  void wait() { closed_.get_future().wait_for(std::chrono::milliseconds(PATIENCE_MS)); }
+
+ private:
+  std::promise<void> closed_;
+};
+
 void send() {
   nng_socket publisher;
   require(nng_pub0_open(&publisher), "open a socket");
-  std::promise<void> closed;
-  nng_pipe_notify(
-      publisher, NNG_PIPE_EV_REM_POST,
-      [](nng_pipe, nng_pipe_ev, void* promise) { static_cast<std::promise<void>*>(promise)->set_value(); }, &closed);
+  PeerClosed receiver(publisher);
   require(nng_dial(publisher, ADDRESS, nullptr, 0), "connect");
   std::string message = TOPIC + std::string(PAYLOAD_BYTES, '\0');
   const auto begin = std::chrono::steady_clock::now();
@@ -39,8 +54,7 @@ void send() {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
     require(nng_send(publisher, message.data(), message.size(), 0), "send");
   }
-  // Until the receiver has closed: a socket that closes drops what it has queued.
-  closed.get_future().wait_for(std::chrono::milliseconds(PATIENCE_MS));
+  receiver.wait();
   nng_close(publisher);
   std::printf("sent %d messages\n", COUNT);
 }
@@ -66,4 +80,48 @@ void receive() {
   std::printf("received %d messages\n", count);
 }
 
-int main(int words, char** word) { words > 1 && std::string(word[1]) == "send" ? send() : receive(); }
+void call() {
+  nng_socket client;
+  require(nng_req0_open(&client), "open a socket");
+  require(nng_socket_set_ms(client, NNG_OPT_RECVTIMEO, PATIENCE_MS), "set the timeout");
+  require(nng_socket_set_size(client, NNG_OPT_RECVMAXSZ, 0), "allow replies of any size");
+  require(nng_dial(client, ADDRESS, nullptr, 0), "connect");
+  std::string request(PAYLOAD_BYTES, '\0');
+  nng_msg* reply = nullptr;
+  int count = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int number = 0; number < COUNT; ++number) {
+    std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
+    require(nng_send(client, request.data(), request.size(), 0), "send");
+    require(nng_recvmsg(client, &reply, 0), "receive the reply");
+    count += nng_msg_len(reply) == PAYLOAD_BYTES;
+    nng_msg_free(reply);
+  }
+  nng_close(client);
+  std::printf("received %d replies\n", count);
+}
+
+void serve() {
+  nng_socket server;
+  require(nng_rep0_open(&server), "open a socket");
+  require(nng_socket_set_ms(server, NNG_OPT_RECVTIMEO, PATIENCE_MS), "set the timeout");
+  require(nng_socket_set_size(server, NNG_OPT_RECVMAXSZ, 0), "allow requests of any size");
+  PeerClosed client(server);
+  require(nng_listen(server, ADDRESS, nullptr, 0), "listen");
+  std::puts("ready");
+  std::fflush(stdout);
+  nng_msg* message = nullptr;
+  int count = 0;
+  for (; count < COUNT && nng_recvmsg(server, &message, 0) == 0; ++count)
+    require(nng_sendmsg(server, message, 0), "reply");  // the reply is the request
+  client.wait();
+  nng_close(server);
+  std::printf("answered %d calls\n", count);
+}
+
+int main(int words, char** word) {
+  const std::string side = words > 1 ? word[1] : "receive";
+  if (side == "call") return call(), 0;
+  if (side == "serve") return serve(), 0;
+  side == "send" ? send() : receive();
+}

@@ -1,5 +1,9 @@
-"""Sends messages with nng: start `example.py receive`, then `example.py send` in a second terminal."""
+"""Sends messages with nng: start `example.py receive`, then `example.py send` in a second terminal.
 
+For calls, start `example.py serve`, then `example.py call`.
+"""
+
+import contextlib
 import sys
 import threading
 import time
@@ -37,13 +41,40 @@ def receive() -> None:
         subscriber.subscribe(TOPIC)
         subscriber.listen(ADDRESS)
         print("ready", flush=True)
-        try:
+        with contextlib.suppress(pynng.Timeout):
             while count < COUNT:
                 count += len(subscriber.recv()) == len(TOPIC) + PAYLOAD_BYTES
-        except pynng.Timeout:
-            pass
     print(f"received {count} messages")
 
 
+def call() -> None:
+    payload = bytes(PAYLOAD_BYTES)
+    count = 0
+    with pynng.Req0(recv_timeout=round(PATIENCE_S * 1000)) as client, contextlib.suppress(pynng.Timeout):
+        client.recv_max_size = 0
+        client.dial(ADDRESS, block=True)
+        begin = time.monotonic()
+        for number in range(COUNT):
+            time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+            client.send(payload)
+            count += len(client.recv()) == PAYLOAD_BYTES
+    print(f"received {count} replies")
+
+
+def serve() -> None:
+    count = 0
+    closed = threading.Event()
+    with pynng.Rep0(recv_timeout=round(PATIENCE_S * 1000)) as server, contextlib.suppress(pynng.Timeout):
+        server.recv_max_size = 0
+        server.add_post_pipe_remove_cb(lambda _pipe: closed.set())
+        server.listen(ADDRESS)
+        print("ready", flush=True)
+        while count < COUNT:
+            server.send(server.recv())  # the reply is the request
+            count += 1
+        closed.wait(PATIENCE_S)  # until the client has closed: it then has the last reply
+    print(f"answered {count} calls")
+
+
 if __name__ == "__main__":
-    {"send": send, "receive": receive}[sys.argv[1]]()
+    {"send": send, "receive": receive, "call": call, "serve": serve}[sys.argv[1]]()

@@ -1,5 +1,9 @@
-"""Sends messages with zenoh: start `example.py receive`, then `example.py send` in a second terminal."""
+"""Sends messages with zenoh: start `example.py receive`, then `example.py send` in a second terminal.
 
+For calls, start `example.py serve`, then `example.py call`.
+"""
+
+import contextlib
 import json
 import queue
 import sys
@@ -27,15 +31,20 @@ def open_peer(key: str) -> zenoh.Session:
     return zenoh.open(config)
 
 
+def wait_for_peer(end: zenoh.Publisher | zenoh.Querier) -> None:
+    """Wait until the other side is known: what is sent before is lost."""
+    until = time.monotonic() + PATIENCE_S
+    while not end.matching_status.matching:
+        if time.monotonic() > until:
+            sys.exit("the other side does not answer")
+        time.sleep(0.01)
+
+
 def send() -> None:
     control = zenoh.CongestionControl.BLOCK if CONGESTION == "block" else zenoh.CongestionControl.DROP
     with open_peer("connect/endpoints") as session:
         publisher = session.declare_publisher(TOPIC, congestion_control=control, express=EXPRESS)
-        until = time.monotonic() + PATIENCE_S
-        while not publisher.matching_status.matching:  # what is sent before a receiver is known is lost
-            if time.monotonic() > until:
-                sys.exit("no receiver has subscribed")
-            time.sleep(0.01)
+        wait_for_peer(publisher)
         payload = bytes(PAYLOAD_BYTES)
         begin = time.monotonic()
         for number in range(COUNT):
@@ -50,13 +59,40 @@ def receive() -> None:
         session.declare_subscriber(TOPIC, samples.put)
         print("ready", flush=True)
         count = 0
-        try:
+        with contextlib.suppress(queue.Empty):
             while count < COUNT:
                 count += len(samples.get(timeout=PATIENCE_S).payload) == PAYLOAD_BYTES
-        except queue.Empty:
-            pass
     print(f"received {count} messages")
 
 
+def call() -> None:
+    control = zenoh.CongestionControl.BLOCK if CONGESTION == "block" else zenoh.CongestionControl.DROP
+    with open_peer("connect/endpoints") as session:
+        querier = session.declare_querier(TOPIC, timeout=PATIENCE_S, congestion_control=control, express=EXPRESS)
+        wait_for_peer(querier)
+        payload = bytes(PAYLOAD_BYTES)
+        count = 0
+        begin = time.monotonic()
+        for number in range(COUNT):
+            time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+            replies = [reply.ok.payload for reply in querier.get(payload=payload) if reply.ok]
+            count += [len(each) for each in replies] == [PAYLOAD_BYTES]
+    print(f"received {count} replies")
+
+
+def serve() -> None:
+    queries: queue.Queue[zenoh.Query] = queue.Queue()
+    with open_peer("listen/endpoints") as session:
+        session.declare_queryable(TOPIC, queries.put)
+        print("ready", flush=True)
+        count = 0
+        with contextlib.suppress(queue.Empty):
+            while count < COUNT:
+                with queries.get(timeout=PATIENCE_S) as query:
+                    query.reply(TOPIC, query.payload)  # the reply is the request
+                count += 1
+    print(f"answered {count} calls")
+
+
 if __name__ == "__main__":
-    {"send": send, "receive": receive}[sys.argv[1]]()
+    {"send": send, "receive": receive, "call": call, "serve": serve}[sys.argv[1]]()

@@ -1,4 +1,5 @@
 // Sends messages with ZeroMQ: start `example receive`, then `example send` in a second terminal.
+// For calls, start `example serve`, then `example call`.
 // Build: c++ -std=c++20 -O2 example.cpp -o example -lzmq
 #include <chrono>
 #include <cstdio>
@@ -10,7 +11,7 @@ constexpr std::size_t PAYLOAD_BYTES = 1000;
 constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
-const std::string ADDRESS = "ipc:///tmp/messages.zmq";
+const std::string ADDRESS = "ipc://@messages";  // a socket without a file, of this machine
 constexpr int HWM = 1000;
 constexpr bool NODROP = false;
 constexpr int PATIENCE_MS = 10000;
@@ -52,7 +53,43 @@ int receive(zmq::context_t& context) {
   return 0;
 }
 
+int call(zmq::context_t& context) {
+  zmq::socket_t client(context, zmq::socket_type::req);
+  client.set(zmq::sockopt::linger, 0);
+  client.set(zmq::sockopt::rcvtimeo, PATIENCE_MS);
+  client.connect(ADDRESS);
+  const std::string payload(PAYLOAD_BYTES, '\0');
+  zmq::message_t reply;
+  int count = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int number = 0; number < COUNT; ++number) {
+    std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
+    client.send(zmq::buffer(payload), zmq::send_flags::none);
+    if (!client.recv(reply)) break;  // in time
+    count += reply.size() == PAYLOAD_BYTES;
+  }
+  std::printf("received %d replies\n", count);
+  return 0;
+}
+
+int serve(zmq::context_t& context) {
+  zmq::socket_t server(context, zmq::socket_type::rep);
+  server.set(zmq::sockopt::rcvtimeo, PATIENCE_MS);
+  server.bind(ADDRESS);
+  std::puts("ready");
+  std::fflush(stdout);
+  zmq::message_t request;
+  int count = 0;
+  for (; count < COUNT && server.recv(request); ++count)
+    server.send(request, zmq::send_flags::none);  // the reply is the request
+  std::printf("answered %d calls\n", count);
+  return 0;
+}
+
 int main(int words, char** word) {
+  const std::string side = words > 1 ? word[1] : "receive";
   zmq::context_t context;
-  return words > 1 && std::string(word[1]) == "send" ? send(context) : receive(context);
+  if (side == "call") return call(context);
+  if (side == "serve") return serve(context);
+  return side == "send" ? send(context) : receive(context);
 }

@@ -1,4 +1,7 @@
-"""Sends messages with ZeroMQ: start `example.py receive`, then `example.py send` in a second terminal."""
+"""Sends messages with ZeroMQ: start `example.py receive`, then `example.py send` in a second terminal.
+
+For calls, start `example.py serve`, then `example.py call`.
+"""
 
 import sys
 import time
@@ -9,7 +12,7 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-ADDRESS = "ipc:///tmp/messages.zmq"
+ADDRESS = "ipc://@messages"  # a socket without a file, of this machine
 HWM = 1000
 NODROP = False
 PATIENCE_MS = 10_000
@@ -46,6 +49,35 @@ def receive(context: zmq.Context) -> None:
     print(f"received {count} messages")
 
 
+def call(context: zmq.Context) -> None:
+    client = context.socket(zmq.REQ)
+    client.linger = 0
+    client.connect(ADDRESS)
+    payload = bytes(PAYLOAD_BYTES)
+    count = 0
+    begin = time.monotonic()
+    for number in range(COUNT):
+        time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
+        client.send(payload)
+        if not client.poll(PATIENCE_MS):
+            break
+        count += len(client.recv()) == PAYLOAD_BYTES
+    client.close()
+    print(f"received {count} replies")
+
+
+def serve(context: zmq.Context) -> None:
+    server = context.socket(zmq.REP)
+    server.bind(ADDRESS)
+    print("ready", flush=True)
+    count = 0
+    while count < COUNT and server.poll(PATIENCE_MS):
+        server.send(server.recv())  # the reply is the request
+        count += 1
+    server.close()
+    print(f"answered {count} calls")
+
+
 if __name__ == "__main__":
     with zmq.Context() as shared:
-        {"send": send, "receive": receive}[sys.argv[1]](shared)
+        {"send": send, "receive": receive, "call": call, "serve": serve}[sys.argv[1]](shared)

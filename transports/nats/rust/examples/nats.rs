@@ -1,4 +1,5 @@
 //! Sends messages with NATS through its broker: start `example receive`, then `example send` in a second terminal.
+//! For calls, start `example serve`, then `example call`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -40,8 +41,42 @@ async fn receive() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+async fn call() -> Result<(), Box<dyn Error>> {
+    let connection = async_nats::connect(ADDRESS).await?;
+    let mut count = 0;
+    let begin = Instant::now();
+    for number in 0..COUNT {
+        sleep_until(begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ)).await;
+        let reply = timeout(PATIENCE, connection.request(TOPIC, vec![0; PAYLOAD_BYTES].into())).await??;
+        count += u32::from(reply.payload.len() == PAYLOAD_BYTES);
+    }
+    println!("received {count} replies");
+    Ok(())
+}
+
+async fn serve() -> Result<(), Box<dyn Error>> {
+    let connection = async_nats::connect(ADDRESS).await?;
+    let mut requests = connection.subscribe(TOPIC).await?;
+    connection.flush().await?; // the broker has the subscription
+    println!("ready");
+    let mut count = 0;
+    while count < COUNT {
+        let Ok(Some(request)) = timeout(PATIENCE, requests.next()).await else { break };
+        let Some(client) = request.reply else { continue };
+        connection.publish(client, request.payload).await?; // the reply is the request
+        count += 1;
+    }
+    connection.flush().await?; // sends what is queued
+    println!("answered {count} calls");
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = Runtime::new()?;
-    let sends = std::env::args().nth(1).as_deref() == Some("send");
-    if sends { runtime.block_on(send()) } else { runtime.block_on(receive()) }
+    match std::env::args().nth(1).as_deref() {
+        Some("send") => runtime.block_on(send()),
+        Some("call") => runtime.block_on(call()),
+        Some("serve") => runtime.block_on(serve()),
+        _ => runtime.block_on(receive()),
+    }
 }

@@ -1,6 +1,7 @@
 //! Sends messages with nng: start `example receive`, then `example send` in a second terminal.
+//! For calls, start `example serve`, then `example call`.
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,14 +16,20 @@ const ADDRESS: &str = "ipc:///tmp/messages.nng";
 const RECEIVE_BUFFER: i32 = 128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn send() -> Result<(), Box<dyn std::error::Error>> {
-    let publisher = Socket::new(Protocol::Pub0)?;
-    let (closed, receiver_closed) = mpsc::channel();
-    publisher.pipe_notify(move |_, event| {
+/// A socket that closes drops what it has queued: the channel gets a word when its peer has closed.
+fn until_peer_closes(socket: &Socket) -> nng::Result<Receiver<()>> {
+    let (closed, peer_closed) = mpsc::channel();
+    socket.pipe_notify(move |_, event| {
         if event == PipeEvent::RemovePost {
             let _ = closed.send(());
         }
     })?;
+    Ok(peer_closed)
+}
+
+fn send() -> Result<(), Box<dyn std::error::Error>> {
+    let publisher = Socket::new(Protocol::Pub0)?;
+    let receiver_closed = until_peer_closes(&publisher)?;
     publisher.dial(ADDRESS)?;
     let message = [TOPIC.as_bytes(), &vec![0; PAYLOAD_BYTES]].concat();
     let begin = Instant::now();
@@ -31,7 +38,6 @@ fn send() -> Result<(), Box<dyn std::error::Error>> {
         sleep(due.saturating_duration_since(Instant::now()));
         publisher.send(message.as_slice()).map_err(|(_, cause)| cause)?;
     }
-    // Until the receiver has closed: a socket that closes drops what it has queued.
     let _ = receiver_closed.recv_timeout(PATIENCE);
     println!("sent {COUNT} messages");
     Ok(())
@@ -58,6 +64,46 @@ fn receive() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+fn call() -> Result<(), Box<dyn std::error::Error>> {
+    let client = Socket::new(Protocol::Req0)?;
+    client.set_opt::<RecvTimeout>(Some(PATIENCE))?;
+    client.set_opt::<RecvMaxSize>(0)?; // replies of any size
+    client.dial(ADDRESS)?;
+    let mut count = 0;
+    let begin = Instant::now();
+    for number in 0..COUNT {
+        let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
+        sleep(due.saturating_duration_since(Instant::now()));
+        client.send(vec![0; PAYLOAD_BYTES].as_slice()).map_err(|(_, cause)| cause)?;
+        count += u32::from(client.recv()?.len() == PAYLOAD_BYTES);
+    }
+    println!("received {count} replies");
+    Ok(())
+}
+
+fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    let server = Socket::new(Protocol::Rep0)?;
+    server.set_opt::<RecvTimeout>(Some(PATIENCE))?;
+    server.set_opt::<RecvMaxSize>(0)?; // requests of any size
+    let client_closed = until_peer_closes(&server)?;
+    server.listen(ADDRESS)?;
+    println!("ready");
+    let mut count = 0;
+    while count < COUNT {
+        let Ok(request) = server.recv() else { break };
+        server.send(request).map_err(|(_, cause)| cause)?; // the reply is the request
+        count += 1;
+    }
+    let _ = client_closed.recv_timeout(PATIENCE);
+    println!("answered {count} calls");
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if std::env::args().nth(1).as_deref() == Some("send") { send() } else { receive() }
+    match std::env::args().nth(1).as_deref() {
+        Some("send") => send(),
+        Some("call") => call(),
+        Some("serve") => serve(),
+        _ => receive(),
+    }
 }

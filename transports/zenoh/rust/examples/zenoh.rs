@@ -1,10 +1,12 @@
 //! Sends messages with zenoh: start `example receive`, then `example send` in a second terminal.
+//! For calls, start `example serve`, then `example call`.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use zenoh::handlers::FifoChannel;
 use zenoh::qos::CongestionControl;
+use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait};
 
 const PAYLOAD_BYTES: usize = 1000;
@@ -28,18 +30,26 @@ fn open_peer(key: &str) -> zenoh::Result<Session> {
     zenoh::open(config).wait()
 }
 
-fn send() -> zenoh::Result<()> {
-    let session = open_peer("connect/endpoints")?;
-    let control = if CONGESTION == "block" { CongestionControl::Block } else { CongestionControl::Drop };
-    let publisher = session.declare_publisher(TOPIC).congestion_control(control).express(EXPRESS).wait()?;
+fn control() -> CongestionControl {
+    if CONGESTION == "block" { CongestionControl::Block } else { CongestionControl::Drop }
+}
+
+/// Waits until the other side is known.
+fn wait_until(is_known: impl Fn() -> zenoh::Result<bool>) -> zenoh::Result<()> {
     let until = Instant::now() + PATIENCE;
-    // What is sent before a receiver is known is lost.
-    while !publisher.matching_status().wait()?.matching() {
+    while !is_known()? {
         if Instant::now() > until {
-            return Err("no receiver has subscribed".into());
+            return Err("the other side does not answer".into());
         }
         sleep(Duration::from_millis(10));
     }
+    Ok(())
+}
+
+fn send() -> zenoh::Result<()> {
+    let session = open_peer("connect/endpoints")?;
+    let publisher = session.declare_publisher(TOPIC).congestion_control(control()).express(EXPRESS).wait()?;
+    wait_until(|| Ok(publisher.matching_status().wait()?.matching()))?; // what is sent before is lost
     let begin = Instant::now();
     for number in 0..COUNT {
         let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
@@ -64,6 +74,45 @@ fn receive() -> zenoh::Result<()> {
     Ok(())
 }
 
+fn call() -> zenoh::Result<()> {
+    let session = open_peer("connect/endpoints")?;
+    let querier =
+        session.declare_querier(TOPIC).congestion_control(control()).express(EXPRESS).timeout(PATIENCE).wait()?;
+    wait_until(|| Ok(querier.matching_status().wait()?.matching()))?;
+    let mut count = 0;
+    let begin = Instant::now();
+    for number in 0..COUNT {
+        let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
+        sleep(due.saturating_duration_since(Instant::now()));
+        let replies = querier.get().payload(vec![0; PAYLOAD_BYTES]).wait()?;
+        let is_whole = |sample: Sample| sample.payload().len() == PAYLOAD_BYTES;
+        count += u32::from(replies.recv()?.into_result().is_ok_and(is_whole));
+    }
+    session.close().wait()?;
+    println!("received {count} replies");
+    Ok(())
+}
+
+fn serve() -> zenoh::Result<()> {
+    let session = open_peer("listen/endpoints")?;
+    let queries = session.declare_queryable(TOPIC).with(FifoChannel::new(CHANNEL)).wait()?;
+    println!("ready");
+    let mut count = 0;
+    while count < COUNT {
+        let Some(query) = queries.recv_timeout(PATIENCE)? else { break };
+        query.reply(TOPIC, query.payload().cloned().unwrap_or_default()).wait()?; // the reply is the request
+        count += 1;
+    }
+    session.close().wait()?;
+    println!("answered {count} calls");
+    Ok(())
+}
+
 fn main() -> zenoh::Result<()> {
-    if std::env::args().nth(1).as_deref() == Some("send") { send() } else { receive() }
+    match std::env::args().nth(1).as_deref() {
+        Some("send") => send(),
+        Some("call") => call(),
+        Some("serve") => serve(),
+        _ => receive(),
+    }
 }

@@ -1,0 +1,5 @@
+namespace py example
+
+service Answer {
+  binary call(1: binary request)
+}
