@@ -107,11 +107,7 @@ def _rank(
 
 def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
     """Return which criteria apply: a workload may have no deadline, or too few messages for a p99."""
-    workload = cell.workload
-    assert workload is not None, "an ordinary cell has no criteria"
-    has_deadline = any(flow.deadline_s is not None for flow in workload.flows)
-    has_deadline |= any(path.deadline_s is not None for path in workload.paths)
-    return {DEADLINES: has_deadline, TAIL: bool(worst.flows), CPU: True}
+    return {DEADLINES: cell.has_deadline, TAIL: bool(worst.flows), CPU: True}
 
 
 def _compare(

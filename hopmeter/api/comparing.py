@@ -14,9 +14,9 @@ from hopmeter.api import tables
 from hopmeter.api.comparison_request import Request, check_second_side
 from hopmeter.api.runs import Place, Run
 from hopmeter.comparison import baselines as stored
-from hopmeter.comparison import between_runs, gate, interleaved, run_facts, sources
+from hopmeter.comparison import between_runs, gate, interleaved, missed, run_facts, sources
 from hopmeter.comparison.baselines import Baseline
-from hopmeter.comparison.change import METRICS, Change
+from hopmeter.comparison.change import METRICS, MISSED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.errors import UsageError
 from hopmeter.report import formatting
@@ -101,20 +101,28 @@ def judge(old: str, new: str | None, metric: str, request: Request) -> Compariso
         return judge_sides(sources.open_sides(old), metric, request)
     before, after = sources.open_runs(old), sources.open_runs(new)
     check_second_side(request, len(before.runs) + len(after.runs) > 2)
-    found = _judge(partial(between_runs.compare, before, after), metric, request)
+    shares = missed.compare_runs(before, after)
+    found = _judge(partial(between_runs.compare, before, after), shares, metric, request)
     drift = words.drift_note(found.all_changes, between_runs.drift(found.all_changes))
     return replace(found, notes=[*drift, *run_facts.notes(before, after)])
 
 
 def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
     """Compare the two sides of a run, and apply the gate."""
-    found = _judge(partial(interleaved.compare_sides, run), metric, request)
+    found = _judge(partial(interleaved.compare_sides, run), missed.compare_sides(run), metric, request)
     return replace(found, notes=run_facts.notes_of_sides(run))
 
 
-def _judge(compare_metric: Callable[[str], list[Change]], metric: str, request: Request) -> Comparison:
+def _judge(
+    compare_metric: Callable[[str], list[Change]], shares: list[Change], metric: str, request: Request
+) -> Comparison:
+    """Compare percentiles, and if there are any the shares of missed deadlines."""
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
-    changes = {name: compare_metric(name) for name in names}
+    changes = {name: compare_metric(name) for name in names if name != MISSED} | ({MISSED: shares} if shares else {})
+    if request.gate and request.gate.asks_for_deadlines and not shares:
+        raise UsageError(
+            "E-GATE", f"--fail-if {MISSED}: no flow or path has a deadline", "give a rule for a percentile"
+        )
     broken = gate.failures(request.gate, changes) if request.gate else []
     return Comparison(changes, request.gate, broken)
 

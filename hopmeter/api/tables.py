@@ -39,6 +39,7 @@ CHANGES = {
     "old": "float",
     "new": "float",
     **ESTIMATE,
+    "difference": "float",
     "verdict": "text",
     "detectable": "float",
     "control": "bool",

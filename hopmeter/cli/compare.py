@@ -26,7 +26,9 @@ def compare(
     metric: Annotated[str, typer.Option(help="The percentile: p50 or p99.")] = "p50",
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(metavar="[METRIC:]slower:5%", help="Exit with 3 if a cell is slower by more; or undecided."),
+        typer.Option(
+            metavar="[METRIC:]slower:5%", help="Exit with 3 if a cell is slower by more; or missed:1%, or undecided."
+        ),
     ] = None,
     summary: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write a summary as Markdown.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE.xml", help="Write a test for each cell.")] = None,

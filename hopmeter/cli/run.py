@@ -158,7 +158,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="[METRIC:]slower:5%",
-            help="With --against: exit with 3 if a cell is slower by more than this, or is `undecided`.",
+            help="With --against: exit with 3 if a cell is slower by more than this, misses more deadlines "
+            "(`missed:1%`) or is `undecided`.",
             rich_help_panel="Compare",
         ),
     ] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code, tag
@@ -19,6 +19,24 @@ NAMES = ("flow", "path")
 """What a row of a workload is about."""
 METRICS = ("p50", "p99")
 """The percentiles that a trial has."""
+MISSED, SHARE = "missed", "miss_share"
+"""The metric of missed deadlines, and its column."""
+
+
+class Estimated(Protocol):
+    """What the rounds or runs say about one cell; a change is a ratio of latencies, or a difference of shares."""
+
+    def p_value(self, threshold: float) -> float:
+        """Return the one-sided p-value of a change of at most `threshold`."""
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return the interval of the change at a level, such as 0.05."""
+
+    def detectable(self, level: float) -> float:
+        """Return the smallest change that would be found in 80 % of cases."""
+
+    def verdict(self, low: float, high: float) -> str:
+        """Return the verdict that an interval gives."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +62,14 @@ class Estimate:
         """Return the smallest ratio that would be found in 80 % of cases."""
         return detectable(self.error, self.freedom, level)
 
+    def verdict(self, low: float, high: float) -> str:
+        """Return the verdict on a latency."""
+        return verdict(math.exp(self.difference), low, high)
+
 
 @dataclass(frozen=True)
 class Side:
-    """A cell on one side: its value in us, and what happened to it."""
+    """A cell on one side: its latency in us or its share of missed deadlines, and what happened to it."""
 
     value: float | None
     status: str
@@ -72,10 +94,10 @@ class Change:
     row: Row
     """The cell in the results of the newest run that has it."""
     metric: str
-    """The column: `response_p50_us`."""
+    """The column: `response_p50_us` or `miss_share`."""
     old: Side | None
     new: Side | None
-    estimate: Estimate | None = None
+    estimate: Estimated | None = None
     low: float | None = None
     high: float | None = None
     verdict: str = UNDECIDED
@@ -92,9 +114,20 @@ class Change:
         return self.row.cell
 
     @property
+    def is_share(self) -> bool:
+        """Return whether the change is a difference of two shares of missed deadlines."""
+        return self.metric == SHARE
+
+    @property
+    def difference(self) -> float | None:
+        """Return the new minus the old share; None for latencies."""
+        values = [side.value for side in (self.old, self.new) if side is not None and side.value is not None]
+        return values[1] - values[0] if self.is_share and len(values) == 2 else None
+
+    @property
     def ratio(self) -> float | None:
-        """Return new / old of the two values that are shown; the interval comes from the estimate."""
-        if self.old is None or self.new is None or not self.old.value or self.new.value is None:
+        """Return new / old of the two values that are shown; the interval comes from the estimate. None for shares."""
+        if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value
 
@@ -106,7 +139,7 @@ class Change:
             axes.transport,
             f"({axes.language})",
             self.cell.carriage.profile,
-            self.cell.flow or self.cell.path,
+            self.cell.part,
             alongside and f"alongside {alongside}",
         ]
         return " ".join(filter(None, words))
@@ -121,6 +154,7 @@ class Change:
             "old": self.old.value if self.old else None,
             "new": self.new.value if self.new else None,
             "ratio": self.ratio,
+            "difference": self.difference,
             "low": self.low,
             "high": self.high,
             "verdict": self.verdict,
@@ -133,6 +167,12 @@ class Change:
         }
 
 
+def judge_tables(changes: Sequence[Change]) -> list[Change]:
+    """Give verdicts to the changes of several tables."""
+    groups = dict.fromkeys(each.cell.group for each in changes)
+    return [found for key in groups for found in judge([each for each in changes if each.cell.group == key])]
+
+
 def judge(changes: Sequence[Change]) -> list[Change]:
     """Give verdicts to the changes of one table, from intervals that hold together."""
     many = sum(each.estimate is not None for each in changes)
@@ -143,17 +183,17 @@ def _judge_one(change: Change, level: float) -> Change:
     estimate = change.estimate
     assert estimate is not None
     low, high = estimate.bounds(level)
-    found = verdict(math.exp(estimate.difference), low, high)
+    found = estimate.verdict(low, high)
     return replace(change, low=low, high=high, verdict=found, detectable=estimate.detectable(level))
 
 
-def without_value(old: Side | None, new: Side | None) -> tuple[str, str]:
+def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:
     """Return verdict and reason of a cell that cannot be compared; empty if both sides have a value."""
     if old is None or new is None:
         return (ONLY_NEW, "") if old is None else (ONLY_OLD, "")
     for name, side in (("old", old), ("new", new)):
         if side.status != "ok":
             return UNDECIDED, tag("W-SIDE-STATUS", f"the {name} side is {side.status}: {split_code(side.reason)[0]}")
-        if side.value is None or side.value <= 0:
-            return UNDECIDED, tag("W-SIDE-NO-VALUE", f"the {name} side has no value above zero for this percentile")
+        if side.value is None or (side.value <= 0 and not is_share):
+            return UNDECIDED, tag("W-SIDE-NO-VALUE", f"the {name} side has no value above zero for this metric")
     return "", ""

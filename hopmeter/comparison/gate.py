@@ -6,25 +6,32 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hopmeter.comparison.change import METRICS, UNDECIDED, Change
+from hopmeter.comparison.change import METRICS, MISSED, UNDECIDED, Change
 from hopmeter.errors import UsageError
 from hopmeter.statistics.ranking import ALPHA
 
-RULE = re.compile(r"(?:(?P<metric>\w+):)?slower:(?P<percent>\d+(?:\.\d+)?)%")
+RULE = re.compile(r"(?:(?:(?P<metric>\w+):)?slower|(?P<missed>missed)):(?P<percent>\d+(?:\.\d+)?)%")
 STRICT = "undecided"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What fails the gate: `p99:slower:10%`."""
+    """What fails the gate: `p99:slower:10%`, or `missed:1%`, which are percentage points."""
 
     metric: str
     percent: float
 
     @property
-    def ratio(self) -> float:
-        """Return the ratio that is still allowed."""
-        return 1 + self.percent / 100
+    def threshold(self) -> float:
+        """Return the ratio, or the difference of shares, that is still allowed."""
+        return self.percent / 100 + (self.metric != MISSED)
+
+    @property
+    def why(self) -> str:
+        """Return what it means to break this rule."""
+        if self.metric != MISSED:
+            return f"slower by more than {self.percent:g} %"
+        return "misses more deadlines" + (f", by more than {self.percent:g} points" if self.percent else "")
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,12 @@ class Gate:
 
     rules: tuple[Rule, ...]
     strict: bool = False
+    asks_for_deadlines: bool = False
+    """Whether you gave a rule for deadlines; without one, no deadline may be missed more often."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Return the percentiles that the gate compares."""
+        """Return what the gate compares."""
         return tuple(dict.fromkeys(rule.metric for rule in self.rules))
 
 
@@ -53,37 +62,39 @@ def parse(texts: Sequence[str]) -> Gate | None:
     rules = tuple(_rule(text) for text in texts if text != STRICT)
     if not texts:
         return None
-    return Gate(rules or (Rule("p50", 5.0),), STRICT in texts)
+    asks_for_deadlines = any(rule.metric == MISSED for rule in rules)
+    implied = () if asks_for_deadlines else (Rule(MISSED, 0.0),)
+    return Gate((*(rules or (Rule("p50", 5.0),)), *implied), STRICT in texts, asks_for_deadlines)
 
 
 def _rule(text: str) -> Rule:
     found = RULE.fullmatch(text)
-    metric = (found and found["metric"]) or "p50"
-    if not found or metric not in METRICS:
+    metric = (found and (found["metric"] or found["missed"])) or "p50"
+    if not found or metric not in (*METRICS, MISSED):
         raise UsageError(
             "E-GATE",
             f'--fail-if "{text}" is not a rule',
-            f"write slower:5%, or METRIC:slower:5% with {' or '.join(METRICS)}, or {STRICT}",
+            f"write slower:5%, METRIC:slower:5% with {' or '.join(METRICS)}, {MISSED}:1%, or {STRICT}",
         )
     return Rule(metric, float(found["percent"]))
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return what fails the gate; `changes` are those of each metric. Holm's procedure covers all slower ones."""
-    broken = [Failure(each, why) for each in changes[gate.metrics[0]] if (why := _breakage(each))]
-    found = [*broken, *_slower(gate, changes)]
+    """Return what fails the gate; `changes` are those of each metric. Holm's procedure covers all that are worse."""
+    broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
+    found = [*broken, *_worse(gate, changes)]
     if gate.strict:
-        open_ones = [each for metric in gate.metrics for each in changes[metric] if each.verdict == UNDECIDED]
+        open_ones = [each for metric in gate.metrics for each in changes.get(metric, ()) if each.verdict == UNDECIDED]
         known = {id(each.change) for each in found}
         found += [Failure(each, "undecided") for each in open_ones if id(each) not in known]
     return found
 
 
-def _slower(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
+def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
     tested = [
-        (each.estimate.p_value(rule.ratio), rule, each)
+        (each.estimate.p_value(rule.threshold), rule, each)
         for rule in gate.rules
-        for each in changes[rule.metric]
+        for each in changes.get(rule.metric, ())
         if each.estimate is not None
     ]
     alpha = min((change.alpha for _, _, change in tested), default=ALPHA)
@@ -91,7 +102,7 @@ def _slower(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure
     for place, (p_value, rule, change) in enumerate(sorted(tested, key=lambda each: each[0])):
         if 2 * p_value > alpha / (len(tested) - place):
             break
-        found.append(Failure(change, f"slower by more than {rule.percent:g} %"))
+        found.append(Failure(change, rule.why))
     return sorted(found, key=lambda each: each.change.name)
 
 

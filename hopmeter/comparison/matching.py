@@ -32,6 +32,11 @@ def compared_rows(run: Run) -> list[Row]:
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
+def deadline_rows(run: Run) -> list[Row]:
+    """Return the measured rows with deadlines: whole workloads, and their flows and paths."""
+    return [row for row in run.measured_rows if row.cell.has_deadline]
+
+
 def is_control(cell: Cell) -> bool:
     """Return whether a cell shows the drift of the machine."""
     return cell.axes.transport in CONTROLS

@@ -7,6 +7,7 @@ from typing import Any
 
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.statistics import Observation, pair_turns
+from hopmeter.statistics.share_tests import ShareTrial
 from hopmeter.store.parquet_rows import read_rows
 
 Values = dict[tuple[str, int], dict[str, Any]]
@@ -16,6 +17,16 @@ def values(run: Run) -> Values:
     """Return the row of each trial in `trials.parquet`, and of each flow and path of a workload, by cell and number."""
     rows = [*read_rows(run.folder / "trials.parquet"), *run.flow_trials]
     return {(row["cell"], row["trial"]): row for row in rows}
+
+
+def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
+    """Return the missed deadlines of the good trials of a row, by round; empty for a run without these values."""
+    own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
+    return [
+        ShareTrial(row.id, number, trial["misses"], trial["deadlines"], trial.get("steal_share"))
+        for number, trial in zip(_rounds(own), own, strict=True)
+        if trial.get("deadlines")
+    ]
 
 
 def column(row: Row, metric: str) -> str:

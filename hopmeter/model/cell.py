@@ -11,6 +11,7 @@ from hopmeter.model import units
 from hopmeter.model.paces import PACES, Pace, PaceName
 from hopmeter.model.workload import NO_CODEC, Carrier, Flow, Workload
 
+WHOLE = "the whole workload"
 PATIENCE_S = 10.0
 """How long a client waits for a missing reply, beyond the requested work."""
 HEADER_BYTES = 64
@@ -223,12 +224,26 @@ class Cell:
         return self.workload is not None and not self.flow and not self.path
 
     @property
+    def part(self) -> str:
+        """Return the flow or path that this row is about, or that it is the whole workload; empty for an ordinary
+        cell."""
+        return WHOLE if self.is_whole_workload else self.flow or self.path
+
+    @property
     def deadline_s(self) -> float | None:
         """Return the deadline of the flow or the path that this row is about; None without one."""
         if self.workload is None or not (self.flow or self.path):
             return None
         part = self.workload.flow(self.flow) if self.flow else self.workload.path(self.path)
         return part.deadline_s
+
+    @property
+    def has_deadline(self) -> bool:
+        """Return whether messages of this row have a deadline; a whole workload has those of its flows and paths."""
+        if self.workload is None or not self.is_whole_workload:
+            return self.deadline_s is not None
+        deadlines = [each.deadline_s for part in (self.workload.flows, self.workload.paths) for each in part]
+        return any(each is not None for each in deadlines)
 
     @property
     def largest_payload_bytes(self) -> int:

@@ -17,7 +17,7 @@ from hopmeter.report import formatting, workload_answer
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
 from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
 from hopmeter.report.precision_sentence import rounds_factor
-from hopmeter.report.workload_words import WHOLE, is_whole
+from hopmeter.report.workload_words import is_whole
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 
@@ -154,8 +154,7 @@ def _decide(run: Run, further: Further) -> str:
 def _subject(row: Row) -> str:
     """Return what a row is about: its flow or path in a workload, otherwise its payload."""
     payload = str(row["payload"])
-    part = WHOLE if row.cell.is_whole_workload else row.cell.flow or row.cell.path
-    return part or PAYLOADS.get(payload, payload)
+    return row.cell.part or PAYLOADS.get(payload, payload)
 
 
 def _command(run: Run, *options: str) -> str:

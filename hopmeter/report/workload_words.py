@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
-from hopmeter.model.cell import Cell
+from hopmeter.model.cell import WHOLE, Cell
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
-
-WHOLE = "the whole workload"
 
 
 def title(group: Group) -> str:

@@ -14,7 +14,7 @@ NORMAL_POWER = 0.8416
 
 def detectable(error: float, freedom: float, level: float) -> float:
     """Return the smallest ratio that a test of a logarithm with this standard error decides in 80 % of cases."""
-    return on_scale("ratio", _reach(level, freedom) * error)
+    return on_scale("ratio", reach(level, freedom) * error)
 
 
 def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | None = None) -> int | None:
@@ -43,11 +43,11 @@ def _need(error: float, freedom: float, rounds: int, level: float, distance: flo
     """Search the rounds: the error falls with their square root, and the degrees of freedom rise with them."""
     found = 3.0
     for _ in range(6):
-        reach = _reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))
-        found = max(3.0, rounds * (reach * error / distance) ** 2)
+        errors = reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))
+        found = max(3.0, rounds * (errors * error / distance) ** 2)
     return found
 
 
-def _reach(level: float, freedom: float) -> float:
+def reach(level: float, freedom: float) -> float:
     """Return how many standard errors a difference must have."""
     return quantile(level, freedom) + NORMAL_POWER

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hopmeter.statistics.observations import Observation
-from hopmeter.statistics.ranking import Pair
+from hopmeter.statistics.pair_tests import LEAST_ROUNDS
+from hopmeter.statistics.ranking import Pair, fit
 from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 
@@ -21,6 +22,17 @@ class ShareTrial:
     steal: float | None = None
 
 
+@dataclass(frozen=True)
+class ShareDifference:
+    """The difference of two shares by rounds, its standard error and degrees of freedom, and the p-value of the
+    counts."""
+
+    difference: float
+    error: float
+    freedom: float
+    counts_p_value: float
+
+
 def compare_shares(
     cells: Sequence[str], trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float
 ) -> list[Pair]:
@@ -32,6 +44,17 @@ def compare_shares(
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
     return compare_single_pairs(questions, len(cells), alpha, "difference")
+
+
+def compare_share_of_two(old: str, new: str, trials: Iterable[ShareTrial]) -> ShareDifference | None:
+    """Return by how much the share of `new` is larger than that of `old`; None with fewer than three common rounds."""
+    question = _question(old, new, [each for each in trials if each.messages])
+    pair = next(iter(fit(question.observations, scale="difference").pairs), None)
+    if pair is None or pair.rounds < LEAST_ROUNDS:
+        return None
+    size = pair.difference or 0.0
+    freedom = min(pair.freedom, pair.rounds - 1.0)
+    return ShareDifference(size if pair.b == new else -size, pair.error, freedom, question.least_p_value)
 
 
 def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.comparison.between_runs import drift
-from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
+from hopmeter.comparison.change import MISSED, ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.report import conditions, formatting
 from hopmeter.report.comparisons import words
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hopmeter.api.comparing import Comparison
 
 GATE_FAILED = 3
-HEADS = ("cell", "old µs", "new µs", "change", "95 % interval", "")
+HEADS = ("cell", "old {unit}", "new {unit}", "change", "95 % interval", "")
 LEAST_COLUMNS = 4
 
 
@@ -43,7 +43,8 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
         for key, group in words.tables(common).items():
             chips = Text(f"  {', '.join(conditions.chips(group))}", style="dim")
             console.print()
-            console.print(Text(f"{conditions.title(group)}, {metric}", style="bold cyan") + chips)
+            label = "missed deadlines" if metric == MISSED else metric
+            console.print(Text(f"{conditions.title(group)}, {label}", style="bold cyan") + chips)
             print_whole(console, _table([each for each in common if each.cell.group == key]))
     console.print()
     for sentence in [*words.on_one_side(found.all_changes), *found.notes]:
@@ -57,7 +58,11 @@ def _table(changes: Sequence[Change]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for place in shown:
         is_number = 0 < place < len(HEADS) - 1
-        table.add_column(HEADS[place], justify="right" if is_number else "left", no_wrap=place < len(HEADS) - 1)
+        table.add_column(
+            HEADS[place].format(unit=words.unit(changes[0])),
+            justify="right" if is_number else "left",
+            no_wrap=place < len(HEADS) - 1,
+        )
     for row in rows:
         table.add_row(*(row[place] for place in shown))
     return table
@@ -78,7 +83,7 @@ def _report_gate(
     if not failures:
         console.print("gate passed", style="bold green")
     if not gate.strict:
-        _print_what_passed(console, [each for name in gate.metrics for each in changes[name]])
+        _print_what_passed(console, [each for name in gate.metrics for each in changes.get(name, ())])
     return GATE_FAILED if failures else 0
 
 

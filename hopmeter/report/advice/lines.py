@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.model.cell import WHOLE
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.changes import advise_command, changes
 from hopmeter.report.advice.decision import Decision, decide, has_result
@@ -26,7 +27,7 @@ from hopmeter.report.advice.row_words import (
 from hopmeter.report.comparison_sentences import name
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.open_requirements import requirements_of_run
-from hopmeter.report.workload_words import WHOLE, is_whole
+from hopmeter.report.workload_words import is_whole
 
 HEADS = ("take", "better", "cpu", "settings", "changes")
 LOST = "lost = 0"

@@ -18,15 +18,21 @@ Export = Callable[[Sequence[Change], Sequence[Failure]], str]
 
 def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
     """Return the summary of a job, as Markdown."""
-    lines = ["## hopmeter", "", words.sentence(changes), ""]
+    lines = ["## hopmeter", "", " ".join(map(words.sentence, by_unit(changes))), ""]
     if failures:
         lines += ["**The gate failed:**", "", *(f"- {each.change.name}: {each.why}" for each in failures), ""]
     for key, title in words.titles(changes).items():
-        lines += [f"### {title}", "", "| cell | old, µs | new, µs | change | 95 % interval | verdict |"]
-        lines += ["|---|---:|---:|---:|---:|---|"]
-        lines += [_row(each) for each in changes if each.cell.group == key]
-        lines += [""]
+        for own in by_unit([each for each in changes if each.cell.group == key]):
+            unit = words.unit(own[0])
+            lines += [f"### {title}", "", f"| cell | old, {unit} | new, {unit} | change | 95 % interval | verdict |"]
+            lines += ["|---|---:|---:|---:|---:|---|", *map(_row, own), ""]
     return "\n".join(lines)
+
+
+def by_unit(changes: Sequence[Change]) -> list[list[Change]]:
+    """Return latencies and shares of missed deadlines apart."""
+    both = ([each for each in changes if each.is_share is is_share] for is_share in (False, True))
+    return [own for own in both if own]
 
 
 def _row(each: Change) -> str:
@@ -50,17 +56,20 @@ def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
 
 
 def _detail(each: Change) -> str:
-    sides = " -> ".join(f"{words.value(side.value if side else None)} us" for side in (each.old, each.new))
+    unit = "% missed" if each.is_share else "us"
+    sides = " -> ".join(f"{words.value(each, side)} {unit}" for side in (each.old, each.new))
     return f"{sides}, {words.change(each)} ({words.interval(each) or 'no interval'}): {words.verdict(each)}"
 
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return the Bencher Metric Format: the new side of each cell as a latency in ns, and the ratio with its bounds."""
+    """Return the Bencher Metric Format: the new side of each cell as a latency in ns or the share of missed deadlines,
+    and the ratio with its bounds."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})
         if each.new is not None and each.new.value is not None:
-            measures["latency"] = {"value": each.new.value * 1000}
+            shown = ("missed", each.new.value) if each.is_share else ("latency", each.new.value * 1000)
+            measures[shown[0]] = {"value": shown[1]}
         if each.ratio is not None:
             bounds = {"lower_value": each.low, "upper_value": each.high}
             measures["ratio"] = {"value": each.ratio} | {key: end for key, end in bounds.items() if end is not None}
@@ -72,8 +81,9 @@ def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> 
     rows: list[dict[str, Any]] = []
     for each in changes:
         if each.new is not None and each.new.value is not None:
-            extra = f"old {words.value(each.old.value if each.old else None)} us, {words.verdict(each)}"
-            rows.append({"name": full_name(each), "unit": "us", "value": each.new.value, "extra": extra})
+            unit, factor = ("%", 100) if each.is_share else ("us", 1)
+            extra = f"old {words.value(each, each.old)} {unit}, {words.verdict(each)}"
+            rows.append({"name": full_name(each), "unit": unit, "value": factor * each.new.value, "extra": extra})
     return json.dumps(rows, indent=2) + "\n"
 
 

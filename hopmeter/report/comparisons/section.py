@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hopmeter.analysis.run_results import Run
+from hopmeter.comparison import missed
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.report.comparisons import words
@@ -12,8 +14,8 @@ from hopmeter.report.section import Column, Line, Section, Table, Value, table
 
 COLUMNS = (
     Column("Cell", "name", heads=True),
-    Column("Old, µs", "number"),
-    Column("New, µs", "number"),
+    Column("Old", "number"),
+    Column("New", "number"),
     Column("Change", "number", "~: no significant difference"),
     Column("95 % interval", "number"),
     Column("Verdict"),
@@ -27,7 +29,8 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 def sentences(runs: Sequence[Run]) -> list[str]:
     """Return what the sides of each of these runs say, in a sentence."""
-    return [f"{_title(run)}. {words.sentence(compare_sides(run))}" for run in runs]
+    both = ((run, [compare_sides(run), missed.compare_sides(run)]) for run in runs)
+    return [f"{_title(run)}. {' '.join(words.sentence(each) for each in found if each)}" for run, found in both]
 
 
 def _title(run: Run) -> str:
@@ -35,9 +38,12 @@ def _title(run: Run) -> str:
 
 
 def _section(run: Run) -> Section:
-    changes = compare_sides(run)
-    titles = words.titles(changes)
-    tables = [_table(title, [each for each in changes if each.cell.group == key]) for key, title in titles.items()]
+    both = (compare_sides(run), missed.compare_sides(run))
+    tables = [
+        _table(title, [each for each in changes if each.cell.group == key])
+        for changes in both
+        for key, title in words.titles(changes).items()
+    ]
     return Section(
         _title(run),
         tables=tables,
@@ -46,16 +52,17 @@ def _section(run: Run) -> Section:
 
 
 def _table(title: str, changes: Sequence[Change]) -> Table:
-    return table(f"{title}: old and new", COLUMNS, [_line(each) for each in changes], title)
+    unit = words.unit(changes[0])
+    columns = [replace(each, unit=unit) if each.title in ("Old", "New") else each for each in COLUMNS]
+    return table(f"{title}: old and new", columns, [_line(each) for each in changes], title)
 
 
 def _line(each: Change) -> Line:
-    sides = [side.value if side else None for side in (each.old, each.new)]
     return Line(
         [
             Value(each.name),
-            *(Value(words.value(side), sort=side) for side in sides),
-            Value(words.change(each), sort=each.ratio),
+            *(Value(words.value(each, side), sort=side and side.value) for side in (each.old, each.new)),
+            Value(words.change(each), sort=each.difference if each.is_share else each.ratio),
             Value(words.interval(each)),
             Value(words.verdict(each)),
         ]

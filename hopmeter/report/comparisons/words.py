@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hopmeter.analysis.groups import CONDITIONS, Group
-from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
+from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change, Side
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting
 
 VERDICTS = {
+    "more_missed": "late more often",
     "much_slower": "slower by more than 5 %",
     "slower": "slower",
     "same": "the same within 5 %",
+    "fewer_missed": "late less often",
     "faster": "faster",
     "much_faster": "faster by more than 5 %",
     UNDECIDED: "undecided",
@@ -21,6 +23,7 @@ VERDICTS = {
     ONLY_NEW: "only on the new side",
 }
 """Verdicts, worst first."""
+SAME_SHARE = "the same within 1 point"
 SAME = "~"
 SINGLE_RUNS = "W-SINGLE-RUNS"
 SPELLED_OUT = 3
@@ -45,17 +48,33 @@ def tables(changes: Sequence[Change]) -> dict[str, Group]:
     return {key: replace(group, varied=varied) for key, group in groups.items()}
 
 
-def value(microseconds: float | None) -> str:
-    """Return a value in us."""
-    return formatting.number(microseconds)
+def unit(each: Change) -> str:
+    """Return the unit of both values."""
+    return "% missed" if each.is_share else "µs"
+
+
+def value(each: Change, side: Side | None) -> str:
+    """Return the value of a side in `unit`."""
+    known = None if side is None else side.value
+    return formatting.number(100 * known if each.is_share and known is not None else known)
 
 
 def change(each: Change) -> str:
-    """Return `+12 %`, or `~` if the sides do not differ significantly. Single runs have only the ratio."""
-    if each.ratio is None:
+    """Return `+12 %` or `+1.2 points`, or `~` if the sides do not differ significantly. Single runs have only that."""
+    size = each.difference if each.is_share else each.ratio
+    if size is None:
         return formatting.NOTHING
     is_shown = each.verdict not in (UNDECIDED, "same") or split_code(each.reason)[1] == SINGLE_RUNS
-    return percent(each.ratio) if is_shown else SAME
+    return _size(each, size) if is_shown else SAME
+
+
+def _size(each: Change, size: float) -> str:
+    return points(size) if each.is_share else percent(size)
+
+
+def points(difference: float) -> str:
+    """Return a difference of shares: `+1.2 points`."""
+    return f"{round(100 * difference, 3) + 0.0:+.3g}{formatting.THIN}points".replace("-", "−")
 
 
 def percent(ratio: float) -> str:
@@ -76,13 +95,15 @@ def interval(each: Change) -> str:
     """Return the interval of the change: `+9 % to +15 %`, or `0.4× to 2.5×` if an end is above 2."""
     if each.low is None or each.high is None:
         return ""
+    if each.is_share:
+        return f"{points(each.low).partition(formatting.THIN)[0]} to {points(each.high)}"
     text = multiple if each.high >= MULTIPLE else percent
     return f"{text(each.low)} to {text(each.high)}"
 
 
 def line(each: Change) -> list[str]:
     """Return a row of a table: cell, old, new, change, interval, verdict; of single runs without a verdict."""
-    sides = [value(side.value if side else None) for side in (each.old, each.new)]
+    sides = [value(each, side) for side in (each.old, each.new)]
     said = "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
     return [each.name, *sides, change(each), interval(each), said]
 
@@ -99,19 +120,30 @@ def on_one_side(changes: Sequence[Change]) -> list[str]:
 
 def verdict(each: Change) -> str:
     """Return the verdict; if it is undecided, with the reason or the smallest change that would have been found."""
-    words, (reason, code) = VERDICTS[each.verdict], split_code(each.reason)
+    words, (reason, code) = _words(each), split_code(each.reason)
     if reason and code != SINGLE_RUNS:  # the sentence gives this reason once
         return f"{words}: {reason}"
     if each.verdict == UNDECIDED and each.detectable is not None:
-        return f"{words}; {percent(each.detectable)} would be found"
+        return f"{words}; {_size(each, each.detectable)} would be found"
     return words
+
+
+def _words(each: Change) -> str:
+    return SAME_SHARE if each.is_share and each.verdict == "same" else VERDICTS[each.verdict]
 
 
 def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None) -> str:
     """Return what the comparison says, in one or two sentences."""
+    if changes and changes[0].is_share:
+        said = _sentence(changes, "")
+        return f"Missed deadlines: {said[0].lower()}{said[1:]}"
+    return _sentence(changes, _drift(drift or {}))
+
+
+def _sentence(changes: Sequence[Change], drift: str) -> str:
     compared = [each for each in changes if not each.is_control or each.estimate is not None]
     if not any(each.estimate for each in changes):
-        return f"Nothing is decided{_why(changes)}.{_drift(drift or {})}"
+        return f"Nothing is decided{_why(changes)}.{drift}"
     if len(compared) == 1:
         return f"{_one(compared[0])}."
     parts = [part for word in VERDICTS if (part := _part(word, [each for each in compared if each.verdict == word]))]
@@ -157,12 +189,12 @@ def _part(word: str, changes: Sequence[Change]) -> str:
         return f"{many} {verb} undecided{_detectable(changes)}"
     named = word not in ("same", UNDECIDED) and many <= SPELLED_OUT
     listed = [f"{each.name} {interval(each)}".strip() for each in changes]
-    return f"{many} {verb} {VERDICTS[word]}" + (f" ({formatting.join(listed)})" if named else "")
+    return f"{many} {verb} {_words(changes[0])}" + (f" ({formatting.join(listed)})" if named else "")
 
 
 def _detectable(changes: Sequence[Change]) -> str:
     found = [each.detectable for each in changes if each.detectable is not None]
     if not found:
         return ""
-    span = formatting.distinct([percent(min(found)), percent(max(found))])
+    span = formatting.distinct(_size(changes[0], each) for each in (min(found), max(found)))
     return f" (a change of {' to '.join(span)} would have been found)"

@@ -1,0 +1,158 @@
+"""Compare the shares of missed deadlines of two sides: of whole workloads, and of flows and paths with a deadline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.comparison import matching, trial_values
+from hopmeter.comparison.between_runs import LACKING, SINGLE, Runs
+from hopmeter.comparison.change import SHARE, UNDECIDED, Change, Estimate, Side, judge_tables, without_value
+from hopmeter.comparison.matching import Key
+from hopmeter.messages import tag
+from hopmeter.plan.sides import NEW, OLD
+from hopmeter.statistics.detection import reach
+from hopmeter.statistics.ranking import quantile
+from hopmeter.statistics.share_runs import ShareRuns, compare_share_runs
+from hopmeter.statistics.share_tests import ShareDifference, ShareTrial, compare_share_of_two
+
+MARGIN = 0.01
+"""Shares within one percentage point are called the same."""
+Counts = dict[Key, tuple[Row, list[ShareTrial]]]
+"""The rows of a run, each with the misses of its trials."""
+
+
+def verdict(low: float, high: float) -> str:
+    """Return the verdict on new minus old share of missed deadlines."""
+    if low > 0 or high < 0:
+        return "more_missed" if low > 0 else "fewer_missed"
+    return "same" if low >= -MARGIN and high <= MARGIN else UNDECIDED
+
+
+@dataclass(frozen=True)
+class BetweenRounds:
+    """What the rounds of one run say: how much trials differ, and how much chance is in the counts. Both decide."""
+
+    found: ShareDifference
+
+    def p_value(self, threshold: float) -> float:
+        """Return the one-sided p-value of a difference of at most `threshold`."""
+        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+
+        by_rounds = stdtr(self.found.freedom, -(self.found.difference - threshold) / self.found.error)
+        return max(float(by_rounds), self.found.counts_p_value / 2)
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return the interval of the difference; it has 0 if the counts do not differ."""
+        half = quantile(level, self.found.freedom) * self.found.error
+        low, high = self.found.difference - half, self.found.difference + half
+        return (min(low, 0.0), max(high, 0.0)) if self.found.counts_p_value > level else (low, high)
+
+    def detectable(self, level: float) -> float:
+        """Return the smallest difference that would be found in 80 % of cases."""
+        return reach(level, self.found.freedom) * self.found.error
+
+    def verdict(self, low: float, high: float) -> str:
+        """Return the verdict on the shares."""
+        return verdict(low, high)
+
+
+@dataclass(frozen=True)
+class BetweenRuns:
+    """What runs of different hours say: how much runs differ, and how much chance is in each. Both decide."""
+
+    found: ShareRuns
+    difference: float
+    """New minus old share of all messages, which the interval contains."""
+
+    def p_value(self, threshold: float) -> float:
+        """Return the one-sided p-value of a difference of at most `threshold`."""
+        allowed = min(_share(self.found.old) + threshold, 1 - 1e-9)
+        odds_ratio = math.exp(math.log(allowed / (1 - allowed)) - self.found.old)
+        return max(each.p_value(odds_ratio) for each in self._tests())
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return the interval of the difference at the level of the old side."""
+        ends = [end for each in self._tests() for end in map(self._added, each.bounds(level))]
+        return min(self.difference, *ends), max(self.difference, *ends)
+
+    def detectable(self, level: float) -> float:
+        """Return the smallest difference that would be found in 80 % of cases."""
+        return self._added(max(each.detectable(level) for each in self._tests()))
+
+    def verdict(self, low: float, high: float) -> str:
+        """Return the verdict on the shares."""
+        return verdict(low, high)
+
+    def _tests(self) -> list[Estimate]:
+        parts = zip(self.found.errors, self.found.freedoms, strict=True)
+        return [Estimate(self.found.difference, *each) for each in parts]
+
+    def _added(self, odds_ratio: float) -> float:
+        """Return the difference of the shares that an odds ratio means."""
+        return _share(self.found.old + math.log(odds_ratio)) - _share(self.found.old)
+
+
+def _share(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+def compare_sides(run: Run) -> list[Change]:
+    """Return the change of each row with deadlines that has two sides; empty for a run without deadlines."""
+    trials, by_id = trial_values.values(run), {row.id: row for row in run.rows}
+    news = [row for row in matching.deadline_rows(run) if row.cell.comparison.side == NEW]
+    return judge_tables([_compare_sides(by_id[row.cell.comparison.counterpart], row, trials) for row in news])
+
+
+def _compare_sides(old: Row, new: Row, trials: trial_values.Values) -> Change:
+    before, after = (trial_values.share_trials(row, trials) for row in (old, new))
+    change = _change(new, ([old], before), ([new], after))
+    if change.reason or change.verdict != UNDECIDED:
+        return change
+    found = compare_share_of_two(old.id, new.id, [*before, *after])
+    if found is None:
+        few = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of both sides")
+        return replace(change, reason=few)
+    return replace(change, estimate=BetweenRounds(found))
+
+
+def compare_runs(old: Runs, new: Runs) -> list[Change]:
+    """Return the change of each row with deadlines of two runs or baselines; empty for runs without deadlines."""
+    before, after = ([_counts(run) for run in side.runs] for side in (old, new))
+    keys = dict.fromkeys(key for run in (*after, *before) for key in run)
+    return judge_tables([_compare_runs(key, before, after) for key in keys])
+
+
+def _counts(run: Run) -> Counts:
+    trials = trial_values.values(run)
+    rows = [row for row in matching.deadline_rows(run) if row.cell.comparison.side != OLD]
+    return {matching.key(row.cell): (row, trial_values.share_trials(row, trials)) for row in rows}
+
+
+def _compare_runs(key: Key, before: Sequence[Counts], after: Sequence[Counts]) -> Change:
+    sides = [[run[key] for run in side if key in run] for side in (before, after)]
+    old, new = (([row for row, _ in side], [each for _, own in side for each in own]) for side in sides)
+    change = _change((*new[0], *old[0])[0], old, new)
+    if change.reason or change.verdict != UNDECIDED:
+        return change
+    if len(before) + len(after) < 3:
+        return replace(change, reason=SINGLE)
+    runs = [[own for _, own in side if own] for side in sides]
+    if sum(map(len, runs)) < len(before) + len(after):
+        return replace(change, reason=LACKING)
+    return replace(change, estimate=BetweenRuns(compare_share_runs(*runs), change.difference or 0.0))
+
+
+def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[Row], list[ShareTrial]]) -> Change:
+    before, after = (Side.of(rows, _missed(trials)) if rows else None for rows, trials in (old, new))
+    found, reason = without_value(before, after, is_share=True)
+    is_control = matching.is_control(row.cell)
+    return Change(row, SHARE, before, after, verdict=found or UNDECIDED, reason=reason, is_control=is_control)
+
+
+def _missed(trials: Sequence[ShareTrial]) -> float | None:
+    """Return the share of missed deadlines in all these trials."""
+    messages = sum(each.messages for each in trials)
+    return sum(each.events for each in trials) / messages if messages else None

@@ -1,0 +1,57 @@
+"""Shares of few events in runs of different hours: how much the runs differ, and how much chance is in each run.
+
+Shares are compared as log odds, on which runs that drift by a factor differ alike. docs/compare.md has the error rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from hopmeter.statistics.share_tests import ShareTrial
+
+Run = Sequence[ShareTrial]
+"""The trials of one cell in one run."""
+
+
+@dataclass(frozen=True)
+class ShareRuns:
+    """The log odds of the old side, by how much those of the new side are larger, and two standard errors with their
+    degrees of freedom: from the differences between runs, and from the trials within them."""
+
+    old: float
+    difference: float
+    errors: tuple[float, float]
+    freedoms: tuple[float, float]
+
+
+def compare_share_runs(old: Sequence[Run], new: Sequence[Run]) -> ShareRuns:
+    """Compare the runs of two sides, together at least three; each has a trial with messages."""
+    before, after = ([_log_odds(run) for run in side] for side in (old, new))
+    freedom = len(old) + len(new) - 2
+    squares = sum((each - fmean(side)) ** 2 for side in (before, after) for each in side)
+    between = squares / freedom * (1 / len(old) + 1 / len(new))
+    within = sum(sum(map(_variance, side)) / len(side) ** 2 for side in (old, new))
+    least = max(1, min(map(len, (*old, *new))) - 1)
+    errors = math.sqrt(max(between, 1e-12)), math.sqrt(within)
+    return ShareRuns(fmean(before), fmean(after) - fmean(before), errors, (freedom, least))
+
+
+def _sums(run: Run) -> tuple[int, int]:
+    return sum(each.events for each in run), sum(each.messages for each in run)
+
+
+def _log_odds(run: Run) -> float:
+    events, messages = _sums(run)
+    return math.log((events + 0.5) / (messages - events + 0.5))
+
+
+def _variance(run: Run) -> float:
+    """Return the variance of a run's log odds: as its trials differ, but at least that of independent messages."""
+    events, messages = _sums(run)
+    some, others = events + 0.5, messages - events + 0.5
+    squares = sum((each.events - events / messages * each.messages) ** 2 for each in run)
+    by_trials = squares * len(run) / max(len(run) - 1, 1) * (messages / (some * others)) ** 2
+    return max(by_trials, 1 / some + 1 / others)
