@@ -75,12 +75,12 @@ class BetweenRuns:
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Return the interval of the difference at the level of the old side."""
-        ends = [end for each in self._tests() for end in map(self._added, each.bounds(level))]
+        ends = [end for each in self._tests() for end in map(self._difference_of, each.bounds(level))]
         return min(self.difference, *ends), max(self.difference, *ends)
 
     def detectable(self, level: float) -> float:
         """Return the smallest difference that would be found in 80 % of cases."""
-        return self._added(max(each.detectable(level) for each in self._tests()))
+        return self._difference_of(max(each.detectable(level) for each in self._tests()))
 
     def verdict(self, low: float, high: float) -> str:
         """Return the verdict on the shares."""
@@ -90,7 +90,7 @@ class BetweenRuns:
         parts = zip(self.found.errors, self.found.freedoms, strict=True)
         return [Estimate(self.found.difference, *each) for each in parts]
 
-    def _added(self, odds_ratio: float) -> float:
+    def _difference_of(self, odds_ratio: float) -> float:
         """Return the difference of the shares that an odds ratio means."""
         return _share(self.found.old + math.log(odds_ratio)) - _share(self.found.old)
 
@@ -146,13 +146,13 @@ def _compare_runs(key: Key, before: Sequence[Counts], after: Sequence[Counts]) -
 
 
 def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[Row], list[ShareTrial]]) -> Change:
-    before, after = (Side.of(rows, _missed(trials)) if rows else None for rows, trials in (old, new))
+    before, after = (Side.of(rows, _share_of_misses(trials)) if rows else None for rows, trials in (old, new))
     found, reason = without_value(before, after, is_share=True)
     is_control = matching.is_control(row.cell)
     return Change(row, SHARE, before, after, verdict=found or UNDECIDED, reason=reason, is_control=is_control)
 
 
-def _missed(trials: Sequence[ShareTrial]) -> float | None:
+def _share_of_misses(trials: Sequence[ShareTrial]) -> float | None:
     """Return the share of missed deadlines in all these trials."""
     messages = sum(each.messages for each in trials)
     return sum(each.events for each in trials) / messages if messages else None
