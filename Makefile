@@ -94,7 +94,7 @@ test-cpp: all
 test-python: all
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
-	pytest -m "alone and not nightly" $(APART_TESTS:%=--ignore=%) $(AGAIN) $(PYTEST)
+	pytest -m "alone and not nightly" $$(grep -rlF mark.alone tests conformance --include='*.py') $(AGAIN) $(PYTEST)
 	pytest -m "not alone and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
 
 test-nightly: all

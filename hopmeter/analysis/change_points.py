@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ SHORTEST = 3
 """The least number of values before and after a change."""
 CLIP = 5.0
 """Values farther from the median than so many standard deviations, estimated robustly, are outliers."""
+NORMAL_MAD = NormalDist().inv_cdf(0.75)
+"""The median absolute deviation of a normal distribution with standard deviation 1."""
 FIRST_SHUFFLES = 200
 MOST_SHUFFLES = 200_000
 ENOUGH = 20
@@ -125,9 +128,8 @@ def _clip(values: Values) -> Values:
 
 def _reach(values: Values) -> float:
     """Return how far a value may be from its level, by the noise between neighbours; 0 if they are equal."""
-    from scipy.stats import median_abs_deviation  # takes a second to load, and only histories need it
-
-    return float(CLIP * median_abs_deviation(np.diff(values), scale="normal") / np.sqrt(2))
+    steps = np.diff(values)
+    return float(CLIP * np.median(np.abs(steps - np.median(steps))) / NORMAL_MAD / np.sqrt(2))
 
 
 def _p_value(values: Values, score: float, most: int) -> float:

@@ -21,7 +21,7 @@ from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
 from tests.failure.running import nodes_of
 from tests.waiting import wait_for_trial
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PROMISED = """

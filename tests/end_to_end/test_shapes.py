@@ -10,7 +10,7 @@ import pytest
 from tests.cells import MEASURED
 from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Row
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,7 +8,7 @@ import pytest
 from hopmeter.store.causes import read_causes
 from tests.known_truth.workloads import Trial, measure_workload
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 FAST_US, SLOW_US = 3000, 8000
 LATE_US = 2500

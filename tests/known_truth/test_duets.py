@@ -15,7 +15,7 @@ from hopmeter.analysis.run_results import Run, read
 from hopmeter.comparison.trial_values import values
 from hopmeter.store.samples import Samples
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 TURN_NS = 20_000_000
 MESSAGES, WARMUP = 200, 20

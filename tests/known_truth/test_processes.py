@@ -9,7 +9,7 @@ import pytest
 
 from tests.known_truth.measuring import Case, Measured, evenly, exponential, measure
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 LANGUAGES = ("rust", "c++", "python")
 MESSAGES = 100

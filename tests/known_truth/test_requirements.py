@@ -10,7 +10,7 @@ import pytest
 
 from tests.known_truth.measuring import Case, measure
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 LIMIT = "p99 < 400ms"
 """No machine keeps a thread waiting so long in one of a hundred messages."""

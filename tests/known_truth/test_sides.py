@@ -13,7 +13,7 @@ import pytest
 
 from tests.known_truth.measuring import Case, hopmeter, run
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 OLD_US = 40_000
 """So long that a busy machine, which wakes threads a millisecond late, hides no change of a tenth."""

@@ -11,7 +11,7 @@ import pytest
 from tests.coded import lacking
 from tests.known_truth.measuring import Case, Measured, evenly, exponential, lognormal, measure
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 MESSAGES, TRIALS = 1000, 2
 ONCE: Case = {"trials": 1}

@@ -17,7 +17,7 @@ from hopmeter.analysis.slow_messages import PARTS
 from tests.known_truth.measuring import Case, Measured, measure
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 SHORT: Case = {"rate": 50, "messages": 24, "trials": 1, "warmup": 2}
 WORKS: Case = {**SHORT, "rate": 15, "messages": 20}
@@ -103,6 +103,7 @@ def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
     assert json.loads(line)["why_waking"] > MOST
 
 
+@pytest.mark.alone
 def test_programs_on_the_same_cores_are_waited_for(tmp_path: Path) -> None:
     """The cores are busy while the nodes run, and not while the command plans and reports. Most threads that wake
     run at once all the same, so there are many messages."""

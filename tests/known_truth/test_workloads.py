@@ -7,7 +7,7 @@ import pytest
 
 from tests.known_truth.workloads import Trial, measure_workload
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 DELAY_US = 3000
 LATE_US = 2500
