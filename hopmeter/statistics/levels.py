@@ -14,14 +14,16 @@ def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
 
     The width comes from the cell's own trials, with outliers drawn in; trials that lost time to steal weigh less.
     """
-    from scipy.special import stdtrit  # slow to load, and most commands need no statistics
-
     levels = model.effects.cells
-    counts = model.known.sum(axis=2)
+    enough = model.known.sum(axis=2) >= LEAST_ROUNDS
+    if not enough.any():
+        return levels, np.full(levels.shape, np.nan)
+    from scipy.special import stdtrit  # slow to load, and short runs do without
+
     weights = model.known / model.inflation
     totals = weights.sum(axis=2)
     squares = (weights * (model.values - levels[:, :, None]) ** 2).sum(axis=2) / totals
     effective = totals**2 / (weights**2).sum(axis=2)
     errors = np.sqrt(squares * effective / np.maximum(effective - 1, 0.5) / effective)
     half = -stdtrit(np.maximum(effective - 1, 1), alpha / 2) * errors
-    return levels, np.where(counts >= LEAST_ROUNDS, half, np.nan)
+    return levels, np.where(enough, half, np.nan)

@@ -29,10 +29,13 @@ class PairTests:
 
     def p_values(self) -> Floats:
         """Return the two-sided p-value of each pair; 1 if the pair has too few common rounds."""
-        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+        enough = self.common >= LEAST_ROUNDS
+        if not enough.any():
+            return np.ones(enough.shape)
+        from scipy.special import stdtr  # slow to load, and short runs do without
 
         found = 2 * stdtr(self.freedoms, -np.abs(self.differences) / self.errors)
-        return np.where(self.common >= LEAST_ROUNDS, found, 1.0)
+        return np.where(enough, found, 1.0)
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:

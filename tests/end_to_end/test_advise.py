@@ -117,8 +117,8 @@ def answer_questions(folder: Path, words: list[str]) -> tuple[str, int]:
         return said, running.wait(60)
 
 
-def test_without_a_terminal_it_says_what_is_missing(run_in: Callable[..., Ran]) -> None:
-    ran = run_in("advise", "--payload", "bytes:10")
+def test_without_a_terminal_it_says_what_is_missing(hopmeter_here: Callable[..., Ran]) -> None:
+    ran = hopmeter_here("advise", "--payload", "bytes:10")
     assert ran.returncode == 2 and lacking(ran.stderr, "E-ADVISE-WHAT --rate") == []
 
 
@@ -135,10 +135,10 @@ ERRORS: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("words", "expected"), ERRORS, ids=[expected for _, expected in ERRORS])
 def test_bad_input_is_refused_before_anything_is_measured(
-    words: tuple[str, ...], expected: str, run_in: Callable[..., Ran], tmp_path: Path
+    words: tuple[str, ...], expected: str, hopmeter_here: Callable[..., Ran], tmp_path: Path
 ) -> None:
     write(tmp_path)
-    ran = run_in(*words)
+    ran = hopmeter_here(*words)
     assert ran.returncode == 2 and lacking(ran.stderr, expected) == [], ran.stderr
     assert not (tmp_path / "results").exists()
 

@@ -51,9 +51,9 @@ def test_rounds_continue_within_the_budget(run_in: Callable[..., Ran], tmp_path:
     assert set(looks) == {row["group"] for row in rows}
 
 
-def test_a_budget_that_is_too_short_says_so_before_it_begins(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_budget_that_is_too_short_says_so_before_it_begins(hopmeter_here: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(SCENARIO)
-    ran = run_in("run", "two.toml", "--budget", "500ms", *OUT)
+    ran = hopmeter_here("run", "two.toml", "--budget", "500ms", *OUT)
     assert ran.returncode == 2
     assert "E-BUDGET-SHORT" in ran.stderr and "--budget 2s" in ran.stderr
     assert not list(tmp_path.glob("*here*"))

@@ -107,11 +107,11 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
         assert way == sorted(way), "a message is nowhere before it was at the place before"
 
 
-def test_show_reads_a_run_again(measured: Measured, run_in: Callable[..., Ran]) -> None:
-    shown = run_in("show", str(measured.folder))
+def test_show_reads_a_run_again(measured: Measured, hopmeter_here: Callable[..., Ran]) -> None:
+    shown = hopmeter_here("show", str(measured.folder))
     assert shown.returncode == 0, shown.stderr
     assert all(word in shown.stdout for word in ("shm", "unix", "zeromq", "tcp", "memory"))
-    again = run_in("show", str(measured.folder), "--json")
+    again = hopmeter_here("show", str(measured.folder), "--json")
     assert [json.loads(line)["cell"] for line in again.stdout.splitlines()] == [row["cell"] for row in measured.rows]
 
 
@@ -156,23 +156,23 @@ def joins_others(measured: Measured, other: Path) -> None:
 
 
 def test_a_dry_run_plans_the_same_cells_and_measures_none(
-    measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
+    measured: Measured, hopmeter_here: Callable[..., Ran], tmp_path: Path
 ) -> None:
     scenario = measured.folder.parent / "shapes.toml"
-    dry = run_in("run", str(scenario), "--dry-run", "--json")
+    dry = hopmeter_here("run", str(scenario), "--dry-run", "--json")
     assert dry.returncode == 0, dry.stderr
     planned = [json.loads(line) for line in dry.stdout.splitlines()]
     assert [row["cell"] for row in planned] == [row["cell"] for row in measured.rows]
     assert {row["status"] for row in planned} == {"planned"}
     assert list(tmp_path.iterdir()) == []
-    spoken = run_in("run", str(scenario), "--dry-run")
+    spoken = hopmeter_here("run", str(scenario), "--dry-run")
     assert spoken.returncode == 0
     assert "scatter" in spoken.stdout
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"]])
-def test_help_has_an_example(run_in: Callable[..., Ran], words: list[str]) -> None:
-    helped = run_in(*words)
+def test_help_has_an_example(hopmeter_here: Callable[..., Ran], words: list[str]) -> None:
+    helped = hopmeter_here(*words)
     assert helped.returncode == 0
     assert "Example: hopmeter" in helped.stdout
 
@@ -191,9 +191,10 @@ def test_a_sink_that_spins_uses_its_core_and_one_that_sleeps_hardly_any(measured
     assert 0 < spins < 110, "in percent of a core"
 
 
-def test_show_tells_what_each_process_used(measured: Measured, run_in: Callable[..., Ran]) -> None:
+def test_show_tells_what_each_process_used(measured: Measured, hopmeter_here: Callable[..., Ran]) -> None:
     told = [
-        json.loads(line) for line in run_in("show", str(measured.folder), "--processes", "--json").stdout.splitlines()
+        json.loads(line)
+        for line in hopmeter_here("show", str(measured.folder), "--processes", "--json").stdout.splitlines()
     ]
     names = [each["process"] for each in told if each["cell"] == measured.by_name["chain"]["cell"]]
     assert names == ["source", "relay 1", "relay 2", "sink"]

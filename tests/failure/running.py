@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+from hopmeter.report import write
 from tests.waiting import wait_for
 
 PR_CAPBSET_DROP = 24
@@ -57,10 +58,8 @@ def run(folder: Path, *options: str, before: Callable[[], None] | None = None) -
 
 
 def report(folder: Path) -> str:
-    """The report of the run in `folder / "run"`, which `hopmeter report` writes."""
-    words = ["report", str(folder / "run"), "-o", str(folder / "report.html")]
-    subprocess.run([sys.executable, "-m", "hopmeter", *words], timeout=60, check=True)
-    return (folder / "report.html").read_text()
+    """The report of the run in `folder / "run"`."""
+    return write([folder / "run"], folder / "report.html").read_text()
 
 
 def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any]:

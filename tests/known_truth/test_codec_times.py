@@ -14,7 +14,7 @@ from hopmeter.schemas import find_schema
 from hopmeter.schemas.library import FACTS, LIBRARY, OBJECT, folder_of
 from tests.known_truth.measuring import hopmeter
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parents[2]
 ENCODE_US, DECODE_US, DELAY_US = 2000, 3000, 10_000

@@ -53,7 +53,7 @@ def test_an_undecided_limit_needs_more_rounds(rows: dict[str, Row]) -> None:
 
 def test_rounds_end_when_all_rows_are_decided(tmp_path: Path) -> None:
     decided = {name: CASES[name] for name in ("none late", "5 % late")}
-    measured = measure(tmp_path, decided, "--require", LIMIT, "--budget", "45s", drain="800ms")
+    measured = measure(tmp_path, decided, "--require", LIMIT, "--budget", "90s", drain="800ms")
     assert [row["require"] for row in measured.rows.values()] == ["meets", "misses"]
     looks = json.loads((measured.folder / "run.json").read_text())["looks"]
     assert all(each[-1]["open"] == [] for each in looks.values())
