@@ -15,8 +15,8 @@ ALWAYS = 2
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the slow tests first, so that no worker is left alone with one at the end. Their files are mixed: most tests
-    of some folders sleep, those of others compute."""
+    """Start the slow tests first, so that no worker is left alone with one at the end. Their files are mixed, because
+    most tests of some folders sleep and those of others compute."""
     items.sort(key=lambda item: crc32(group(item.nodeid).encode()) if item.get_closest_marker("slow") else math.inf)
 
 
