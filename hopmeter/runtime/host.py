@@ -117,7 +117,7 @@ class Host(Protocol):
     def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
         """Prepare a trial with the transports of these manifests, one for each carrier; `run` is the id of its run."""
 
-    def start_background(self, load: Load, log: Path) -> Background:
+    def start_background(self, load: Load, log: Path, /) -> Background:
         """Load the host. Raises TrialFailedError if the load does not start."""
 
     def note_alive(self) -> None:

@@ -41,6 +41,8 @@ class Start:
     """The name of its participant in a workload."""
     carrier: str = ""
     """Its transport with the settings that are not the defaults."""
+    codecs: tuple[str, ...] = ()
+    """The codecs whose objects it carries."""
 
 
 class Node(ABC):

@@ -14,7 +14,7 @@ from hopmeter.model.workload import Flow
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
-from hopmeter.plan.topology import topology
+from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.cpu import write_cpu_samples
 from hopmeter.runtime.failures import TrialFailedError
@@ -181,6 +181,7 @@ def _starts(work: Work, places: Mapping[str, Place], brokers: Mapping[str, Broke
             environment={**program.environment, **(broker.environment if broker else {})},
             participant=programs[hosted[0].participant].name if programs else "",
             carrier=carrier.name,
+            codecs=codecs_of_node(work.cell, number),
         )
         yield host, start
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hopmeter.store.arrow_arrays import to_numpy, to_table
 from hopmeter.store.disk import StoreError, replacing
+from hopmeter.store.samples import PARQUET
 
 MAGIC = b"HMCAUSES"
 HEAD_BYTES = 64
@@ -32,11 +33,12 @@ def causes_path(samples: Path) -> Path:
 
 
 def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
-    """Combine the raw files of a trial, those beside the raw samples that have one; nothing without any.
+    """Combine the causes beside the files of a trial's samples; nothing if there are none.
 
     Raises StoreError if a file is damaged or cannot be written.
     """
-    parts = [_read_raw(path) for raw in raw_files if (path := raw.with_suffix(".causes")).exists()]
+    paths = [causes_path(each) if each.suffix == PARQUET else each.with_suffix(".causes") for each in raw_files]
+    parts = [_read(path) for path in paths if path.exists()]
     if not parts:
         return
     joined = {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
@@ -52,12 +54,18 @@ def read_causes(samples: Path) -> Causes:
     path = causes_path(samples)
     if not path.exists():
         return {name: np.empty(0, np.int64) for name in COLUMNS}
+    return _read(path)
+
+
+def _read(path: Path) -> Causes:
+    if path.suffix != PARQUET:
+        return _read_raw(path)
     try:
         with pq.ParquetFile(path) as file:
             table = file.read(list(COLUMNS))
-    except (OSError, pa.ArrowException) as cause:
+        return {name: to_numpy(table.column(name)).astype(np.int64, copy=False) for name in COLUMNS}
+    except (OSError, ValueError, pa.ArrowException) as cause:
         raise _damage(path, "cannot be read") from cause
-    return {name: to_numpy(table.column(name)).astype(np.int64, copy=False) for name in COLUMNS}
 
 
 def remove_samples(samples: Path) -> None:

@@ -21,6 +21,7 @@ from hopmeter.store.formats import RENAMED
 HEAD_BYTES = 4096
 MAGIC = b"HMSAMPLE"
 VERSION = 1
+PARQUET = ".parquet"
 NONE_NS = np.iinfo(np.int64).min
 """The number that stands for a missing time in raw files and in arrays; Parquet files have null instead."""
 
@@ -102,16 +103,19 @@ def read_raw(path: Path) -> NDArray[Any]:
 
 
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
-    """Combine the raw files of a trial into one Parquet file and return the number of samples.
+    """Combine the files of a trial into one Parquet file and return the number of samples. The files are raw, or
+    Parquet that another host has written.
 
-    Raises StoreError if a raw file is damaged or `path` cannot be written; then `path` does not exist.
+    Raises StoreError if a file is damaged or `path` cannot be written; then `path` does not exist.
     """
-    records = [read_raw(raw) for raw in raw_files]
+    parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
+    many = 0
     with replacing(path) as temporary, _writer(temporary) as writer:
-        for part in records:
-            for table in _tables(part):
+        for part in parts:
+            for table in part.tables() if isinstance(part, Samples) else _tables(part):
                 writer.write_table(table, row_group_size=ROWS_AT_ONCE)
-    return sum(len(part) for part in records)
+                many += len(table)
+    return many
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
@@ -162,6 +166,16 @@ class Samples:
     def endpoints(self) -> list[int]:
         """Return the endpoints that recorded samples."""
         return sorted(self._groups)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the samples as they are stored; each table belongs to one endpoint. Raises StoreError."""
+        for endpoint in self.endpoints:
+            for group in self._groups[endpoint]:
+                try:
+                    table = self._file.read_row_group(group).rename_columns(self._names)
+                    yield table.select(SCHEMA.names).cast(SCHEMA)
+                except (OSError, pa.ArrowException) as cause:
+                    raise _sample_error(self.path, "are damaged") from cause
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
         """Return columns of one endpoint in the order of recording, with NONE_NS for null; empty if the endpoint

@@ -42,3 +42,10 @@ def read_short_text(path: Path, most_bytes: int) -> str:
     if len(data) > most_bytes:
         raise ValueError(f"it has more than {most_bytes:,} bytes")
     return data.decode()
+
+
+def read_tail(path: Path, most_bytes: int) -> str:
+    """Return the end of a text file; bytes that are not UTF-8 are replaced."""
+    with open_regular(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+        return file.read(most_bytes).decode(errors="replace")

@@ -1,0 +1,213 @@
+"""What a coordinator may ask an agent for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from hopmeter import manifest
+from hopmeter.hosts import checks
+from hopmeter.hosts.agent_trial import AgentTrial
+from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, decode, encode
+from hopmeter.manifest import Manifest, Readiness, readiness
+from hopmeter.manifest.readiness import readiness_with_codecs
+from hopmeter.plan.background import Load
+from hopmeter.plan.cores import Machine
+from hopmeter.runtime.background import BackgroundLoad
+from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.node import LocalNode
+from hopmeter.runtime.this_host import ThisHost
+
+MOST_TRIALS = 4
+Ask = Mapping[str, Any]
+
+
+class Watcher(Protocol):
+    """Reports what the processes of a trial do."""
+
+    def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
+        """Report the messages of a node, and its end."""
+
+    def watch_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+        """Report the end of a broker."""
+
+    def stop_watching(self, trial: AgentTrial) -> None:
+        """Report nothing more of a trial."""
+
+
+class Requests:
+    """The trials and the load of one host, as its coordinator asks for them."""
+
+    def __init__(self, folder: Path, here: ThisHost, watcher: Watcher) -> None:
+        self._here, self._watcher, self._logs = here, watcher, folder
+        self._files = ContentStore(folder / "files")
+        self._manifests: dict[str, Manifest] = {}
+        self._programs: dict[tuple[str, str, tuple[str, ...]], Readiness] = {}
+        self.trials: dict[str, AgentTrial] = {}
+        self.background: BackgroundLoad | None = None
+
+    def answer(self, ask: Ask) -> dict[str, Any]:
+        """Do what the coordinator asks for, and return the answer.
+
+        Raises ValueError, KeyError or TypeError for something that no coordinator asks for.
+        """
+        return ASKS[checks.word(ask, "do", ASKS)](self, ask)
+
+    def find_trial(self, message: Ask) -> AgentTrial | None:
+        """Return the trial that a message names; None if it has ended."""
+        return self.trials.get(checks.matching(message, "trial", checks.RUN))
+
+    def close(self) -> None:
+        """End everything that was started."""
+        for run in list(self.trials):
+            self._remove_trial({"trial": run})
+        self._end_background({})
+        self._here.forget()
+
+    def _ping(self, _: Ask) -> dict[str, Any]:
+        return {"now_ns": time.monotonic_ns()}
+
+    def _describe(self, _: Ask) -> dict[str, Any]:
+        ready = manifest.readiness_of_all(self._all_manifests().values()).values()
+        rows = [{**each.as_json(), "turns": each.takes_turns} for each in ready]
+        return {"transports": rows, "cores": list(Machine.here().allowed)}
+
+    def _examine(self, _: Ask) -> dict[str, Any]:
+        from hopmeter.machine import description
+
+        return {"machine": description.describe()}
+
+    def _all_manifests(self) -> dict[str, Manifest]:
+        self._manifests = self._manifests or manifest.every()
+        return self._manifests
+
+    def _has_file(self, ask: Ask) -> dict[str, Any]:
+        return {"has": self._files.has(checks.matching(ask, "hash", checks.HASH))}
+
+    def _add_file(self, ask: Ask) -> dict[str, Any]:
+        piece = decode(checks.text(ask, "data", 2 * PIECE_BYTES))
+        self._files.add(checks.matching(ask, "hash", checks.HASH), piece, bool(ask.get("last")))
+        return {}
+
+    def _start_trial(self, ask: Ask) -> dict[str, Any]:
+        run, known = checks.matching(ask, "trial", checks.RUN), self._all_manifests()
+        if run in self.trials or len(self.trials) >= MOST_TRIALS:
+            raise ValueError(f"the trial exists, or there are {MOST_TRIALS} trials")
+        names = checks.items(ask, "transports", 100)
+        manifests = [known[checks.word({"transport": name}, "transport", known)] for name in names]
+        part = self._here.trial(run, manifests)
+        self._here.note_alive()
+        self.trials[run] = AgentTrial(part, run, manifests, self._program, self._files.path)
+        return {}
+
+    def _program(self, one: Manifest, language: str, codecs: tuple[str, ...]) -> Readiness:
+        key = (one.name, language, codecs)
+        if key not in self._programs:
+            found = readiness_with_codecs(one, codecs) if codecs else readiness(one, language)
+            self._programs[key] = found
+        return self._programs[key]
+
+    def _trial(self, ask: Ask) -> AgentTrial:
+        return self.trials[checks.matching(ask, "trial", checks.RUN)]
+
+    def _start_broker(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        try:
+            answer = trial.start_broker(ask)
+        finally:
+            self._here.note_alive()
+        number, broker = checks.number(ask, "number"), trial.part.brokers[-1]
+        self._watcher.watch_broker(trial, number, broker)
+        return answer
+
+    def _start_node(self, ask: Ask) -> dict[str, Any]:
+        trial, number = self._trial(ask), checks.number(ask, "node")
+        node = trial.start_node(ask)
+        self._here.note_alive()
+        self._watcher.watch_node(trial, number, node)
+        return {"pid": node.pid}
+
+    def _watch_stops(self, ask: Ask) -> dict[str, Any]:
+        self._trial(ask).part.watch()
+        return {}
+
+    def _note_usage(self, ask: Ask) -> dict[str, Any]:
+        self._trial(ask).part.note_usage()
+        return {}
+
+    def _usage(self, ask: Ask) -> dict[str, Any]:
+        return self._trial(ask).usage(checks.number(ask, "since_ns"))
+
+    def _tail(self, ask: Ask) -> dict[str, Any]:
+        return {"tail": self._trial(ask).nodes[checks.number(ask, "node")].tail()}
+
+    def _close_trial(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        self._watcher.stop_watching(trial)
+        logs = trial.close()
+        self._here.note_alive()
+        return {"logs": logs}
+
+    def _samples(self, ask: Ask) -> dict[str, Any]:
+        return {"files": self._trial(ask).write_samples()}
+
+    def _piece(self, ask: Ask) -> dict[str, Any]:
+        files = self._trial(ask).sample_files
+        with files[checks.word(ask, "file", files)].open("rb") as file:
+            file.seek(checks.number(ask, "offset"))
+            return {"data": encode(file.read(PIECE_BYTES))}
+
+    def _remove_trial(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        self._watcher.stop_watching(trial)
+        trial.part.close()
+        trial.part.remove_files()
+        del self.trials[trial.run]
+        if not self.trials:
+            self._here.forget()
+        return {}
+
+    def _start_background(self, ask: Ask) -> dict[str, Any]:
+        cores = tuple(checks.numbers(ask, "cores", 1 << 20))
+        if self.background is not None or not set(cores) <= set(Machine.here().allowed):
+            raise ValueError(f"a load runs already, or a core of {cores} is not allowed here")
+        load = Load(cores, checks.decimal(ask, "cpu_percent"), checks.decimal(ask, "memory_gb_s"))
+        self.background = self._here.start_background(load, self._logs / "background.log")
+        self._here.note_alive()
+        return {}
+
+    def _read_background(self, _: Ask) -> dict[str, Any]:
+        assert self.background is not None, "the coordinator has started it"
+        return vars(self.background.reading())
+
+    def _end_background(self, _: Ask) -> dict[str, Any]:
+        if self.background is not None:
+            self.background.close()
+            self.background = None
+        return {}
+
+
+ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
+    "ping": Requests._ping,
+    "describe": Requests._describe,
+    "examine": Requests._examine,
+    "has-file": Requests._has_file,
+    "add-file": Requests._add_file,
+    "start-trial": Requests._start_trial,
+    "start-broker": Requests._start_broker,
+    "start-node": Requests._start_node,
+    "watch-stops": Requests._watch_stops,
+    "note-usage": Requests._note_usage,
+    "usage": Requests._usage,
+    "tail": Requests._tail,
+    "close-trial": Requests._close_trial,
+    "samples": Requests._samples,
+    "piece": Requests._piece,
+    "remove-trial": Requests._remove_trial,
+    "start-background": Requests._start_background,
+    "read-background": Requests._read_background,
+    "end-background": Requests._end_background,
+}
+"""What a coordinator may ask for."""

@@ -1,0 +1,84 @@
+"""Checks of the values in messages of a peer. Each returns the value, or raises ValueError that names the key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+RUN = re.compile(r"[0-9a-f]{16}")
+HASH = re.compile(r"[0-9a-f]{64}")
+MOST_ITEMS = 10_000
+
+
+def number(message: Mapping[str, Any], key: str, most: int = 1 << 63) -> int:
+    """Return a whole number from 0 to `most`."""
+    value = message.get(key)
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{key} is no number from 0 to {most}")
+    return value
+
+
+def decimal(message: Mapping[str, Any], key: str) -> float:
+    """Return a number that is not negative, and finite."""
+    value = message.get(key)
+    if type(value) not in (int, float) or not 0 <= value < 1e18:  # type: ignore[operator]
+        raise ValueError(f"{key} is no number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
+    """Return a text."""
+    value = message.get(key)
+    if not isinstance(value, str) or len(value) > longest:
+        raise ValueError(f"{key} is no text of at most {longest} characters")
+    return value
+
+
+def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
+    """Return one of several texts."""
+    value = text(message, key)
+    if value not in allowed:
+        raise ValueError(f"{key} is none of {', '.join(sorted(allowed))}")
+    return value
+
+
+def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
+    """Return a text of a certain form."""
+    value = text(message, key)
+    if not pattern.fullmatch(value):
+        raise ValueError(f"{key} has another form than {pattern.pattern}")
+    return value
+
+
+def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return an object."""
+    value = message.get(key)
+    if not isinstance(value, dict) or len(value) > MOST_ITEMS:
+        raise ValueError(f"{key} is no object")
+    return value
+
+
+def texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
+    """Return an object of texts."""
+    found = table(message, key)
+    return {name: text(found, name) for name in found}
+
+
+def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[Any]:
+    """Return a list."""
+    value = message.get(key)
+    if not isinstance(value, list) or len(value) > most:
+        raise ValueError(f"{key} is no list of at most {most}")
+    return value
+
+
+def numbers(message: Mapping[str, Any], key: str, most: int = 1 << 20) -> list[int]:
+    """Return a list of whole numbers."""
+    found = items(message, key)
+    return [number({key: each}, key, most) for each in found]
+
+
+def printable(message: Mapping[str, Any], key: str, longest: int = 2000) -> str:
+    """Return a text in one line, without characters that control a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text(message, key, longest))

@@ -1,0 +1,162 @@
+"""The coordinator's side of the conversation with one agent."""
+
+from __future__ import annotations
+
+import re
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.hosts import checks
+from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.hosts.line_channel import ChannelError, LineChannel
+from hopmeter.runtime.failures import TrialFailedError
+
+GREETING_S = 30.0
+PATIENCE_S = 30.0
+"""How long an agent may take for an ordinary answer."""
+PINGS = 15
+MOST_LINES_BEFORE = 100
+"""How many lines a login shell may print before the agent greets."""
+SEEN_CHARACTERS = 300
+CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
+
+Hear = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """The fastest of several exchanges with an agent."""
+
+    least_ns: int
+    offset_ns: int
+    """The agent's clock minus this machine's clock, halfway through the exchange."""
+
+
+class Connection:
+    """An agent that can be asked. Everything fails with the name of the host once the agent is gone."""
+
+    def __init__(self, name: str, channel: LineChannel, why_gone: Callable[[], str] = str) -> None:
+        """Greet the agent at the other end of a channel; `why_gone` explains why it closed the channel.
+
+        Raises HostError if there is none, or one of another version.
+        """
+        self.name, self.channel, self._why_gone = name, channel, why_gone
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._trials: dict[str, Hear] = {}
+        self._asked = 0
+        self._gone = ""
+        self.greeting = self._greet()
+
+    def _greet(self) -> Greeting:
+        try:
+            self.channel.send(Greeting.own().as_message())
+            greeting = Greeting.of(self._first_message())
+        except ChannelError as cause:
+            raise self._no_agent(self._why_gone() or str(cause)) from cause
+        except ValueError as cause:
+            raise self._no_agent(f"its greeting is damaged: {cause}") from cause
+        greeting.check(f"the host {self.name}")
+        return greeting
+
+    def _first_message(self) -> dict[str, Any]:
+        """Return the first line that is a message; a login shell may print others before it."""
+        seen: list[str] = []
+        deadline = time.monotonic() + GREETING_S
+        while len(seen) < MOST_LINES_BEFORE:
+            line = self.channel.receive_line()
+            if line is not None:
+                if line.lstrip().startswith(b'{"say":'):
+                    return self.channel.parse(line)
+                seen.append(line.decode(errors="replace"))
+            elif self.channel.closed:
+                break
+            elif not select.select([self.channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise ChannelError(f"no agent answered within {GREETING_S:.0f} s")
+        printed = " ".join(seen)[-SEEN_CHARACTERS:]
+        raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "it closed the connection")
+
+    def _no_agent(self, why: str) -> HostError:
+        remedy = "check the entry in the file of --hosts, and that `hopmeter agent --stdio` starts on that host"
+        return HostError("E-HOST-UNREACHABLE", f"the host {self.name} cannot be used: {why}", remedy)
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether the agent has ended, as far as is known."""
+        return bool(self._gone) or self.channel.closed
+
+    def ask(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> dict[str, Any]:
+        """Return the agent's answer. Raises TrialFailedError with its error, or if it does not answer."""
+        self._asked += 1
+        number, deadline = self._asked, time.monotonic() + patience_s
+        self.tell({"say": "ask", "id": number, "do": do, **more})
+        while number not in self._answers:
+            if not select.select([self.channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise self._lose(f"it did not answer `{do}` within {patience_s:.0f} s")
+            self.hear()
+        return self._value(self._answers.pop(number))
+
+    def _value(self, answer: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if answer["say"] == "answer":
+                return checks.table(answer, "value")
+            code = checks.matching(answer, "code", CODE)
+            what, remedy = (checks.printable(answer, key) for key in ("what", "remedy"))
+        except ValueError as cause:
+            raise self._lose(f"its answer is damaged: {cause}") from cause
+        raise TrialFailedError(code, f"on {self.name}: {what}", self._on_host(remedy), bool(answer.get("crash")))
+
+    def _on_host(self, remedy: str) -> str:
+        return f"on {self.name}: {remedy}" if remedy.startswith("hopmeter ") else remedy
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message that has no answer. Raises TrialFailedError if the agent is gone."""
+        self.check()
+        try:
+            self.channel.send(message)
+        except ChannelError as cause:
+            raise self._lose(str(cause)) from cause
+
+    def hear(self) -> None:
+        """Pass on what has arrived, without waiting. Raises TrialFailedError if the agent is gone."""
+        try:
+            for message in self.channel.receive():
+                self._sort(message)
+        except (ChannelError, ValueError) as cause:
+            raise self._lose(str(cause)) from cause
+        self.check()
+
+    def check(self) -> None:
+        """Raise TrialFailedError if the agent is gone."""
+        if self._gone or self.channel.closed:
+            raise self._lose("it closed the connection")
+
+    def _sort(self, message: dict[str, Any]) -> None:
+        if message["say"] in ("answer", "error"):
+            self._answers[checks.number(message, "id", self._asked)] = message
+        elif hear := self._trials.get(checks.text(message, "trial", 16)):
+            hear(message)
+
+    def _lose(self, why: str) -> TrialFailedError:
+        """Give the agent up, and return the error that says why."""
+        self._gone = self._gone or self._why_gone() or why
+        remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
+        return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
+
+    def listen(self, trial: str, hear: Hear | None) -> None:
+        """Pass the reports about a trial to this function; with None, to nothing any more."""
+        self._trials.pop(trial, None)
+        if hear is not None:
+            self._trials[trial] = hear
+
+    def ping(self) -> RoundTrip:
+        """Measure the time that a question and its answer take."""
+        found = []
+        for _ in range(PINGS):
+            before = time.monotonic_ns()
+            theirs = checks.number(self.ask("ping"), "now_ns")
+            after = time.monotonic_ns()
+            found.append((after - before, theirs - (before + after) // 2))
+        return RoundTrip(*min(found))

@@ -1,0 +1,128 @@
+"""Messages between coordinator and agent: JSON objects, one in each line, over any pair of file descriptors.
+
+Whatever carries the lines, the peer is not trusted: a line that is too long, too deep or no object raises ChannelError.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+from collections import deque
+from typing import Any
+
+from hopmeter.system.untrusted_json import parse
+
+LONGEST_LINE = 1 << 20
+MOST_UNREAD_BYTES = 64 << 20
+"""The most bytes that wait to be read; a peer that sends more does not take part in the conversation."""
+PIECE = 1 << 16
+PATIENCE_S = 30.0
+"""How long the peer may not read while a message waits to be sent."""
+
+
+class ChannelError(Exception):
+    """The peer sent something that is no message, or does not read."""
+
+
+class ClosedChannelError(ChannelError):
+    """The peer has closed the channel."""
+
+    def __init__(self) -> None:
+        super().__init__("it closed the connection")
+
+
+class LineChannel:
+    """One end of the conversation. `fileno` becomes readable when messages arrive, and when the peer closes."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        """Use these descriptors; the caller closes them."""
+        self._read_fd, self._write_fd = read_fd, write_fd
+        for each in {read_fd, write_fd}:
+            os.set_blocking(each, False)
+        self._unread = bytearray()
+        self._lines: deque[bytes] = deque()
+        self._unread_bytes = 0
+        self.closed = False
+        """Whether the peer has closed the channel; messages may still be unread."""
+
+    def fileno(self) -> int:
+        """Return the descriptor that announces messages."""
+        return self._read_fd
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message. Raises ChannelError if it is too long, or if the peer does not read or is gone."""
+        left = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        if len(left) > LONGEST_LINE:
+            raise ChannelError(f"a message of {len(left):,} bytes exceeds the maximum of {LONGEST_LINE:,}")
+        deadline = time.monotonic() + PATIENCE_S
+        while left:
+            # Both ends may send at once: what arrives meanwhile is read, so that neither waits for the other.
+            reading = [] if self.closed else [self._read_fd]
+            readable, writable, _ = select.select(reading, [self._write_fd], [], max(0.0, deadline - time.monotonic()))
+            if readable:
+                self._read()
+            if writable:
+                left = left[self._write(left) :]
+            if not readable and not writable:
+                raise ChannelError(f"it did not read for {PATIENCE_S:.0f} s")
+
+    def _write(self, left: memoryview) -> int:
+        try:
+            return os.write(self._write_fd, left[:PIECE])
+        except BlockingIOError:
+            return 0
+        except OSError as cause:
+            self.closed = True
+            raise ClosedChannelError from cause
+
+    def receive(self) -> list[dict[str, Any]]:
+        """Return the messages that have arrived, without waiting. Raises ChannelError for anything else."""
+        while not self.closed and self._read():
+            pass
+        found = [self.parse(line) for line in self._lines]
+        self._lines.clear()
+        self._unread_bytes = len(self._unread)
+        return found
+
+    def receive_line(self) -> bytes | None:
+        """Return one line that has arrived, whatever it is; None if there is none yet."""
+        if not self._lines and not self.closed:
+            self._read()
+        return self._lines.popleft() if self._lines else None
+
+    @staticmethod
+    def parse(line: bytes) -> dict[str, Any]:
+        """Return the message in a line. Raises ChannelError for anything else."""
+        try:
+            message = parse(line)
+        except ValueError as cause:
+            raise ChannelError(f"it sent {_show(line)}, which is no message") from cause
+        if not isinstance(message, dict) or not isinstance(message.get("say"), str):
+            raise ChannelError(f"it sent {_show(line)}, which is no message")
+        return message
+
+    def _read(self) -> bool:
+        """Read a piece, and return whether there was one."""
+        try:
+            piece = os.read(self._read_fd, PIECE)
+        except BlockingIOError:
+            return False
+        except OSError:
+            piece = b""
+        if not piece:
+            self.closed = True
+            return False
+        *lines, rest = (bytes(self._unread) + piece).split(b"\n") if b"\n" in piece else (self._unread + piece,)
+        self._lines += lines
+        self._unread = bytearray(rest)
+        self._unread_bytes += len(piece)
+        longest = max(map(len, [*lines, self._unread]))
+        if longest > LONGEST_LINE or self._unread_bytes > MOST_UNREAD_BYTES:
+            raise ChannelError(f"it sent a line of more than {LONGEST_LINE:,} bytes, or too many lines at once")
+        return True
+
+
+def _show(line: bytes) -> str:
+    return repr(line[:60].decode(errors="replace"))
