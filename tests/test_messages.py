@@ -36,7 +36,7 @@ CODED = {
         "TimedOutError",
         "CallFailedError",
     ),
-    *("MissingError", "GoneError", "Caution", "finding", "tag"),
+    *("HostError", "MissingError", "GoneError", "Caution", "finding", "tag"),
 }
 """What takes a code as its first argument."""
 CODE = re.compile(r"[DEFW]-[A-Z0-9]+(-[A-Z0-9]+)*")

@@ -13,6 +13,7 @@ from typing import Any
 from hopmeter import scenario
 from hopmeter.api.planning import Prepared, check_measurable, check_still_ready, prepare_old_side, this_world
 from hopmeter.errors import UsageError
+from hopmeter.hosts.session import HostSession
 from hopmeter.messages import tag
 from hopmeter.plan import Plan, budget
 from hopmeter.plan.expand import World
@@ -87,6 +88,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
         more: dict[str, Any] = {"pictures": facts(shown)} if shown else {}
         more |= {"recordings": facts(replayed)} if replayed else {}
         more |= {"against": old.name, "against_commit": old.commit} if old else {}
+        more |= {"hosts": prepared.hosts.describe()} if prepared.hosts else {}
         folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder
@@ -110,20 +112,23 @@ def has_sides(folder: Path) -> bool:
     return bool(RunFolder.open(folder, trials=False).about.get("against"))
 
 
-def resume(asked: Path, consoles: Consoles) -> Outcome:
-    """Resume a run with the cells, the order and the seed of its plan."""
+def resume(asked: Path, consoles: Consoles, hosts: HostSession | None = None) -> Outcome:
+    """Resume a run with the cells, the order, the seed and the hosts of its plan."""
     refuse_packed(asked)
     with lock_run(RunFolder.open(asked).path):
-        return _resume_locked(asked, consoles)
+        return _resume_locked(asked, consoles, hosts)
 
 
-def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
+def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -> Outcome:
     """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
     name."""
     from hopmeter.runtime.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
-    world = this_world()
+    world = this_world(hosts)
+    if (before := list(RunFolder.open(asked).about.get("hosts", {}))) != list(world.hosts):
+        what = f"the run was planned for {', '.join(before) or 'this machine alone'}"
+        raise UsageError("E-HOST-CONFLICT", what, "give the same --hosts file as when it began")
     check_still_ready(made, world)
     old = _prepare_again(RunFolder.open(asked).about, made, world, consoles.notes)
     sweep_leftovers(consoles.notes)
@@ -134,7 +139,7 @@ def _resume_locked(asked: Path, consoles: Consoles) -> Outcome:
         check_unchanged(replayed, before.get("recordings", {}), "the recording of flow ")
         return RunFolder.resume(asked)
 
-    return _run_trials(Prepared(made, world, old), open_folder, consoles)
+    return _run_trials(Prepared(made, world, old, hosts=hosts), open_folder, consoles)
 
 
 def _stored_plan(folder: RunFolder) -> Plan:
@@ -199,7 +204,10 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
             is_judged=judge_trials(folder, made.scenario.require),
             in_question=InQuestion(made.runnable, count_misses_of(folder)) if made.scenario.alone else None,
         )
-    executor = Executor(made, prepared.world, folder, console, further, old=before, rounds=rounds, **payloads)
+    hosts = prepared.hosts.remote if prepared.hosts else {}
+    executor = Executor(
+        made, prepared.world, folder, console, further, old=before, rounds=rounds, hosts=hosts, **payloads
+    )
     return executor.run(done)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hopmeter import manifest, plan, scenario
 from hopmeter.errors import UsageError
+from hopmeter.hosts.session import HostSession
 from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
@@ -32,13 +33,24 @@ class Prepared:
     old: OldSide | None = None
     notes: Sequence[str] = ()
     """What the user should know about the plan."""
+    hosts: HostSession | None = None
+    """The hosts on which it runs, if others than this machine."""
 
 
 def prepare(
-    asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None, console: Console
+    asked: str,
+    given: Mapping[str, Any],
+    settings: Sequence[str],
+    full: bool,
+    against: str | None,
+    console: Console,
+    hosts: HostSession | None = None,
 ) -> Prepared:
-    """Plan a run, and install or build the old side that `against` names."""
-    prepared = _plan(asked, given, settings, full, against)
+    """Plan a run on these hosts, and install or build the old side that `against` names."""
+    if against and hosts:
+        remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
+        raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and --hosts names others", remedy)
+    prepared = _plan(asked, given, settings, full, against, hosts)
     if not against:
         return prepared
     check_sides(prepared.plan)
@@ -46,19 +58,26 @@ def prepare(
     return replace(prepared, plan=add_old_sides(prepared.plan, old), old=old)
 
 
-def _plan(asked: str, given: Mapping[str, Any], settings: Sequence[str], full: bool, against: str | None) -> Prepared:
+def _plan(
+    asked: str,
+    given: Mapping[str, Any],
+    settings: Sequence[str],
+    full: bool,
+    against: str | None,
+    hosts: HostSession | None,
+) -> Prepared:
     """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
-    world = this_world()
+    world = this_world(hosts)
     wanted = scenario.override(toml, given, settings, world.manifests)
     if against and wanted.no_idle_states == "both" and world.may_keep_awake:
         wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []))
-    return Prepared(plan.make(path.stem, wanted, world), world, notes=notes)
+    return Prepared(plan.make(path.stem, wanted, world), world, notes=notes, hosts=hosts)
 
 
 def name_question(
@@ -80,8 +99,8 @@ def fixed_options(asked: str) -> dict[str, str]:
     return {"rate": "a search sets the rates"} if wanted.search else {}
 
 
-def this_world() -> World:
-    """Return the transports of this machine and their readiness."""
+def this_world(hosts: HostSession | None = None) -> World:
+    """Return the transports of this machine and their readiness, and the hosts of `--hosts`."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
     return World(
@@ -90,6 +109,7 @@ def this_world() -> World:
         Machine.here(),
         may_keep_awake=os.access(LATENCY_FILE, os.W_OK),
         highest_priority=limits.highest_priority(Kernel()),
+        hosts=hosts.facts() if hosts else {},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -179,6 +180,12 @@ def run(
             rich_help_panel="Compare",
         ),
     ] = None,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml", help="Run the nodes on the hosts that this file names.", rich_help_panel=MACHINE
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -215,23 +222,27 @@ def run(
     from hopmeter.api import measuring, planning
     from hopmeter.api.comparison_request import Request, check_sides
     from hopmeter.cli.parts.run_display import Display, show_plan, show_run, show_unmeasurable
+    from hopmeter.hosts.session import open_hosts
 
     console = Console(stderr=as_json, highlight=False)
     request = Request.of(fail_if or [], summary, junit, export or [])
-    if resume is not None:
-        check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
-        check_sides(request, measuring.has_sides(resume))
-        display = Display(console, as_json, not console.is_terminal, request, not no_report)
-        raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles), display))
-    check_sides(request, bool(against))
-    name = "quick" if scenario is None else scenario
-    variables = read_variables(os.environ, options, planning.fixed_options(name))
-    for line in variables.lines():
-        console.print(line, style="yellow", markup=False, soft_wrap=True)
-    prepared = planning.prepare(name, {**options, **variables.given}, setting or [], full, against, console)
-    if dry_run:
-        raise typer.Exit(show_plan(prepared, console, as_json))
-    show_unmeasurable(prepared.plan, console, as_json)
-    command = ["hopmeter", *sys.argv[1:], *variables.options]
-    display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)
-    raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))
+    with ExitStack() as ends:
+        session = ends.enter_context(open_hosts(hosts)) if hosts else None
+        if resume is not None:
+            check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
+            check_sides(request, measuring.has_sides(resume))
+            display = Display(console, as_json, not console.is_terminal, request, not no_report)
+            raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles, session), display))
+        check_sides(request, bool(against))
+        name = "quick" if scenario is None else scenario
+        variables = read_variables(os.environ, options, planning.fixed_options(name))
+        for line in variables.lines():
+            console.print(line, style="yellow", markup=False, soft_wrap=True)
+        given = {**options, **variables.given}
+        prepared = planning.prepare(name, given, setting or [], full, against, console, session)
+        if dry_run:
+            raise typer.Exit(show_plan(prepared, console, as_json))
+        show_unmeasurable(prepared.plan, console, as_json)
+        command = ["hopmeter", *sys.argv[1:], *variables.options]
+        display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)
+        raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))

@@ -60,34 +60,40 @@ class Agent:
 
     def run(self) -> None:
         """Greet the coordinator, and do what it asks until it closes the channel."""
-        self._channel.send(Greeting.own().as_message())
+        self._channel.send(Greeting.own("agent").as_message())
         self._await_greeting()
         while not self._is_over and not self._alarm.rung:
             for message in self._channel.receive():
                 self._heed(message)
             if self._channel.closed:
                 return
-            for key, _ in self._selector.select(self._tick()):
-                if key.data is not None:
-                    key.data()
+            self._wait(self._tick())
 
     def _await_greeting(self) -> None:
         deadline = time.monotonic() + GREETING_S
         while not (messages := self._channel.receive()):
-            if self._channel.closed or self._alarm.rung:
+            if self._channel.closed or self._alarm.rung or self._is_over:
                 self._is_over = True
                 return
-            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+            if (left_s := deadline - time.monotonic()) <= 0:
                 raise ChannelError(f"no coordinator greeted within {GREETING_S:.0f} s")
+            self._wait(left_s)
         first, *rest = messages
         try:
-            Greeting.of(first).check("the coordinator")
-        except (ValueError, HostError) as refused:
-            code = refused.code if isinstance(refused, HostError) else "E-HOST-GREETING"
-            self._channel.send({"say": "refused", "code": code, "what": str(refused)})
+            Greeting.of(first, "coordinator").check("the coordinator")
+        except ValueError as cause:
+            raise ChannelError(f"its greeting is damaged: {cause}") from cause
+        except HostError as refused:
+            self._channel.send({"say": "refused", "code": refused.code, "what": refused.what})
             raise
         for message in rest:
             self._heed(message)
+
+    def _wait(self, most_s: float | None) -> None:
+        """Wait until a process, the coordinator or a signal has news, and pass on those of processes."""
+        for key, _ in self._selector.select(most_s):
+            if key.data is not None:
+                key.data()
 
     def _lose_parent(self) -> None:
         self._is_over = True
@@ -146,6 +152,7 @@ class Agent:
             return
         trial.part.begin(checks.numbers(message, "cores"), bool(message.get("samples_cpu")))
         trial.samples_cpu = bool(message.get("samples_cpu"))
+        self._next_sample = 0.0
         if self._requests.background is not None:
             self._requests.background.begin()
 

@@ -51,7 +51,7 @@ class AgentTrial:
         settings = check_settings(self.manifests[number], checks.table(ask, "settings"))
         log = self.logs[f"broker{number}"] = self.part.folder / f"broker{number}.log"
         place = None if core is None else checks.number(ask, "core", 1 << 20)
-        broker = self.part.start_broker(BrokerOrder(number, settings, log, place))
+        broker = self.part.start_broker(BrokerOrder(number, settings, log, place, checks.address(ask, "address")))
         if broker is None:
             raise ValueError(f"{self.manifests[number].name} has no broker")
         return {"address": broker.address, "environment": broker.environment}

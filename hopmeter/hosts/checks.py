@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -82,3 +83,8 @@ def numbers(message: Mapping[str, Any], key: str, most: int = 1 << 20) -> list[i
 def printable(message: Mapping[str, Any], key: str, longest: int = 2000) -> str:
     """Return a text in one line, without characters that control a terminal."""
     return "".join(each if each.isprintable() else " " for each in text(message, key, longest))
+
+
+def address(message: Mapping[str, Any], key: str) -> str:
+    """Return an IP address."""
+    return str(ipaddress.ip_address(text(message, key)))

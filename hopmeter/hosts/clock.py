@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hopmeter.hosts.connection import RoundTrip
-from hopmeter.hosts.greeting import Greeting, own_clock
+from hopmeter.hosts.greeting import Greeting, own_id
 
 
 class HostClock(Protocol):
@@ -49,4 +49,4 @@ class ExchangedClock:
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:
     """Return the clock of the host that sent a greeting."""
-    return SameClock() if greeting.clock == own_clock() else ExchangedClock(round_trip)
+    return SameClock() if greeting.clock == own_id("time") else ExchangedClock(round_trip)

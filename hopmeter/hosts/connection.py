@@ -6,12 +6,13 @@ import re
 import select
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.hosts import checks
 from hopmeter.hosts.greeting import Greeting, HostError
-from hopmeter.hosts.line_channel import ChannelError, LineChannel
+from hopmeter.hosts.line_channel import ChannelError, ClosedChannelError, LineChannel
 from hopmeter.runtime.failures import TrialFailedError
 
 GREETING_S = 30.0
@@ -52,10 +53,12 @@ class Connection:
 
     def _greet(self) -> Greeting:
         try:
-            self.channel.send(Greeting.own().as_message())
-            greeting = Greeting.of(self._first_message())
+            with suppress(ClosedChannelError):  # a command that has ended already may still have printed why
+                self.channel.send(Greeting.own().as_message())
+            greeting = Greeting.of(self._first_message(), "agent")
         except ChannelError as cause:
-            raise self._no_agent(self._why_gone() or str(cause)) from cause
+            why = [str(cause), self._why_gone()]
+            raise self._no_agent("; ".join(each for each in why if each)) from cause
         except ValueError as cause:
             raise self._no_agent(f"its greeting is damaged: {cause}") from cause
         greeting.check(f"the host {self.name}")
@@ -76,7 +79,7 @@ class Connection:
             elif not select.select([self.channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise ChannelError(f"no agent answered within {GREETING_S:.0f} s")
         printed = " ".join(seen)[-SEEN_CHARACTERS:]
-        raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "it closed the connection")
+        raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "no agent answered")
 
     def _no_agent(self, why: str) -> HostError:
         remedy = "check the entry in the file of --hosts, and that `hopmeter agent --stdio` starts on that host"

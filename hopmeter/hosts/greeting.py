@@ -33,23 +33,31 @@ class Greeting:
     """The name that the host has itself."""
     clock: str = ""
     """An id of CLOCK_MONOTONIC: two processes with the same id read the same clock."""
+    network: str = ""
+    """An id of the network stack: two processes with the same id reach each other over every socket."""
     pid: int = 0
+    role: str = "coordinator"
+    """`agent` or `coordinator`; the greeting of a program that repeats its input has the wrong one."""
 
     @classmethod
-    def own(cls) -> Greeting:
+    def own(cls, role: str = "coordinator") -> Greeting:
         """Return the greeting of this process."""
-        return cls(hopmeter.__version__, SPEC_FORMAT, os.uname().nodename, own_clock(), os.getpid())
+        return cls(
+            hopmeter.__version__, SPEC_FORMAT, os.uname().nodename, own_id("time"), own_id("net"), os.getpid(), role
+        )
 
     @classmethod
-    def of(cls, message: dict[str, Any]) -> Greeting:
-        """Read the greeting of a peer. Raises ValueError for anything else."""
-        numbers = [message.get(name) for name in ("spec_format", "pid")]
-        words = [message.get(name) for name in ("hopmeter", "machine", "clock")]
-        if message.get("say") != "hello" or not all(type(each) is int for each in numbers):
+    def of(cls, message: dict[str, Any], role: str) -> Greeting:
+        """Read the greeting of a peer with this role. Raises ValueError for anything else."""
+        numbers = {name: message.get(name) for name in ("spec_format", "pid")}
+        words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
+        if message.get("say") != "hello" or not all(type(each) is int for each in numbers.values()):
             raise ValueError("no greeting")
-        if not all(isinstance(each, str) and TEXT.fullmatch(each) for each in words):
+        if not all(isinstance(each, str) and TEXT.fullmatch(each) for each in words.values()):
             raise ValueError("a word of the greeting is no short text")
-        return cls(str(words[0]), int(numbers[0] or 0), str(words[1]), str(words[2]), int(numbers[1] or 0))
+        if words["role"] != role:
+            raise ValueError(f"no {role} sends it")
+        return cls(**{**words, **numbers})  # type: ignore[arg-type]
 
     def as_message(self) -> dict[str, Any]:
         """Return the greeting as a message."""
@@ -68,9 +76,9 @@ class Greeting:
         )
 
 
-def own_clock() -> str:
-    """Return the id of this process's CLOCK_MONOTONIC: that of the boot and of the time namespace."""
+def own_id(kind: str) -> str:
+    """Return an id that the processes of one boot and one namespace share."""
     try:
-        return f"{boot_id()} {Path('/proc/self/ns/time').readlink()}"
+        return f"{boot_id()} {Path(f'/proc/self/ns/{kind}').readlink()}"
     except OSError:
         return boot_id()

@@ -74,7 +74,6 @@ class LineChannel:
         except BlockingIOError:
             return 0
         except OSError as cause:
-            self.closed = True
             raise ClosedChannelError from cause
 
     def receive(self) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -170,7 +171,14 @@ class RemoteTrial:
         if told is None:
             return None
         settings, core = dict(order.settings), order.core
-        answer = self._ask("start-broker", 2 * TRIES * BROKER_S, number=order.number, settings=settings, core=core)
+        answer = self._ask(
+            "start-broker",
+            2 * TRIES * BROKER_S,
+            number=order.number,
+            settings=settings,
+            core=core,
+            address=order.address,
+        )
         self._logs[f"broker{order.number}"] = order.log
         environment = checks.texts(answer, "environment")
         if not set(environment) <= set(told.environment):
@@ -272,8 +280,7 @@ class RemoteTrial:
     def remove_files(self) -> None:
         """Remove all files of the trial."""
         self._host.connection.listen(self._run, None)
-        for path in self._fetched.glob("*") if self._fetched.is_dir() else ():
-            path.unlink()
+        shutil.rmtree(self._fetched, ignore_errors=True)
         if self._is_begun:
             with suppress(TrialFailedError):
                 self._host.connection.ask("remove-trial", ENDING_S, trial=self._run)
@@ -283,8 +290,8 @@ class RemoteTrial:
         if message["say"] == "broker":
             broker = self._brokers.get(checks.number(message, "number"))
             if broker is not None:
-                told = [checks.printable(message, key) for key in ("code", "what", "remedy")]
-                broker.failed = TrialFailedError(told[0], f"on {self.host_name}: {told[1]}", told[2], crash=True)
+                code, what, remedy = (checks.printable(message, key) for key in ("code", "what", "remedy"))
+                broker.failed = TrialFailedError(code, f"on {self.host_name}: {what}", remedy, crash=True)
         elif node := self.nodes.get(checks.number(message, "node")):
             node.hear(message)
 

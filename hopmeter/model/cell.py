@@ -155,6 +155,9 @@ class NodeSettings:
     checksum: bool = False
     background: str = ""
     """The load of the machine beside the nodes, such as `cpu 50%, memory 2GB/s`; empty without any."""
+    hosts: str = ""
+    """The hosts of the endpoints in turn, `a>b>c`; of a workload, the host of each participant, `camera:a motor:b`.
+    Empty if all nodes run on this machine."""
 
 
 @dataclass(frozen=True)
@@ -214,9 +217,11 @@ class Cell:
     @property
     def group(self) -> str:
         """Return the id of the table in which this cell is ranked; it is the same in every run."""
-        *ordinary, background = table_key(self)
+        *ordinary, background, hosts = table_key(self)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
-        return blake2b(repr((*key, background) if background else key).encode(), digest_size=4).hexdigest()
+        # Conditions that earlier versions did not have count only where they apply, so that ids stay.
+        more = (background, hosts) if hosts else (background,) if background else ()
+        return blake2b(repr((*key, *more)).encode(), digest_size=4).hexdigest()
 
     @property
     def is_whole_workload(self) -> bool:
@@ -228,6 +233,11 @@ class Cell:
         """Return the flow or path that this row is about, or that it is the whole workload; empty for an ordinary
         cell."""
         return WHOLE if self.is_whole_workload else self.flow or self.path
+
+    @property
+    def host_list(self) -> tuple[str, ...]:
+        """Return the hosts over which an ordinary cell is placed; empty if it is not."""
+        return tuple(self.nodes.hosts.split(">")) if self.nodes.hosts and self.workload is None else ()
 
     @property
     def deadline_s(self) -> float | None:
@@ -337,7 +347,7 @@ DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
 """The default values of the fields of a cell."""
 OF_WORKLOAD = ("flow", "path", "graph")
 """The conditions that are empty in an ordinary cell."""
-CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD, "background")
+CONDITIONS = (*AXES, "payload_bytes", "reply", "fifo", "mlock", "no_idle_states", *OF_WORKLOAD, "background", "hosts")
 """Two cells are compared only if they agree in all of these fields: the axes of a scenario, and the fields that follow
 from the axes."""
 

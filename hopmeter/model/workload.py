@@ -33,6 +33,9 @@ class Participant:
     """`per-flow`, or how many messages it handles at once, as a number."""
     transports: tuple[str, ...] = ()
     """The transports of its flows, with their settings; it has a process for each. Empty if it is one process."""
+    host: str = field(default="", repr=False)
+    """The host on which it runs; empty for this machine. `repr` leaves it out, because the graph is the same wherever
+    it runs."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
@@ -16,6 +16,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell, waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
+from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.message_objects import object_languages
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.system.toml_files import one_of
@@ -35,6 +36,8 @@ class World:
     """The Python nodes that carry the objects of a codec, by transport and codec."""
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
+    hosts: Mapping[str, HostFacts] = field(default_factory=dict)
+    """The hosts of `--hosts`, in their order; empty if all nodes run on this machine."""
     highest_priority: int = 99
     """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
 

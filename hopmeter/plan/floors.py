@@ -52,10 +52,13 @@ def _is_floor(cell: Cell) -> bool:
         cell.axes.transport == FLOORS.get(cell.axes.placement)
         and cell.axes.language == LANGUAGE
         and not cell.carriage.profile
+        and not cell.nodes.hosts
     )
 
 
 def _floor_of(cell: Cell, world: World) -> Cell | str:
+    if cell.nodes.hosts:
+        return tag("W-FLOOR-HOSTS", "floors are measured on one machine, and this cell runs on several")
     if cell.axes.codec != "none":
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = world.manifests.get(FLOORS[cell.axes.placement])

@@ -83,7 +83,8 @@ def topology(cell: Cell) -> Topology:
             named = (tuple(_link(pair, link) for link in inputs), tuple(_link(pair, link) for link in outputs))
             number = 0 if cell.axes.placement == "thread" else first + place
             own = (_language(cell, role), number, axis_carrier(cell))
-            endpoints.append(Endpoint(first + place, role, pair, place, *own, *named))
+            host = cell.host_list[place % len(cell.host_list)] if cell.host_list else ""
+            endpoints.append(Endpoint(first + place, role, pair, place, *own, *named, host))
         links |= _links(cell, pair)
     return Topology(tuple(endpoints), links)
 
@@ -179,7 +180,7 @@ def _flow_ends(cell: Cell, flow: Flow, first: int) -> list[Endpoint]:
     ) -> Endpoint:
         number = numbers[name]
         own = (programs[number].language, number, carrier)
-        return Endpoint(first + place, role, flow.number, place, *own, inputs, outputs)
+        return Endpoint(first + place, role, flow.number, place, *own, inputs, outputs, programs[number].host)
 
     sender = "follower" if flow.after or flow.during else "client" if flow.is_call else "source"
     receiver, other = "server" if flow.is_call else "sink", receiving_carrier(cell, flow)

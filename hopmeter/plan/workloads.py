@@ -133,6 +133,7 @@ def _participants(
             wait=each.wait or axes["wait"],
             core_list=_core_list(each.cores, world),
             fifo=scenario.fifo if each.fifo is None else each.fifo,
+            host=each.host or "",
             threads=PER_FLOW if each.threads == PER_FLOW else str(each.threads),
         )
         for name, each in scenario.participant.items()

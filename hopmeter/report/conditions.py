@@ -132,6 +132,7 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "mlock": lambda *_: "memory locked",
     "no_idle_states": lambda *_: "idle cores kept awake",
     "background": lambda value, _: f"background load of {value}",
+    "hosts": lambda value, _: f"on {value}",
 }
 
 

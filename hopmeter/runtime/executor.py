@@ -22,6 +22,7 @@ from hopmeter.plan.sides import OLD
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.recordings.replay_file import ReplayFile
 from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.host import Host
 from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
 from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
@@ -87,6 +88,8 @@ class Executor:
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
     """The source of rounds, if the run has a budget."""
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    """The hosts of the run that are not this machine, by name."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if the run was interrupted; finished trials are in the run
@@ -205,6 +208,8 @@ class Executor:
             pictures=self.pictures,
             recordings={flow: one.file for flow, one in self.recordings.items()},
             load=load_of(self.plan.scenario, self.world.machine),
+            hosts=self.hosts,
+            addresses={name: each.address for name, each in world.hosts.items()},
         )
 
     def _world_of(self, cell: Cell) -> World:
@@ -215,13 +220,16 @@ class Executor:
         need another Python."""
         ends = [hosted[0] for hosted in topology(cell).nodes]
         wanted = [
-            (each.carrier.transport, each.language, codecs_of_node(cell, number)) for number, each in enumerate(ends)
+            (each.host, each.carrier.transport, each.language, codecs_of_node(cell, number))
+            for number, each in enumerate(ends)
         ]
         ready = {each: self._ready(cell, *each) for each in dict.fromkeys(wanted)}
         return {number: ready[each] for number, each in enumerate(wanted)}
 
-    def _ready(self, cell: Cell, transport: str, language: str, codecs: tuple[str, ...]) -> Readiness:
+    def _ready(self, cell: Cell, host: str, transport: str, language: str, codecs: tuple[str, ...]) -> Readiness:
         world = self._world_of(cell)
+        if host in self.hosts:
+            return world.hosts[host].ready[transport, language]
         if language != "python" or not codecs or world is not self.world:
             return world.ready[transport, language]
         return readiness_with_codecs(self.world.manifests[transport], codecs)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hopmeter.manifest import Manifest
+from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.background import Achieved
@@ -49,6 +50,8 @@ class BrokerOrder:
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
+    address: str = LOOPBACK
+    """The address on which it listens."""
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,9 @@ class RunningTrial:
         """Start the broker of each transport that has one, on the first host."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
-            core = broker_core(self.work.cell, carrier)
-            broker = part.start_broker(BrokerOrder(number, carrier.settings, broker_log(self.work, number), core))
+            core, log = broker_core(self.work.cell, carrier), broker_log(self.work, number)
+            address = self.work.address(self.work.broker_host)
+            broker = part.start_broker(BrokerOrder(number, carrier.settings, log, core, address))
             if broker is not None:
                 self._brokers[carrier.key] = broker
                 for place in self._places.values():
@@ -109,6 +110,8 @@ class RunningTrial:
         if self.backgrounds:
             self._note_background()
         used = [part.usage(self.result.start_ns) for part in self._parts.values()]
+        if self.work.cpu:
+            write_cpu_samples(self.work.cpu, [row for part in self._parts.values() for row in part.cpu_rows()])
         self.result.steal_share = max(each.steal_share for each in used)
         self.result.nodes = [_node_row(node) for node in self._nodes]
         self.result.nodes += self._broker_rows([row for each in used for row in each.brokers])
@@ -124,8 +127,6 @@ class RunningTrial:
         if samples:
             self._sample_cpu()
         self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
-        if self.work.cpu:
-            write_cpu_samples(self.work.cpu, [row for part in self._parts.values() for row in part.cpu_rows()])
 
     def _sample_cpu(self) -> None:
         for part in self._parts.values():

@@ -56,7 +56,7 @@ class LocalTrial:
         if told is None:
             return None
         folder = self.sites[order.number].directory / "daemon"
-        context = BrokerContext(self._run, folder, order.settings, order.log, order.core)
+        context = BrokerContext(self._run, folder, order.settings, order.log, order.core, order.address)
         daemon = self._ends.enter_context(Daemon(told, context))
         self.brokers.append(daemon)
         return daemon

@@ -11,6 +11,7 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
+from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.background import Load
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.spec import Place, Turns
@@ -46,6 +47,8 @@ class Work:
     """The load of the machine beside the nodes."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The other hosts by name."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """The address of each host that has one."""
 
     @property
     def name(self) -> str:
@@ -61,6 +64,10 @@ class Work:
     def broker_host(self) -> str:
         """Return the host of the brokers: that of the first node."""
         return self.host_names[0]
+
+    def address(self, host: str) -> str:
+        """Return the address by which the other hosts reach a host."""
+        return self.addresses.get(host, LOOPBACK)
 
     @property
     def lead_ns(self) -> int:

@@ -23,7 +23,7 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _who(node: Node) -> dict[str, Any]:
     roles = dict.fromkeys(str(each["role"]) for each in node.get("endpoints", []))
-    named = {"roles": "+".join(roles) or "daemon", "participant": node.get("participant")}
+    named = {"roles": "+".join(roles) or "daemon", "participant": node.get("participant"), "host": node.get("host")}
     return named | {"language": node.get("language"), "pid": node.get("pid")}
 
 

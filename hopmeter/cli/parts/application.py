@@ -16,6 +16,7 @@ from hopmeter import cli
 
 PANELS = {
     "Measure": ("run", "advise", "scenarios", "transports", "codecs", "doctor"),
+    "Measure over several machines": ("hosts", "agent"),
     "Read and keep results": ("show", "report", "compare", "baseline", "history", "site", "pack", "unpack"),
     "Build and extend": ("build", "new"),
     "Send and receive in two terminals": ("publish", "listen", "serve", "ask"),

@@ -76,7 +76,7 @@ TRACE = ": Traceback (most recent call last)"
 """The terminal leaves out the traceback of a reason; the trial's log and `trials.parquet` have all of it."""
 ALWAYS = ("transport", "language")
 HEADS = {"rate_hz": "rate", conditions.IDLE: "idle cores"}
-COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores")
+COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores", "hosts")
 VARIABLE = ("side", "profile", *AXES, conditions.IDLE, "messages", "trials")
 
 

@@ -1,0 +1,65 @@
+"""`hopmeter hosts`: shows which hosts can be reached, and what they have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from hopmeter.messages import tag
+from hopmeter.system.tables import print_whole
+from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:
+    from hopmeter.hosts.survey import HostState
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("hosts", epilog="Example: hopmeter hosts --hosts hosts.toml")(hosts)
+
+
+def hosts(
+    file: Annotated[Path, typer.Option("--hosts", metavar="FILE.toml", help="The file that names the hosts.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each host.")] = False,
+) -> None:
+    """Show which hosts can be reached, their versions, their transports, and the round trip to each.
+
+    The exit code is 1 if a host cannot be used.
+    """
+    from hopmeter.hosts.survey import survey
+
+    found = list(survey(file))
+    if as_json:
+        for each in found:
+            print(json.dumps(each.as_json()))
+    else:
+        _print(Console(highlight=False), found)
+    raise typer.Exit(int(any(each.error for each in found)))
+
+
+def _print(console: Console, found: list[HostState]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("host", "address", "hopmeter", "spec", "round trip", "transports that are ready"):
+        table.add_column(head, overflow="fold")
+    for each in found:
+        table.add_row(each.name, each.address, *_cells(each))
+    print_whole(console, table)
+    for each in found:
+        if each.error:
+            console.print(f"\n{tag(each.error.code, each.error.what)}", style="red", soft_wrap=True)
+            console.print(f"  {each.error.remedy}", soft_wrap=True)
+
+
+def _cells(state: HostState) -> tuple[str, ...]:
+    if state.greeting is None:
+        return ("not reachable", "–", "–", "–")
+    trip = "this machine" if state.round_trip_us is None else f"{state.round_trip_us:,.0f} µs"
+    ready: dict[str, list[str]] = {}
+    for each in state.ready:
+        ready.setdefault(each.transport, []).append(f"{each.language} {each.version}")
+    words = [f"{name} ({', '.join(languages)})" for name, languages in sorted(ready.items())]
+    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, ", ".join(words) or "none"

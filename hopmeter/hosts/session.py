@@ -1,0 +1,142 @@
+"""The hosts of one command: connected at its begin, described for the plan, and left at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.hosts import checks
+from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.clock import clock_of
+from hopmeter.hosts.connection import Connection, RoundTrip
+from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.hosts.hosts_file import HostEntry, read_hosts
+from hopmeter.hosts.remote_host import RemoteHost
+from hopmeter.manifest import Readiness
+from hopmeter.plan.host_facts import HostFacts
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.system.scratch_dir import ScratchDir
+
+DESCRIBING_S = 120.0
+"""How long an agent may take to find out which of its transports are ready."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A host whose agent has answered."""
+
+    entry: HostEntry
+    remote: RemoteHost
+    round_trip: RoundTrip
+
+    @property
+    def greeting(self) -> Greeting:
+        """Return what its agent said of itself."""
+        return self.remote.connection.greeting
+
+
+class HostSession:
+    """The hosts of a file; those that are not this machine are connected."""
+
+    def __init__(self, entries: Mapping[str, HostEntry], reached: Mapping[str, Reached]) -> None:
+        self._entries, self._reached = entries, reached
+        self.remote = {name: each.remote for name, each in reached.items()}
+        """The hosts for the runtime, by name."""
+
+    def facts(self) -> dict[str, HostFacts]:
+        """Return what a plan has to know about each host, in the order of the file. Raises HostError."""
+        return {name: self._facts(name, entry) for name, entry in self._entries.items()}
+
+    def _facts(self, name: str, entry: HostEntry) -> HostFacts:
+        if name not in self._reached:
+            return here_facts(name, entry.address)
+        one = self._reached[name]
+        with naming(name):
+            found = one.remote.connection.ask("describe", DESCRIBING_S)
+            ready = [_readiness(row) for row in checks.items(found, "transports")]
+            return HostFacts(
+                name,
+                address=entry.address,
+                ready={(each.transport, each.language): each for each in ready},
+                cores=tuple(checks.numbers(found, "cores")),
+                network=one.greeting.network,
+                clock=one.greeting.clock,
+            )
+
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """Describe each host for `run.json`. Raises HostError."""
+        return {name: self._describe(name, entry) for name, entry in self._entries.items()}
+
+    def _describe(self, name: str, entry: HostEntry) -> dict[str, Any]:
+        if name not in self._reached:
+            return {"here": True, "address": entry.address}
+        one = self._reached[name]
+        with naming(name):
+            machine = checks.table(one.remote.connection.ask("examine", DESCRIBING_S), "machine")
+        return {
+            "here": False,
+            "address": entry.address,
+            "name": one.greeting.machine,
+            "hopmeter": one.greeting.hopmeter,
+            "round_trip_us": one.round_trip.least_ns / 1000,
+            "machine": machine,
+        }
+
+
+def here_facts(name: str, address: str) -> HostFacts:
+    """Return what a plan has to know about this machine."""
+    own = Greeting.own()
+    return HostFacts(name, is_here=True, address=address, network=own.network, clock=own.clock)
+
+
+@contextmanager
+def open_hosts(path: Path) -> Iterator[HostSession]:
+    """Connect the hosts of a file; the agents run inside the `with` block. Raises UsageError and HostError."""
+    entries = read_hosts(path).host
+    with ExitStack() as ends:
+        folder = ends.enter_context(ScratchDir()).directory
+        processes: dict[str, AgentProcess] = {}
+        for name, entry in entries.items():
+            if not entry.here:
+                processes[name] = AgentProcess(name, entry.start, folder / f"{name}.log")
+                ends.callback(processes[name].close)
+        reached = {name: connect(name, entries[name], each, folder) for name, each in processes.items()}
+        yield HostSession(entries, reached)
+
+
+def connect(name: str, entry: HostEntry, process: AgentProcess, folder: Path) -> Reached:
+    """Greet the agent that a process reaches. Raises HostError."""
+    connection = Connection(name, process.channel, process.why_gone)
+    with naming(name):
+        round_trip = connection.ping()
+    clock, own = clock_of(connection.greeting, round_trip), folder / name
+    own.mkdir(mode=0o700)
+    return Reached(entry, RemoteHost(connection, clock, round_trip.least_ns, own), round_trip)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Turn what fails while no trial runs into an error of the command."""
+    try:
+        yield
+    except TrialFailedError as failed:
+        raise HostError(failed.code, failed.what, failed.remedy) from failed
+    except ValueError as cause:
+        what = f"the agent on {name} sent something that no agent sends: {cause}"
+        raise HostError("E-HOST-DAMAGED", what, "install the same version of hopmeter on all hosts") from cause
+
+
+def _readiness(row: Any) -> Readiness:
+    """Return the readiness of a transport as an agent tells it."""
+    told = checks.table({"transport": row}, "transport")
+    transport, language, version, code, missing, get = (
+        checks.printable({key: told.get(key) or ""}, key) for key in READINESS
+    )
+    about = {"turns": told.get("turns") is True}
+    return Readiness(transport, language, told.get("ready") is True, version, code, missing, get, about=about)
+
+
+READINESS = ("transport", "language", "version", "code", "missing", "get")

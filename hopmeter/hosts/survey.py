@@ -1,0 +1,68 @@
+"""What `hopmeter hosts` shows: which hosts can be reached, and what they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.hosts.hosts_file import HostEntry, read_hosts
+from hopmeter.hosts.session import HostSession, connect
+from hopmeter.manifest import Readiness, every, readiness_of_all
+from hopmeter.system.scratch_dir import ScratchDir
+
+
+@dataclass(frozen=True)
+class HostState:
+    """One host, or why it cannot be used."""
+
+    name: str
+    address: str
+    error: HostError | None = None
+    greeting: Greeting | None = None
+    round_trip_us: float | None = None
+    """None for this machine."""
+    ready: tuple[Readiness, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a line of `hopmeter hosts --json`."""
+        return {
+            "host": self.name,
+            "address": self.address,
+            "reachable": self.error is None,
+            "code": self.error.code if self.error else None,
+            "error": self.error.what if self.error else None,
+            "hopmeter": self.greeting.hopmeter if self.greeting else None,
+            "spec_format": self.greeting.spec_format if self.greeting else None,
+            "round_trip_us": self.round_trip_us,
+            "transports": {f"{each.transport} ({each.language})": each.version for each in self.ready},
+        }
+
+
+def survey(path: Path) -> Iterator[HostState]:
+    """Yield the state of each host of a file, one after the other."""
+    for name, entry in read_hosts(path).host.items():
+        try:
+            yield _here(name, entry) if entry.here else _reach(name, entry)
+        except HostError as failed:
+            yield HostState(name, entry.address, failed)
+
+
+def _here(name: str, entry: HostEntry) -> HostState:
+    ready = readiness_of_all(every().values()).values()
+    return HostState(name, entry.address, None, Greeting.own(), None, tuple(each for each in ready if each.ready))
+
+
+def _reach(name: str, entry: HostEntry) -> HostState:
+    with ScratchDir() as ground:
+        process = AgentProcess(name, entry.start, ground.directory / f"{name}.log")
+        try:
+            one = connect(name, entry, process, ground.directory)
+            ready = HostSession({name: entry}, {name: one}).facts()[name].ready.values()
+            found = tuple(each for each in ready if each.ready)
+            return HostState(name, entry.address, None, one.greeting, one.round_trip.least_ns / 1000, found)
+        finally:
+            process.close()

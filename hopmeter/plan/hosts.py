@@ -1,0 +1,114 @@
+"""Place the nodes of cells on hosts, and drop the cells that these hosts cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Manifest
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.topology import Endpoint, core_of, topology
+from hopmeter.scenario import Scenario
+from hopmeter.schemas import is_message
+from hopmeter.system.toml_files import one_of
+
+Hosts = Mapping[str, HostFacts]
+
+
+def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
+    """Raise UsageError if a scenario names a host that nobody serves, or asks for what several hosts cannot do."""
+    named = {name: each.host for name, each in scenario.participant.items() if each.host}
+    for name, host in named.items():
+        if not hosts:
+            what = f"participant.{name}.host: {host} is a host, and no hosts are given"
+            raise UsageError("E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE")
+        if host not in hosts:
+            raise UsageError("E-HOST-UNKNOWN", f"participant.{name}.host: {one_of(host, hosts)}", "add it to the file")
+    if not hosts:
+        return
+    homeless = [name for name, each in scenario.participant.items() if not each.host]
+    if homeless and not any(each.is_here for each in hosts.values()):
+        what = f"participant.{homeless[0]} has no host, and no host of the file is this machine"
+        raise UsageError("E-HOST-UNKNOWN", what, "give it a `host`, or add one with `here = true` to the file")
+    for key, is_set in (("why", scenario.why), ("search", bool(scenario.search))):
+        if is_set:
+            raise UsageError("E-HOST-CONFLICT", f"{key} is measured on one machine only", f"leave out {key}")
+
+
+def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
+    """Place the endpoints of ordinary cells on the hosts in turn, and note the host of each participant."""
+    return [_place(cell, hosts) if hosts else cell for cell in cells]
+
+
+def _place(cell: Cell, hosts: Hosts) -> Cell:
+    if cell.workload is None:
+        return cell.with_values(hosts=">".join(hosts))
+    here = next((each.name for each in hosts.values() if each.is_here), "")
+    programs = tuple(replace(each, host=each.host or here) for each in cell.workload.participants)
+    told = " ".join(f"{each.name}:{each.host}" for each in programs if each.host)
+    return replace(cell, workload=replace(cell.workload, participants=programs)).with_values(hosts=told)
+
+
+def drop_without_hosts(cells: Iterable[Cell], hosts: Hosts, manifests: Mapping[str, Manifest]) -> list[Cell]:
+    """Drop the cells that their hosts cannot run, with what mends it."""
+    return [
+        replace(cell, dropped=next(_faults(cell, hosts, manifests), "")) if hosts and not cell.dropped else cell
+        for cell in cells
+    ]
+
+
+def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iterator[str]:
+    nodes = topology(cell).nodes
+    used = {name: hosts[name] for name in dict.fromkeys(end.host for node in nodes for end in node)}
+    if any(len({end.host for end in node}) > 1 for node in nodes):
+        yield tag("D-HOST-PLACEMENT", "threads of one process cannot run on several hosts; use the placement `process`")
+    for node in nodes:
+        yield from _node_faults(cell, node, used[node[0].host])
+    yield from _payload_faults(cell)
+    if len({each.network for each in used.values()}) > 1:
+        for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
+            yield from _network_faults(manifests[carrier.transport], carrier.settings)
+    if len({each.clock for each in used.values()}) > 1 and not _is_round_trip(cell):
+        yield tag("D-HOST-CLOCK", "the hosts have different clocks, and a one-way latency needs one; measure calls")
+
+
+def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
+    first = node[0]
+    if host.is_here:
+        return
+    state = host.ready.get((first.carrier.transport, first.language))
+    if state is None or not state.ready:
+        missing, get = (state.missing, state.get) if state else ("it does not know this transport", "")
+        remedy = f"; on {host.name}, run `{get}`" if get.startswith("hopmeter ") else f"; {get}" if get else ""
+        what = f"the host {host.name} lacks {first.carrier.transport} ({first.language}): {missing}{remedy}"
+        yield tag("D-HOST-LACKS", what)
+    cores = {core for end in node if (core := core_of(cell, end)) is not None}
+    if absent := cores - set(host.cores):
+        yield tag("D-NO-CORES", f"the host {host.name} has no core {min(absent)} for its nodes; use --cores free")
+
+
+def _payload_faults(cell: Cell) -> Iterator[str]:
+    payloads = [flow.payload for flow in cell.workload.flows] if cell.workload else [cell.axes.payload]
+    if any(map(is_message, payloads)):
+        yield tag("D-HOST-MESSAGE", "messages of a schema are measured on one machine only")
+
+
+def _network_faults(manifest: Manifest, settings: Mapping[str, object]) -> Iterator[str]:
+    """Yield why a transport does not reach another machine."""
+    needed = [offer.network for offer in manifest.offers.values() if offer.network is not None]
+    if not needed:
+        yield tag("D-HOST-NETWORK", f"{manifest.name} does not leave the machine")
+        return
+    for name, value in needed[0].items():
+        if settings.get(name) != value:
+            yield tag("D-HOST-NETWORK", f"{manifest.name} leaves the machine only with --set {name}={value}")
+
+
+def _is_round_trip(cell: Cell) -> bool:
+    """Return whether each message comes back to the host that sent it."""
+    if cell.workload is None:
+        return cell.axes.pattern != "pubsub" or cell.axes.is_ring
+    return all(flow.is_call for flow in cell.workload.flows)

@@ -1,0 +1,360 @@
+"""The conversation of coordinator and agent: what each end refuses. Every peer is hostile until checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.hosts import spec_paths
+from hopmeter.hosts.agent_process import AgentProcess, explain
+from hopmeter.hosts.agent_trial import check_settings
+from hopmeter.hosts.connection import Connection
+from hopmeter.hosts.content_store import ContentStore, content_hash
+from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.hosts.hosts_file import read_hosts
+from hopmeter.hosts.line_channel import LONGEST_LINE, ChannelError, LineChannel
+from hopmeter.manifest import every
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.system.processes import start_ticks
+from tests.coded import lacking
+from tests.waiting import wait_for
+
+AGENT = [sys.executable, "-m", "hopmeter", "agent", "--stdio"]
+RUN = "0123456789abcdef"
+
+
+@contextmanager
+def pair() -> Iterator[tuple[LineChannel, socket.socket]]:
+    """A channel, and the socket of its peer."""
+    own, theirs = socket.socketpair()
+    with own, theirs:
+        yield LineChannel(own.fileno(), own.fileno()), theirs
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """One agent for all tests: it goes on after everything that it refuses."""
+    folder = tmp_path_factory.mktemp("agent")
+    process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *AGENT], folder / "errors")
+    try:
+        yield Connection("one", process.channel, process.why_gone)
+    finally:
+        process.close()
+        assert not list(folder.glob("hm-*")), "an agent leaves no folder"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"no json\n",
+        b"[" * 60_000 + b"\n",
+        b'["say"]\n',
+        b'{"say":1}\n',
+        b'{"say":"x","n":' + b"9" * 30 + b"}\n",
+        b"x" * (LONGEST_LINE + 2),
+    ],
+)
+def test_a_line_that_is_no_message_is_refused(line: bytes) -> None:
+    with pair() as (channel, theirs):
+        writer = threading.Thread(target=theirs.sendall, args=(line,))
+        writer.start()
+
+        def refuses() -> bool:
+            try:
+                channel.receive()
+            except ChannelError:
+                return True
+            return False
+
+        wait_for(refuses)
+        theirs.shutdown(socket.SHUT_RDWR)
+        writer.join()
+
+
+def test_both_ends_may_send_more_than_the_channel_holds() -> None:
+    own, theirs = socket.socketpair()
+    with own, theirs:
+        ends = [LineChannel(each.fileno(), each.fileno()) for each in (own, theirs)]
+        big = {"say": "x", "text": "y" * 900_000}
+        other = threading.Thread(target=lambda: [ends[1].send(big) for _ in range(3)])
+        other.start()
+        for _ in range(3):
+            ends[0].send(big)
+        found: list[Any] = []
+        wait_for(lambda: found.extend(ends[0].receive()) or len(found) == 3)
+        received: list[Any] = []
+        wait_for(lambda: received.extend(ends[1].receive()) or len(received) == 3)
+        other.join()
+        assert found == received == [big] * 3
+
+
+def fake_agent(*lines: bytes) -> list[str]:
+    """A command that prints these lines and reads its stdin until it ends."""
+    program = f"import sys\nsys.stdout.buffer.write({b''.join(lines)!r}); sys.stdout.flush()\nsys.stdin.read()"
+    return [sys.executable, "-c", program]
+
+
+def hello(**changed: Any) -> bytes:
+    return json.dumps({**Greeting.own("agent").as_message(), **changed}).encode() + b"\n"
+
+
+def connect(home: Path, command: list[str]) -> Connection:
+    process = AgentProcess("one", command, home / "errors")
+    try:
+        return Connection("one", process.channel, process.why_gone)
+    finally:
+        process.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (fake_agent(hello(hopmeter="9.9")), "E-HOST-VERSION 9.9 one"),
+        (fake_agent(hello(spec_format=3)), "E-HOST-VERSION (spec format 3)"),
+        (fake_agent(hello(clock="a\x1b[2Jb")), "E-HOST-UNREACHABLE damaged"),
+        (fake_agent(hello(pid="1")), "E-HOST-UNREACHABLE damaged"),
+        (["cat"], "E-HOST-UNREACHABLE agent"),
+        (["echo", "Welcome to jetson"], "E-HOST-UNREACHABLE Welcome"),
+        (["sh", "-c", "echo Permission denied '(publickey)' >&2; exit 255"], "E-HOST-UNREACHABLE key 255"),
+        (["sh", "-c", "no-such-hopmeter agent"], "E-HOST-UNREACHABLE hopmeter 127"),
+        (["/no/such/command"], "E-HOST-UNREACHABLE /no/such/command"),
+    ],
+)
+def test_an_agent_that_cannot_be_used_is_refused_with_the_reason(home: Path, command: list[str], says: str) -> None:
+    with pytest.raises(HostError) as refused:
+        connect(home, command)
+    assert lacking(refused.value.message, says) == []
+
+
+def test_what_a_login_shell_prints_before_the_greeting_does_not_matter(home: Path) -> None:
+    assert connect(home, fake_agent(b"Welcome!\n\xff\xfe\n", hello())).greeting.spec_format
+
+
+def test_an_agent_refuses_a_coordinator_of_another_version(home: Path) -> None:
+    done = subprocess.run(AGENT, input=hello(hopmeter="9.9", role="coordinator"), capture_output=True, check=False)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["say"] for each in answers] == ["hello", "refused"] and done.returncode == 2
+    assert lacking(done.stderr.decode(), "E-HOST-VERSION 9.9") == []
+
+
+@pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n", b'{"say":"ask"}\n', b'{"say":"ask","id":-1,"do":"ping"}\n'])
+def test_an_agent_ends_when_its_peer_is_no_coordinator(home: Path, line: bytes) -> None:
+    done = subprocess.run(AGENT, input=hello(role="coordinator") + line, capture_output=True, check=False)
+    assert done.returncode == 2 and lacking(done.stderr.decode(), "E-HOST-PEER") == []
+
+
+SPEC = {"run": RUN, "transport": "tcp", "links": {}, "settings": {}, "endpoints": [], "flows": []}
+
+
+@pytest.mark.parametrize(
+    ("do", "more"),
+    [
+        ("no-such-thing", {}),
+        ("start-trial", {"trial": "../../etc", "transports": ["tcp"]}),
+        ("start-trial", {"trial": RUN, "transports": ["../tcp"]}),
+        ("start-trial", {"trial": RUN, "transports": [["tcp"]]}),
+        ("usage", {"trial": RUN, "since_ns": 0}),
+        ("has-file", {"hash": "../../etc/passwd"}),
+        ("add-file", {"hash": "0" * 64, "data": "AAAA", "last": True}),
+        ("add-file", {"hash": "0" * 64, "data": "%%%", "last": True}),
+        ("start-background", {"cores": [4000], "cpu_percent": 50, "memory_gb_s": 0}),
+        ("piece", {"trial": RUN, "file": "/etc/passwd", "offset": 0}),
+    ],
+)
+def test_an_agent_refuses_what_no_coordinator_asks_for(agent: Connection, do: str, more: dict[str, Any]) -> None:
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask(do, **more)
+    assert refused.value.code == "E-HOST-ASK" and "on one" in refused.value.what
+    assert agent.ask("ping")["now_ns"] > 0, "it goes on"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"run": "f" * 16},
+        {"transport": "zeromq"},
+        {"directory": "/tmp"},
+        {"directory": "/trial/../../etc"},
+        {"settings": {"no_such": 1}},
+        {"links": {"l0": {"name": "../../evil"}}},
+        {"endpoints": [{"id": 0, "samples": "/etc/cron.d/evil"}]},
+        {"flows": [{"library": "/tmp/evil.so"}]},
+        {"flows": [{"payload_file": "/etc/shadow"}]},
+        {"flows": [{"payload_file": f"/files/{'0' * 64}"}]},
+        {"flows": [{"object": "image:1x1:1:/etc/shadow"}]},
+    ],
+)
+def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed: dict[str, Any]) -> None:
+    agent.ask("start-trial", trial=RUN, transports=["tcp"])
+    spec = {**SPEC, "directory": "/trial/s", "settings": every()["tcp"].resolve_settings({}), **changed}
+    node = {"node": 0, "number": 0, "language": "python", "codecs": [], "name": "x", "environment": {}}
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask("start-node", trial=RUN, spec=spec, **node)
+    assert refused.value.code == "E-HOST-ASK"
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask("start-node", trial=RUN, spec=SPEC, **node | {"environment": {"LD_PRELOAD": "/tmp/evil.so"}})
+    assert refused.value.code == "E-HOST-ASK"
+    agent.ask("remove-trial", trial=RUN)
+
+
+def test_paths_of_a_spec_become_those_of_the_host() -> None:
+    spec = {
+        "directory": "/trial/s1",
+        "endpoints": [{"samples": "/trial/3.raw", "causes": "/trial/3.causes"}],
+        "flows": [
+            {"recording": f"/files/{'a' * 64}", "object": f"image:2x1:5:/files/{'b' * 64}"},
+            {"object": "array:2x2"},
+        ],
+    }
+    found = spec_paths.resolve(spec, Path("/h"), lambda name: Path("/content") / name[:2])
+    assert found["directory"] == "/h/s1"
+    assert found["endpoints"] == [{"samples": "/h/3.raw", "causes": "/h/3.causes"}]
+    assert found["flows"] == [
+        {"recording": "/content/aa", "object": "image:2x1:5:/content/bb"},
+        {"object": "array:2x2"},
+    ]
+
+
+def test_files_travel_by_their_content(tmp_path: Path) -> None:
+    source, store = tmp_path / "a", ContentStore(tmp_path / "files")
+    source.write_bytes(b"x" * 1000)
+    name = content_hash(source)
+    store.add(name, b"x" * 400, is_last=False)
+    assert not store.has(name)
+    store.add(name, b"x" * 600, is_last=True)
+    assert store.path(name).read_bytes() == source.read_bytes()
+
+
+def test_settings_of_a_peer_are_those_of_the_manifest() -> None:
+    one = every()["synthetic"]
+    known = one.resolve_settings({})
+    assert check_settings(one, known) == known
+    for wrong in ({}, {**known, "delay_us": "x"}, {**known, "other": 1}):
+        with pytest.raises(ValueError, match=r".+"):
+            check_settings(one, wrong)
+
+
+def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
+    """The channel stays open in another process, so that only the end of the parent tells."""
+    reading, writing = os.pipe()
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"import subprocess, sys; subprocess.Popen({AGENT!r}, stdin={reading}, close_fds=False).wait()",
+        ],
+        stdout=subprocess.PIPE,
+        pass_fds=[reading],
+    )
+    assert parent.stdout is not None
+    greeting = json.loads(parent.stdout.readline())
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    wait_for(lambda: start_ticks(greeting["pid"]) is None)
+    for each in (reading, writing):
+        os.close(each)
+    parent.stdout.close()
+    process = AgentProcess("one", AGENT, home / "errors")
+    pid = Connection("one", process.channel).greeting.pid
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not process.channel.receive() and process.channel.closed)
+    process.close()
+    assert not list(home.glob("hm-*"))
+
+
+def scripted(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connection:
+    """A coordinator whose agent answers each question with these lines."""
+    own, theirs = socket.socketpair()
+    theirs.sendall(hello())
+
+    def serve() -> None:
+        with theirs, theirs.makefile("rb") as questions:
+            next(questions)  # its greeting
+            for line in questions:
+                for each in answer(json.loads(line)):
+                    theirs.sendall(each)
+
+    threading.Thread(target=serve, daemon=True).start()
+    connection = Connection("one", LineChannel(own.fileno(), own.fileno()))
+    connection.__dict__["keeps"] = own
+    return connection
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"x\n",
+        b'{"say":"answer","id":99,"value":{}}\n',
+        b'{"say":"answer","id":1,"value":[]}\n',
+        b'{"say":"error","id":1}\n',
+        b'{"say":"error","id":1,"code":"\\u001b[2J","what":"","remedy":""}\n',
+        b'{"say":"from","trial":7}\n',
+        b"[" * 5000 + b"\n",
+    ],
+)
+def test_a_coordinator_gives_up_an_agent_that_sends_something_else(answer: bytes) -> None:
+    with pytest.raises(TrialFailedError) as given_up:
+        scripted(lambda _: [answer]).ask("ping")
+    assert given_up.value.code == "E-HOST-GONE" and "one" in given_up.value.what
+
+
+def test_the_error_of_an_agent_names_the_host_and_where_its_remedy_belongs() -> None:
+    told = {"say": "error", "id": 1, "code": "E-HOST-LACKS", "what": "it is not built", "remedy": "hopmeter build nng"}
+    with pytest.raises(TrialFailedError) as failed:
+        scripted(lambda _: [json.dumps(told).encode() + b"\n"]).ask("start-node")
+    assert failed.value.what == "on one: it is not built" and failed.value.remedy == "on one: hopmeter build nng"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[host.a]\n", "E-HOST-ENTRY :1:"),
+        ('[host.a]\nssh = "b"\nhere = true\n', "E-HOST-ENTRY ssh"),
+        ("[host.a]\nhere = true\n[host.b]\nhere = true\n", "E-HOST-ENTRY a, b"),
+        ('[host."a/b"]\nhere = true\n', "E-VALUE-FORM a/b"),
+        ('[host.a]\nssh = "-oProxyCommand=evil"\n', "E-VALUE-FORM :2: ssh"),
+        ('[host.a]\nhere = true\naddress = "jetson"\n', "E-VALUE-FORM :3: address"),
+        ("[host.a]\nhere = true\n[host.a]\nhere = true\n", "E-TOML-SYNTAX"),
+        ("", "E-MISSING-KEY host"),
+    ],
+)
+def test_a_file_of_hosts_is_checked(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as wrong:
+        read_hosts(path)
+    assert lacking(wrong.value.message, says) == []
+
+
+def test_ssh_is_started_without_a_terminal_and_with_one_word_for_the_remote_shell(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text('[host.a]\nssh = "me@10.0.0.2"\ncommand = ["/opt/my dir/hopmeter"]\noptions = ["-p", "2222"]\n')
+    start = read_hosts(path).host["a"].start
+    assert start[:5] == ["ssh", "-o", "ServerAliveInterval=2", "-o", "BatchMode=yes"]
+    assert start[5:] == ["-p", "2222", "--", "me@10.0.0.2", "'/opt/my dir/hopmeter' agent --stdio"]
+
+
+def test_what_ssh_prints_is_said_in_plain_words() -> None:
+    assert "unknown to ssh" in explain("ssh: Could not resolve hostname x: Name or service not known", 255)
+    assert "accept the key" in explain("Host key verification failed.\r\n", 255)
+    assert "cut" in explain("Timeout, server 10.0.0.2 not responding.", 255)
+    assert "signal 9" in explain("", -9)

@@ -1,0 +1,186 @@
+"""`hopmeter run --hosts` over two hosts, which are agents on this machine: what is measured, and what happens when
+one goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from tests.coded import lacking
+from tests.waiting import wait_for, wait_for_trial
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+HOPMETER = [sys.executable, "-m", "hopmeter"]
+DELAY_US = 3000
+WORKLOAD = f"""
+title = "Two hosts"
+question = "Is a planned delay between hosts found?"
+transport = ["synthetic", "zeromq", "tcp"]
+language = "python"
+wait = "block"
+cores = "free"
+duration = "500ms"
+trials = 1
+settings.synthetic.delay_us = {DELAY_US}
+participant.camera.host = "one"
+participant.detector.host = "two"
+participant.motor.host = "one"
+flow.frames = {{ from = "camera", to = "detector", rate = 100, payload = "bytes:1000" }}
+flow.orders = {{ from = "detector", to = "motor", after = "frames", payload = "bytes:64" }}
+path.reaction.flows = ["frames", "orders"]
+"""
+Run = Callable[..., subprocess.Popen[str]]
+
+
+def agent(*words: str) -> str:
+    return json.dumps([*words, *HOPMETER, "agent", "--stdio"])
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Run:
+    """`hopmeter` with these words in the folder of the test."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(tmp_path), "COLUMNS": "200"}
+
+    def call(*words: str) -> subprocess.Popen[str]:
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*HOPMETER, *words], cwd=tmp_path, env=environment, start_new_session=True, **pipes)
+
+    return call
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    (tmp_path / "hosts.toml").write_text(f"[host.one]\nagent = {agent()}\n[host.two]\nagent = {agent()}\n")
+    path = tmp_path / "two.toml"
+    path.write_text(WORKLOAD)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path) -> object:
+    yield
+    wait_for(lambda: not [each for each in processes(tmp_path) if each.status() != psutil.STATUS_ZOMBIE])
+    assert not list(tmp_path.glob("hm-*"))
+
+
+def processes(folder: Path, *words: str) -> list[psutil.Process]:
+    """The processes of this test whose command line has all these words."""
+    found = []
+    for each in psutil.process_iter(["cmdline", "environ"]):
+        ours = (each.info["environ"] or {}).get("XDG_RUNTIME_DIR") == str(folder)
+        if ours and set(words) <= set(each.info["cmdline"] or []):
+            found.append(each)
+    return found
+
+
+def read(run: Path, table: str) -> list[dict[str, Any]]:
+    return list(pq.read_table(run / f"{table}.parquet").to_pylist())
+
+
+def test_planned_delays_between_two_hosts_are_found(tmp_path: Path, scenario: Path, start: Run) -> None:
+    words = ("--hosts", "hosts.toml", "--out", "run", "--sample-cpu", "--no-report")
+    done = start("run", scenario.name, *words)
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    run = tmp_path / "run"
+    rows = {(row["transport"], row["flow"] or row["path"]): row for row in read(run, "cells")}
+    assert {row["hosts"] for row in rows.values()} == {"camera:one detector:two motor:one"}
+    hop = rows["synthetic", "frames"]
+    assert hop["service_min_us"] >= DELAY_US and rows["synthetic", "orders"]["service_min_us"] >= DELAY_US
+    for name in ("zeromq", "tcp"):
+        assert 0 < rows[name, "frames"]["service_min_us"] < DELAY_US
+        assert rows[name, "frames"]["received"] == 50 and rows[name, "frames"]["lost"] == 0
+    hosts = {(row["participant"], row["host"]) for row in read(run, "processes")}
+    assert hosts == {("camera", "one"), ("detector", "two"), ("motor", "one")}
+    about = json.loads((run / "run.json").read_text())
+    assert list(about["hosts"]) == ["one", "two"] and about["hosts"]["one"]["machine"]
+    assert {row["role"] for path in (run / "cpu").iterdir() for row in pq.read_table(path).to_pylist()} >= {"launcher"}
+
+
+def test_a_host_that_dies_fails_its_trials_with_the_reason(tmp_path: Path, scenario: Path, start: Run) -> None:
+    scenario.write_text(
+        WORKLOAD.replace('["synthetic", "zeromq", "tcp"]', '"tcp"').replace("trials = 1", "trials = 20")
+    )
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    wait_for_trial(tmp_path / ".run.partial")
+    agents = processes(tmp_path, "agent")
+    agents[-1].send_signal(signal.SIGKILL)
+    out, error = done.communicate()
+    reasons = [row["reason"] for row in read(tmp_path / "run", "trials") if not row["good"]]
+    assert len(reasons) > 5, (out, error)
+    assert reasons and lacking(reasons[0], "E-HOST-GONE signal 9") == []
+    assert any(row["good"] for row in read(tmp_path / "run", "trials"))
+
+
+def test_ctrl_c_ends_the_nodes_of_all_hosts(tmp_path: Path, scenario: Path, start: Run) -> None:
+    scenario.write_text(WORKLOAD.replace("trials = 1", "trials = 50"))
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    wait_for_trial(tmp_path / ".run.partial")
+    assert len(processes(tmp_path, "agent")) == 2
+    done.send_signal(signal.SIGINT)
+    done.communicate()
+    assert done.returncode == 130 and read(tmp_path / ".run.partial", "trials")
+
+
+def test_what_hosts_cannot_do_is_refused_before_a_run(tmp_path: Path, scenario: Path, start: Run) -> None:
+    (tmp_path / "mute.toml").write_text('[host.one]\nagent = ["cat"]\n[host.two]\nhere = true\n')
+    (tmp_path / "here.toml").write_text("[host.one]\nhere = true\n")
+    for words, says in (
+        ((), "E-HOST-UNKNOWN participant.camera.host --hosts"),
+        (("--hosts", "here.toml"), "E-HOST-UNKNOWN participant.detector.host two"),
+        (("--hosts", "mute.toml"), "E-HOST-UNREACHABLE one"),
+        (("--hosts", "hosts.toml", "--against", "set:hwm=1"), "E-HOST-CONFLICT --against"),
+    ):
+        done = start("run", scenario.name, *words)
+        _, error = done.communicate()
+        assert done.returncode == 2 and lacking(error, says) == [], error
+
+
+def test_a_chain_is_placed_over_the_hosts_in_turn(tmp_path: Path, scenario: Path, start: Run) -> None:
+    (tmp_path / "hosts.toml").write_text(f"[host.one]\nhere = true\n[host.two]\nagent = {agent()}\n")
+    words = (
+        "--transport",
+        "synthetic",
+        "--language",
+        "python",
+        "--payload",
+        "timing",
+        "--relays",
+        "2",
+        "--rate",
+        "200",
+        "--messages",
+        "50",
+    )
+    options = ("--trials", "1", "--cores", "free", "--wait", "block", "--set", f"synthetic.delay_us={DELAY_US}")
+    more = ("--hosts", "hosts.toml", "--out", "run", "--no-report")
+    done = start("run", "quick", *words, *options, *more)
+    assert done.wait() == 0, done.communicate()
+    done.communicate()
+    (row,) = read(tmp_path / "run", "cells")
+    assert row["hosts"] == "one>two" and row["service_min_us"] >= 3 * DELAY_US
+    found = [(each["name"], each["host"]) for each in read(tmp_path / "run", "processes")]
+    assert found == [("source", "one"), ("relay 1", "two"), ("relay 2", "one"), ("sink", "two")]
+
+
+def test_hopmeter_hosts_shows_each_host(tmp_path: Path, scenario: Path, start: Run) -> None:
+    (tmp_path / "more.toml").write_text((tmp_path / "hosts.toml").read_text() + '[host.off]\nagent = ["false"]\n')
+    done = start("hosts", "--hosts", "more.toml", "--json")
+    out, _ = done.communicate()
+    rows = {row["host"]: row for row in map(json.loads, out.splitlines())}
+    assert done.returncode == 1 and list(rows) == ["one", "two", "off"]
+    assert rows["one"]["reachable"] and rows["one"]["round_trip_us"] > 0
+    assert "tcp (python)" in rows["one"]["transports"]
+    assert rows["off"]["code"] == "E-HOST-UNREACHABLE"
