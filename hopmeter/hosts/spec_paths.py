@@ -30,10 +30,10 @@ def site(number: int) -> Path:
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
     """Return a spec in which `/files/HASH` replaces each file of this machine; `send` returns the hash of a file."""
-    return {**spec, "flows": [{**flow, **_sent(flow, send)} for flow in spec["flows"]]}
+    return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
-def _sent(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[str, str]:
+def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[str, str]:
     found = {key: str(FILES / send(Path(flow[key]))) for key in OF_FLOW if flow.get(key)}
     if made_of := OBJECT.fullmatch(str(flow.get("object") or "")):
         found["object"] = f"{made_of[1]}:{FILES / send(Path(made_of[2]))}"
@@ -51,7 +51,7 @@ def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> 
         **spec,
         "directory": inside(spec["directory"]),
         "endpoints": [_replace(each, OF_ENDPOINT, sample) for each in spec["endpoints"]],
-        "flows": [_resolve_object(_replace(_checked(each), OF_FLOW, content), content) for each in spec["flows"]],
+        "flows": [_resolve_object(_replace(_check_flow(each), OF_FLOW, content), content) for each in spec["flows"]],
     }
 
 
@@ -70,7 +70,7 @@ def _replace(part: dict[str, Any], keys: tuple[str, ...], change: Callable[[Any]
     return {**part, **{key: change(part[key]) for key in keys if part.get(key) is not None}}
 
 
-def _checked(flow: dict[str, Any]) -> dict[str, Any]:
+def _check_flow(flow: dict[str, Any]) -> dict[str, Any]:
     if named := [key for key in FORBIDDEN if flow.get(key)]:
         raise ValueError(f"a flow names {named[0]}, which an agent does not load")
     return flow

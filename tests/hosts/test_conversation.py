@@ -281,7 +281,7 @@ def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
     assert not list(home.glob("hm-*"))
 
 
-def scripted(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connection:
+def connect_to_script(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connection:
     """A coordinator whose agent answers each question with these lines."""
     own, theirs = socket.socketpair()
     theirs.sendall(hello())
@@ -313,14 +313,14 @@ def scripted(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connection:
 )
 def test_a_coordinator_gives_up_an_agent_that_sends_something_else(answer: bytes) -> None:
     with pytest.raises(TrialFailedError) as given_up:
-        scripted(lambda _: [answer]).ask("ping")
+        connect_to_script(lambda _: [answer]).ask("ping")
     assert given_up.value.code == "E-HOST-GONE" and "one" in given_up.value.what
 
 
 def test_the_error_of_an_agent_names_the_host_and_where_its_remedy_belongs() -> None:
     told = {"say": "error", "id": 1, "code": "E-HOST-LACKS", "what": "it is not built", "remedy": "hopmeter build nng"}
     with pytest.raises(TrialFailedError) as failed:
-        scripted(lambda _: [json.dumps(told).encode() + b"\n"]).ask("start-node")
+        connect_to_script(lambda _: [json.dumps(told).encode() + b"\n"]).ask("start-node")
     assert failed.value.what == "on one: it is not built" and failed.value.remedy == "on one: hopmeter build nng"
 
 
