@@ -10,6 +10,7 @@ from typing import Any
 from hopmeter import manifest, plan, scenario
 from hopmeter.analysis import run_results
 from hopmeter.analysis.other_requirements import judge_run
+from hopmeter.analysis.run_results import Row
 from hopmeter.api import measuring, planning
 from hopmeter.api.example_values import example_pattern, example_values
 from hopmeter.api.measuring import Consoles, StoppedRunError
@@ -76,6 +77,11 @@ class Advice:
         if take is None or known is None:
             return {}
         return {word: find_example(known, word, example_pattern(take)) for word in languages_of(take)}
+
+    @property
+    def named_rows(self) -> list[Row]:
+        """The rows of the transport to take and of the one that the user has now."""
+        return [row for row in (self._found.take, self._found.now_row) if row is not None]
 
     @property
     def example_gap(self) -> str:

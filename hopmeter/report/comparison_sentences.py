@@ -172,6 +172,8 @@ def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
 def median_words(row: Row) -> str:
     """Return the median in words, with its interval."""
     half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
+    if row["pattern"] != "pubsub":
+        half = half.replace("half of its messages arrived", "half of its replies were back")
     return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")
 
 

@@ -50,6 +50,8 @@ def subject(group: Group) -> str:
         "bytes": f"a message of {formatting.payload_bytes(size)}",
         "image": f"an image of {shape.replace('x', '×')}",
     }.get(kind, words["payload"])
+    if group.conditions["pattern"] != "pubsub":
+        named = f"a call with {named}"
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
     varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE and key != IDLE)
     idle = [IDLE_WORDS[bool(group.conditions[IDLE])]] if IDLE in group.varied else []

@@ -96,6 +96,11 @@ class RunFolder:
         return not self.path.name.startswith(".")
 
     @property
+    def final_path(self) -> Path:
+        """Return the path that the folder has when the run is finished; `open` accepts it before, too."""
+        return _final(self.path)
+
+    @property
     def logs(self) -> Path:
         """Return the folder of the nodes' logs."""
         return self.path / "logs"

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import hopmeter
@@ -20,6 +22,8 @@ from hopmeter.errors import HopmeterError
 from hopmeter.system import paths
 from tests.coded import lacking
 from tests.end_to_end.conftest import Ran
+from tests.failure.running import Traces, nodes_of, wait_for_end, words_of
+from tests.waiting import wait_for_trial
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
@@ -178,3 +182,34 @@ def test_trials_become_shorter_if_the_budget_needs_it(tmp_path: Path) -> None:
     request = Request.of(place, None, {"budget": "30s", "transport": "zeromq,nng"}, [])
     prepared, _ = prepare(request)
     assert prepared.plan.scenario.duration in ("2s", "1s", "0.5s") and "each trial lasts" in prepared.notes[0]
+
+
+def test_ctrl_c_stores_what_was_measured_says_how_to_continue_and_leaves_nothing(
+    run_in: Callable[..., Ran], tmp_path: Path
+) -> None:
+    write(tmp_path)
+    chosen = ("--transport", "zeromq,nats", "--budget", "15s", "--idle-states", "--now", "zeromq", "--out", "here")
+    with subprocess.Popen(
+        [sys.executable, "-m", "hopmeter", "advise", "two.toml", *chosen],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        launcher = psutil.Process(running.pid)
+        wait_for_trial(tmp_path / ".here.partial")
+        traces, started = Traces(nodes_of(launcher, 2, "nats")), launcher.children(recursive=True)
+        assert any("nats-server" in words_of(each)[0] for each in started if words_of(each)), "the broker runs"
+        os.killpg(running.pid, signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    wait_for_end(started)
+    assert traces.paths() == []
+    assert "interrupted; finished trials are in .here.partial" in said
+    steps = said.split("continue with: ")[1].splitlines()[0].split(" && ")
+    assert [each.split()[:2] for each in steps] == [["hopmeter", "run"], ["hopmeter", "advise"]]
+    resumed, advised = (run_in(*each.split()[1:]) for each in steps)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert advised.returncode in (DECIDED, OPEN) and "zeromq" in advised.stdout, advised.stdout + advised.stderr

@@ -110,6 +110,39 @@ def test_a_python_node_runs_from_the_package(installation: Installation, tmp_pat
     assert mine["status"] in MEASURED and (mine["received"], mine["lost"]) == (50, 0), mine
 
 
+FILES = """
+import json
+from hopmeter.manifest import every
+from hopmeter.manifest.examples import find_example
+found = [
+    each
+    for manifest in every().values()
+    for language in manifest.offers
+    for pattern in ("pubsub", "rpc")
+    if (each := find_example(manifest, language, pattern))
+]
+print(json.dumps([[each.manifest.name, each.language, each.pattern, each.files, each.build] for each in found]))
+"""
+
+
+def test_every_example_of_the_checkout_is_in_the_package(installation: Installation) -> None:
+    installed, here = (
+        subprocess.run(
+            [python, "-c", FILES], cwd=installation.empty, capture_output=True, text=True, check=True, env=env
+        )
+        for python, env in ((str(installation.bin / "python"), installation.environment), (sys.executable, None))
+    )
+    assert json.loads(installed.stdout) == json.loads(here.stdout) != []
+
+
+def test_advice_from_the_package_has_a_program_to_begin_with(installation: Installation, tmp_path: Path) -> None:
+    asked = ["advise", "--payload", "bytes:100", "--rate", "200", "--language", "rust", "--transport", "nng,grpc"]
+    options = ["--budget", "15s", "--idle-states", "--example", str(tmp_path / "start"), "--out", str(tmp_path / "run")]
+    done = installation.hopmeter(*asked, *options, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    assert (tmp_path / "start/src/main.rs").is_file() is json.loads(done.stdout)["decided"]
+
+
 @pytest.mark.skipif(bool(system.missing(["libzmq3-dev", "cppzmq-dev"])), reason="libzmq3-dev or cppzmq-dev is missing")
 def test_a_cpp_adapter_is_compiled_without_rust(installation: Installation) -> None:
     built = installation.hopmeter("build", "zeromq", "--language", "c++")

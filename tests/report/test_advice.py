@@ -90,6 +90,18 @@ def test_some_that_are_better_than_others_are_an_answer() -> None:
     assert "zeromq does not differ significantly from it" in found.lines["take"]
 
 
+def test_of_rows_that_do_not_differ_the_user_keeps_what_is_there() -> None:
+    rows = [row("nng", 10, 9, 12), row("zeromq", 11, 10, 13), row("zenoh", 40, 38, 42)]
+    found = advice(*rows, now="zeromq")
+    assert (transport(found), found.decision.by) == ("zeromq", "now")
+    assert "nng does not differ significantly from it, so keep what you have" in found.lines["take"]
+    assert "zenoh, the first that is worse, takes" in found.lines["better"]
+    assert (
+        "which of these 2 is best; `hopmeter advise mine.toml --budget 10m` measures longer" in found.lines["changes"]
+    )
+    assert transport(advice(*rows[:2], now="zeromq")) is None, "nothing is ruled out"
+
+
 def test_a_single_transport_is_no_choice() -> None:
     found = advice(row("nng", 10, 9, 12))
     assert transport(found) is None and "only nng was measured" in found.lines["take"]
@@ -155,10 +167,26 @@ def test_other_tables_of_the_scenario_are_when_the_answer_changes() -> None:
             "hopmeter run quick --trials 3 --transport=zeromq,nng --no-report",
             "hopmeter advise quick --transport=zeromq,nng --rate 1,2",
         ),
+        (
+            "hopmeter advise mine.toml --rate 3 --no-idle-states",
+            "hopmeter advise mine.toml --no-idle-states --rate 1,2",
+        ),
     ],
 )
 def test_a_command_keeps_the_question(command: str, expected: str) -> None:
     assert advise_command(_run(command), "--rate", "1,2") == expected
+
+
+def test_a_command_has_one_option_for_idle_states() -> None:
+    run = _run("hopmeter advise mine.toml --idle-states")
+    assert advise_command(run, "--no-idle-states") == "hopmeter advise mine.toml --no-idle-states"
+
+
+def test_advice_about_calls_speaks_of_calls() -> None:
+    rows = [row("zeromq", 10, 9, 11, pattern="rpc"), row("nng", 20, 19, 21, pattern="rpc")]
+    lines = advice(*rows).lines
+    assert "for a call with" in lines["take"] and "half of its replies were back within" in lines["take"]
+    assert "of 5,000 calls had no reply" in lines["settings"] and "message" not in lines["settings"]
 
 
 def _run(command: str) -> Run:

@@ -16,6 +16,7 @@ from hopmeter.api import advising
 from hopmeter.api.advising import Advice
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
+from hopmeter.cli.parts import remarks
 from hopmeter.errors import UsageError
 from hopmeter.manifest.examples import Example, check_folder
 from hopmeter.report import formatting
@@ -76,11 +77,11 @@ def _can_ask() -> bool:
 
 
 def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str | None) -> None:
-    path = str(stopped.folder)
+    path = str(stopped.stored.final_path)
     resume = ["hopmeter", "run", "--resume", path]
     own = ["hopmeter", "advise", "--from", path, *(["--now", now] if now else [])]
     steps = [own] if stopped.stored.is_finished else [resume, own]
-    console.print(f"\ninterrupted; finished trials are in {path}", markup=False, soft_wrap=True)
+    console.print(f"\ninterrupted; finished trials are in {stopped.folder}", markup=False, soft_wrap=True)
     console.print(f"continue with: {' && '.join(map(shlex.join, steps))}", markup=False, soft_wrap=True)
 
 
@@ -98,6 +99,7 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
         table.add_row((HEADS if found.is_decided else OPEN_HEADS)[head], Text(said))
     console.print()
     print_whole(console, table)
+    _show_remarks(console, found)
     if found.not_ready:
         names = " ".join(found.not_ready)
         console.print(
@@ -106,6 +108,14 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
     console.print(Text(f"\nrun      {found.run.path}"), soft_wrap=True)
     if found.is_decided:
         _show_examples(console, found, folder, written)
+
+
+def _show_remarks(console: Console, found: Advice) -> None:
+    """Print what disturbed the run, warnings about the rows that the advice names first, and what was not measured."""
+    run = found.run.results
+    remarks.print_disturbances(console, run)
+    remarks.print_warnings(console, found.named_rows)
+    remarks.print_dropped_rows(console, (row for row in run.rows if row.recommendable))
 
 
 def _show_examples(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:

@@ -18,17 +18,22 @@ from hopmeter.system.terminal import Console
 def print_remarks(console: Console, run: Run) -> None:
     """Print what to run next, what disturbed the run, warnings, and dropped cells."""
     if any(row["status"] == "ok" for row in run.rows):
-        _print_disturbances(console, run)
+        if is_finished(run) and (command := next_sentence(run)):
+            console.print(Text(command), soft_wrap=True)
+        print_disturbances(console, run)
     _print_why_slow(console, run)
-    _print_warnings(console, run.rows)
+    print_warnings(console, run.rows)
     _print_failed_trials(console, run)
-    print_dropped(console, [(row.cell, str(row["reason"])) for row in run.rows if row["status"] == "dropped"])
+    print_dropped_rows(console, run.rows)
 
 
-def _print_disturbances(console: Console, run: Run) -> None:
-    """Print what to run next, and what disturbed the run."""
-    if is_finished(run) and (command := next_sentence(run)):
-        console.print(Text(command), soft_wrap=True)
+def print_dropped_rows(console: Console, rows: Iterable[Row]) -> None:
+    """Print why rows were not measured."""
+    print_dropped(console, [(row.cell, str(row["reason"])) for row in rows if row["status"] == "dropped"])
+
+
+def print_disturbances(console: Console, run: Run) -> None:
+    """Print what disturbed a run."""
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
@@ -55,7 +60,7 @@ def _print_failed_trials(console: Console, run: Run) -> None:
     print_reasons(console, "failed trials", reasons, "trial")
 
 
-def _print_warnings(console: Console, rows: Iterable[Row]) -> None:
+def print_warnings(console: Console, rows: Iterable[Row]) -> None:
     """Print the warnings of rows once for each text, as the report does."""
     warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
     print_reasons(console, "warnings", warnings)

@@ -14,9 +14,10 @@ from hopmeter.report.comparison_sentences import levels, name, shows_level
 from hopmeter.report.open_requirements import requirements_of_run
 
 ADVISE = ("hopmeter", "advise")
+IDLE_STATES = ("--idle-states", "--no-idle-states")
 OPTIONS = (
     *("--transport", "--language", "--pattern", "--payload", "--rate", "--sinks", "--set", "--require", "--now"),
-    *("--idle-states", "--no-idle-states"),
+    *IDLE_STATES,
 )
 """Options that belong to the question; the others are about one run of it."""
 FACTOR = 10
@@ -32,7 +33,7 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
         *_parts(run, found),
         *_requirements(run, found),
     ]
-    return [*measured, *_not_measured(run, asked, others, found.take)]
+    return [*measured, *_open_choice(run, found), *_not_measured(run, asked, others, found.take)]
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
@@ -77,6 +78,13 @@ def _requirements(run: Run, found: Decision) -> Iterator[str]:
             yield f"Without {formatting.join(wanted)}, {name(found.group, fastest)} would be possible: it {compared}"
 
 
+def _open_choice(run: Run, found: Decision) -> Iterator[str]:
+    """Yield that more rounds may find differences among the best rows, with the command that measures them."""
+    if found.by in ("", "now"):
+        longer = advise_command(run, "--budget", "10m")
+        yield f"Not decided: which of these {len(found.best)} is best; `{longer}` measures longer"
+
+
 def _first_words(other: Decision, found: Decision) -> str:
     if not other.is_decided:
         return "nothing is decided"
@@ -117,6 +125,7 @@ def advise_command(run: Run, *options: str) -> str:
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
     named = [word for word in options if word.startswith("--")]
+    named += IDLE_STATES if set(named) & set(IDLE_STATES) else []
     kept = [name for name in OPTIONS if name not in named]
     own = [word for word, before in zip(words[1:], words, strict=False) if _belongs(word, before, kept)]
     return shlex.join([*ADVISE, *own, *options])

@@ -32,8 +32,8 @@ class Decision:
     missing: tuple[Row, ...] = ()
     """The rows that miss a requirement, failed, or could not keep up."""
     by: str = ""
-    """What decides among `best`: `order` if it is one row, `cpu`, or `same` if they differ by so little that any will
-    do."""
+    """What decides among `best`: `order` if it is one row, `cpu`, `same` if they differ by so little that any will do,
+    or `now` if none is better than what the user has."""
 
     @property
     def take(self) -> Row | None:
@@ -44,17 +44,17 @@ class Decision:
     def is_decided(self) -> bool:
         """Return whether the table advises anything: a single row, or a few that are better than others."""
         is_choice = len(self.best) + len(self.worse) + len(self.missing) > 1
-        return bool(self.best) and is_choice and bool(self.by or self.worse)
+        return bool(self.best) and is_choice and bool(self.by not in ("", "now") or self.worse)
 
 
-def decide(group: Group) -> Decision:
-    """Decide which row of a table to take."""
+def decide(group: Group, now: str | None = None) -> Decision:
+    """Decide which row of a table to take; a user keeps the transport `now` unless another is better."""
     rows = [row for row in group.choices if row.recommendable]
     kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in VERDICTS}
     eligible = kinds["meets"]
     best = [row for row in eligible if not any(is_better(group, other, row) for other in eligible)]
     worse = tuple(row for row in eligible if row not in best)
-    first, by = _first(group, best)
+    first, by = _first(group, best, now)
     others = [row for row in best if row is not first]
     return Decision(
         group,
@@ -100,14 +100,16 @@ def _number(value: float | None) -> float:
     return math.inf if value is None else float(value)
 
 
-def _first(group: Group, best: Sequence[Row]) -> tuple[Row | None, str]:
+def _first(group: Group, best: Sequence[Row], now: str | None) -> tuple[Row | None, str]:
     """Return the row to take among those that do not differ, and what decides it: the one that certainly needs the
-    least CPU, or any if all are the same."""
+    least CPU, the one that the user has now, or any if all are the same."""
     if len(best) < 2:
         return (best[0] if best else None), "order" if best else ""
     cheapest = min(best, key=lambda row: _number(row["cpu_core_percent"]))
     if all(has_less_cpu(cheapest, row) for row in best if row is not cheapest):
         return cheapest, "cpu"
+    if mine := [row for row in best if row["transport"] == now]:
+        return mine[0], "now"
     return best[0], "same" if not is_whole(group) and _are_same(best) else ""
 
 

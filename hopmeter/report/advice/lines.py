@@ -11,7 +11,7 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import WHOLE
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.changes import advise_command, changes
-from hopmeter.report.advice.decision import Decision, decide, has_result
+from hopmeter.report.advice.decision import Decision, decide, has_result, is_better
 from hopmeter.report.advice.questions import Question, questions
 from hopmeter.report.advice.row_json import row_json
 from hopmeter.report.advice.row_words import (
@@ -48,7 +48,7 @@ class RunAdvice:
     @cached_property
     def decision(self) -> Decision:
         """The decision about the first question."""
-        return decide(self.questions[0].deciding)
+        return decide(self.questions[0].deciding, self.now)
 
     @property
     def take(self) -> Row | None:
@@ -92,7 +92,10 @@ class RunAdvice:
         them = names(group, others)
         if self.decision.by == "same":
             return f" {them} {'are' if many else 'is'} the same within 5{formatting.THIN}%."
-        why = f", and {name(group, take)} needs less CPU" if self.decision.by == "cpu" else ""
+        reasons = {"cpu": f", and {name(group, take)} needs less CPU", "now": ", so keep what you have"}
+        why = reasons.get(
+            self.decision.by, f"; any of {'them' if many else 'the two'} will do as far as this run shows"
+        )
         return f" {them} {'do' if many else 'does'} not differ significantly from it{why}."
 
     def _better_words(self, take: Row) -> str:
@@ -100,6 +103,11 @@ class RunAdvice:
         group = self.decision.group
         rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]
         said = [f"{name(group, rivals[0])}, the next, {comparison_words(group, take, rivals[0])}"] if rivals else []
+        slower = [row for row in self.decision.worse if is_better(group, take, row)]
+        if slower and slower[0] not in rivals[:1]:
+            said.append(
+                f"{name(group, slower[0])}, the first that is worse, {comparison_words(group, take, slower[0])}"
+            )
         if not said:
             said = [f"no other transport {'meets the requirements' if requirements_of_run(self.run) else 'kept up'}"]
         return f"{'; '.join([*said, *self._now_words(take, rivals[:1])])}."
@@ -135,6 +143,8 @@ class RunAdvice:
     def _loss_words(self, take: Row) -> str:
         """Return how many messages were lost, and what has to be set so that none is."""
         sent = (take["received"] or 0) + (take["lost"] or 0)
+        if take["pattern"] != "pubsub":
+            return f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} calls had no reply."
         lost = f"{formatting.count(take['lost'] or 0)} of {formatting.count(sent)} messages were lost"
         lossless = lossless_of(take)
         if lossless is None:

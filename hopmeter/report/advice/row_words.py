@@ -46,7 +46,7 @@ def result_words(group: Group, row: Row) -> str:
         return median_words(row)
     known = [f"it keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
     if worst := worst_text(row):
-        known.append(f"it has {worst}" if row["worst_p99_ratio"] == 1 else f"its worst p99 is {worst}")
+        known.append(f"it has {worst}" if row["worst_p99_ratio"] == 1 else f"the p99 of its worst flow is {worst}")
     return formatting.join(known) if known else "it has no deadline to keep"
 
 
