@@ -208,7 +208,11 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
     executor = Executor(
         made, prepared.world, folder, console, further, old=before, rounds=rounds, hosts=hosts, **payloads
     )
-    return executor.run(done)
+    if prepared.hosts is None:
+        return executor.run(done)
+    with prepared.hosts.compare_clocks(folder.path) as clocks:
+        executor.after_trial = clocks.compare
+        return executor.run(done)
 
 
 def _analyse(folder: RunFolder, complete: bool) -> Outcome:

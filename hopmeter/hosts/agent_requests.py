@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from hopmeter import manifest
+from hopmeter._instrument import ClockResponder
+from hopmeter.clocks.bursts import measure_burst
+from hopmeter.clocks.clock_state import read_clock_state
 from hopmeter.hosts import checks
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, decode, encode
@@ -21,6 +25,7 @@ from hopmeter.runtime.node import LocalNode
 from hopmeter.runtime.this_host import ThisHost
 
 MOST_TRIALS = 4
+TOKEN = re.compile(r"[0-9a-f]{32}")
 Ask = Mapping[str, Any]
 
 
@@ -47,6 +52,7 @@ class Requests:
         self._programs: dict[tuple[str, str, tuple[str, ...]], Readiness] = {}
         self.trials: dict[str, AgentTrial] = {}
         self.background: BackgroundLoad | None = None
+        self._clock: ClockResponder | None = None
 
     def answer(self, ask: Ask) -> dict[str, Any]:
         """Do what the coordinator asks for, and return the answer.
@@ -64,6 +70,8 @@ class Requests:
         for run in list(self.trials):
             self._remove_trial({"trial": run})
         self._end_background({})
+        if self._clock is not None:
+            self._clock.stop()
         self._here.forget()
 
     def _ping(self, _: Ask) -> dict[str, Any]:
@@ -82,6 +90,21 @@ class Requests:
     def _all_manifests(self) -> dict[str, Manifest]:
         self._manifests = self._manifests or manifest.every()
         return self._manifests
+
+    def _start_clock(self, ask: Ask) -> dict[str, Any]:
+        if self._clock is not None:
+            self._clock.stop()
+        self._clock = ClockResponder(checks.address(ask, "address"), _token(ask))
+        return {"port": self._clock.port}
+
+    def _compare_clock(self, ask: Ask) -> dict[str, Any]:
+        session, asker, responder = (checks.text(ask, key, 100) for key in ("session", "asker", "responder"))
+        where = (checks.address(ask, "address"), checks.number(ask, "port", 65_535))
+        return {"burst": measure_burst(session, asker, responder, where, _token(ask)).model_dump()}
+
+    def _read_clock(self, ask: Ask) -> dict[str, Any]:
+        session, host = (checks.text(ask, key, 100) for key in ("session", "host"))
+        return {"clock": read_clock_state(session, host, bool(ask.get("with_sources"))).model_dump()}
 
     def _has_file(self, ask: Ask) -> dict[str, Any]:
         return {"has": self._files.has(checks.matching(ask, "hash", checks.HASH))}
@@ -189,10 +212,17 @@ class Requests:
         return {}
 
 
+def _token(ask: Ask) -> bytes:
+    return bytes.fromhex(checks.matching(ask, "token", TOKEN))
+
+
 ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
     "ping": Requests._ping,
     "describe": Requests._describe,
     "examine": Requests._examine,
+    "start-clock": Requests._start_clock,
+    "compare-clock": Requests._compare_clock,
+    "read-clock": Requests._read_clock,
     "has-file": Requests._has_file,
     "add-file": Requests._add_file,
     "start-trial": Requests._start_trial,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import select
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,18 @@ MOST_LINES_BEFORE = 100
 """How many lines a login shell may print before the agent greets."""
 SEEN_CHARACTERS = 300
 CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
+
+
+@contextmanager
+def naming_damage(host: str) -> Iterator[None]:
+    """Raise TrialFailedError, which names the host, if its agent sent values that no agent sends."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as cause:
+        what = f"the agent on {host} sent something that no agent sends: {cause}"
+        remedy = "install the same version of hopmeter on all hosts"
+        raise TrialFailedError("E-HOST-DAMAGED", what, remedy) from cause
+
 
 Hear = Callable[[dict[str, Any]], None]
 

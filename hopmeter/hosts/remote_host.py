@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from hopmeter.hosts import checks, spec_paths
 from hopmeter.hosts.clock import HostClock
 from hopmeter.hosts.connection import Connection
 from hopmeter.hosts.content_store import PIECE_BYTES, content_hash, decode, pieces
 from hopmeter.hosts.remote_node import RemoteNode
+from hopmeter.hosts.remote_processes import RemoteBackground, RemoteBroker, names_damage
 from hopmeter.manifest import Manifest
 from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
-from hopmeter.runtime.background import Achieved
 from hopmeter.runtime.daemon import PATIENCE_S as BROKER_S
 from hopmeter.runtime.daemon import TRIES
 from hopmeter.runtime.failures import TrialFailedError
@@ -37,24 +36,6 @@ SAMPLES_S = 300.0
 """How long an agent may take to write the samples of a trial."""
 MOST_SAMPLE_BYTES = 64 << 30
 LONGEST_LOG = 1 << 20
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def names_damage(method: Method) -> Method:
-    """Make a method raise TrialFailedError where an answer of the agent is not what agents answer."""
-
-    @functools.wraps(method)
-    def call(self: Any, *given: Any, **more: Any) -> Any:
-        try:
-            return method(self, *given, **more)
-        except (ValueError, TypeError, KeyError, AttributeError) as cause:
-            what = f"the agent on {self.host_name} sent something that no agent sends: {cause}"
-            remedy = "install the same version of hopmeter on all hosts"
-            raise TrialFailedError("E-HOST-DAMAGED", what, remedy) from cause
-
-    return cast("Method", call)
 
 
 class RemoteHost:
@@ -98,46 +79,6 @@ class RemoteHost:
                 self.connection.ask("add-file", hash=name, data="", last=True)
             self._sent[key] = name
         return self._sent[key]
-
-
-class RemoteBackground:
-    """The load of a host; it begins its measured window with the trial."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection, self.host_name = connection, connection.name
-
-    def begin(self) -> None:
-        """Do nothing: the agent does so when the trial begins."""
-
-    @names_damage
-    def reading(self) -> Achieved:
-        """Return what the load has achieved."""
-        found = self._connection.ask("read-background")
-        values = [
-            None if found.get(key) is None else checks.decimal(found, key) for key in ("cpu_percent", "memory_gb_s")
-        ]
-        return Achieved(*values)
-
-    def close(self) -> None:
-        """End the load; that of an agent that is gone has ended."""
-        with suppress(TrialFailedError):
-            self._connection.ask("end-background")
-
-
-class RemoteBroker:
-    """A broker on a host."""
-
-    def __init__(self, connection: Connection, address: str, environment: dict[str, str]) -> None:
-        self.address, self.environment = address, environment
-        self.exit_watch = connection.channel
-        self._connection = connection
-        self.failed: TrialFailedError | None = None
-
-    def check(self) -> None:
-        """Raise TrialFailedError if the broker or its host is gone."""
-        self._connection.hear()
-        if self.failed is not None:
-            raise self.failed
 
 
 class RemoteTrial:

@@ -11,7 +11,8 @@ from typing import Any
 from hopmeter.hosts import checks
 from hopmeter.hosts.agent_process import AgentProcess
 from hopmeter.hosts.clock import clock_of
-from hopmeter.hosts.connection import Connection, RoundTrip
+from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost
+from hopmeter.hosts.connection import Connection, RoundTrip, naming_damage
 from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
 from hopmeter.hosts.remote_host import RemoteHost
@@ -65,6 +66,25 @@ class HostSession:
                 network=one.greeting.network,
                 clock=one.greeting.clock,
             )
+
+    @contextmanager
+    def compare_clocks(self, folder: Path) -> Iterator[ClockExchange]:
+        """Compare the clocks inside the `with` block, and store what is found in the folder of a run. Raises HostError
+        if they cannot be compared."""
+        hosts = {name: self._clock_host(name, entry) for name, entry in self._entries.items()}
+        exchange = ClockExchange(hosts, folder)
+        with naming("the hosts"):
+            exchange.start()
+        try:
+            yield exchange
+        finally:
+            exchange.stop()
+
+    def _clock_host(self, name: str, entry: HostEntry) -> ClockHost:
+        if name not in self._reached:
+            return ClockHost(name, entry.address, Greeting.own().clock)
+        one = self._reached[name]
+        return ClockHost(name, entry.address, one.greeting.clock, one.remote.connection)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Describe each host for `run.json`. Raises HostError."""
@@ -121,12 +141,10 @@ def connect(name: str, entry: HostEntry, process: AgentProcess, folder: Path) ->
 def naming(name: str) -> Iterator[None]:
     """Turn what fails while no trial runs into an error of the command."""
     try:
-        yield
+        with naming_damage(name):
+            yield
     except TrialFailedError as failed:
         raise HostError(failed.code, failed.what, failed.remedy) from failed
-    except ValueError as cause:
-        what = f"the agent on {name} sent something that no agent sends: {cause}"
-        raise HostError("E-HOST-DAMAGED", what, "install the same version of hopmeter on all hosts") from cause
 
 
 def _readiness(row: Any) -> Readiness:

@@ -90,6 +90,8 @@ class Executor:
     """The source of rounds, if the run has a budget."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The hosts of the run that are not this machine, by name."""
+    after_trial: Callable[[], None] = lambda: None
+    """Called after each trial, when nothing is measured."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if the run was interrupted; finished trials are in the run
@@ -160,10 +162,12 @@ class Executor:
         if length_s := self._turn_s(works):
             with execute_duet(works, length_s, ground, alarm) as outcomes:
                 self._add_all(outcomes, progress)
+            self.after_trial()
             return
         for work in works:
             alarm.check()
             with execute_trial(work, ground, alarm) as outcome:
+                self.after_trial()
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:

@@ -9,24 +9,28 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.hosts import spec_paths
 from hopmeter.hosts.agent_process import AgentProcess, explain
-from hopmeter.hosts.agent_trial import check_settings
+from hopmeter.hosts.agent_trial import AgentTrial, check_settings
+from hopmeter.hosts.clock import SameClock
 from hopmeter.hosts.connection import Connection
 from hopmeter.hosts.content_store import ContentStore, content_hash
 from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.hosts_file import read_hosts
 from hopmeter.hosts.line_channel import LONGEST_LINE, ChannelError, LineChannel
+from hopmeter.hosts.remote_node import RemoteNode
 from hopmeter.manifest import every
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.node import Start
 from hopmeter.system.processes import start_ticks
 from tests.coded import lacking
 from tests.waiting import wait_for
@@ -358,3 +362,41 @@ def test_what_ssh_prints_is_said_in_plain_words() -> None:
     assert "accept the key" in explain("Host key verification failed.\r\n", 255)
     assert "cut" in explain("Timeout, server 10.0.0.2 not responding.", 255)
     assert "signal 9" in explain("", -9)
+
+
+def test_a_go_that_comes_too_late_fails_by_name(home: Path) -> None:
+    trial = AgentTrial(cast("Any", None), RUN, [], cast("Any", None), Path)
+    assert trial.say(0, {"say": "go", "start_ns": time.monotonic_ns() + 10**9}) == 0
+    assert trial.say(0, {"say": "go", "start_ns": time.monotonic_ns()}) > 0
+    connection = connect_to_script(lambda _: [])
+    spec: dict[str, Any] = {"node": 3, "endpoints": [], "links": {}}
+    node = RemoteNode(Start("node 3", "rust", (), spec, home, home), connection, RUN, SameClock())
+    node.hear({"say": "late", "node": 3, "by_ns": 5_000_000})
+    assert node.has_news
+    with pytest.raises(TrialFailedError) as failed:
+        list(node.read_messages())
+    assert lacking(failed.value.reason, "E-HOST-LATE one 5.0") == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"say": "shell"},
+        {"say": "probed", "endpoint": [1], "pair": 0, "probe": 1},
+        {"say": "probed", "endpoint": 7, "pair": 0, "probe": 1},
+        {"say": "quiet", "pair": {}},
+        {"say": "bound", "links": {"l9": "tcp://1.2.3.4:1"}},
+        {"say": "bound", "links": ["l0"]},
+        {"say": "done", "endpoints": [], "resources": {}, "facts": {}},
+        {"say": "done", "endpoints": [{"id": 0, "role": "source", "sent": "x"}], "resources": {}, "facts": {}},
+        {"say": "done", "endpoints": [{"id": 0, "role": "source"}], "resources": [], "facts": {}},
+    ],
+)
+def test_a_message_that_the_node_cannot_send_fails_the_trial(home: Path, message: dict[str, Any]) -> None:
+    connection = connect_to_script(lambda _: [])
+    spec: dict[str, Any] = {"node": 0, "endpoints": [{"id": 0, "role": "source"}], "links": {"l0": {}}}
+    node = RemoteNode(Start("node 0", "rust", (), spec, home, home), connection, RUN, SameClock())
+    node.hear({"say": "from", "node": 0, "message": message})
+    with pytest.raises(TrialFailedError) as failed:
+        list(node.read_messages())
+    assert failed.value.code == "E-NODE-GARBAGE"

@@ -16,6 +16,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from hopmeter.store.clock_file import read_clocks
 from tests.coded import lacking
 from tests.waiting import wait_for, wait_for_trial
 
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 HOPMETER = [sys.executable, "-m", "hopmeter"]
 DELAY_US = 3000
+AHEAD_S = 3600
 WORKLOAD = f"""
 title = "Two hosts"
 question = "Is a planned delay between hosts found?"
@@ -173,6 +175,27 @@ def test_a_chain_is_placed_over_the_hosts_in_turn(tmp_path: Path, scenario: Path
     assert row["hosts"] == "one>two" and row["service_min_us"] >= 3 * DELAY_US
     found = [(each["name"], each["host"]) for each in read(tmp_path / "run", "processes")]
     assert found == [("source", "one"), ("relay 1", "two"), ("relay 2", "one"), ("sink", "two")]
+
+
+def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scenario: Path, start: Run) -> None:
+    ahead = ["unshare", "--time", "--fork", "--kill-child", "--monotonic", str(AHEAD_S)]
+    if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("time namespaces are forbidden here")
+    (tmp_path / "hosts.toml").write_text(f"[host.one]\nagent = {agent()}\n[host.two]\nagent = {agent(*ahead)}\n")
+    calls = "".join(
+        line for line in WORKLOAD.splitlines(True) if not line.startswith(("flow", "path", "participant.m"))
+    )
+    flow = 'flow.ask = { from = "camera", call = "detector", rate = 100, payload = "bytes:64" }\n'
+    scenario.write_text(calls.replace('["synthetic", "zeromq", "tcp"]', '"tcp"') + flow)
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    (row,) = [each for each in read(tmp_path / "run", "cells") if each["flow"] == "ask"]
+    assert row["received"] == 50 and row["lost"] == 0 and 0 < row["service_min_us"] < 1e6
+    bursts, states = read_clocks(tmp_path / "run")
+    assert len(bursts) >= 2 and {each.host for each in states} == {"one", "two"}
+    for each in bursts:
+        assert abs(each.least.offset_ns - AHEAD_S * 10**9) <= each.least.bound_ns
 
 
 def test_hopmeter_hosts_shows_each_host(tmp_path: Path, scenario: Path, start: Run) -> None:

@@ -1,0 +1,135 @@
+"""Hosts that are reached via a real ssh server, which the test starts on the loopback device with keys of its own."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"]))
+NEEDED = [name for name in ("ssh", "ssh-keygen", "unshare", "mount") if not shutil.which(name)]
+# Without the package's own user and folder, sshd refuses to start: in this mount namespace it has both.
+PREPARE = """mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd
+mount --bind {passwd} /etc/passwd
+exec {sshd} -D -e -f {conf}"""
+CONF = """Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+StrictModes no
+PidFile none
+"""
+SCENARIO = """
+title = "Via ssh"
+question = "Is a planned delay to a host behind ssh found?"
+transport = "synthetic"
+language = "python"
+wait = "block"
+cores = "free"
+duration = "300ms"
+trials = 1
+settings.synthetic.delay_us = 3000
+participant.camera.host = "here"
+participant.motor.host = "far"
+flow.frames = { from = "camera", to = "motor", rate = 100, payload = "bytes:100" }
+"""
+
+
+@dataclass
+class Server:
+    """A running ssh server, and how ssh reaches it."""
+
+    folder: Path
+    port: int
+
+    def entry(self, name: str, key: str = "user", known: str = "known", command: tuple[str, ...] = ()) -> str:
+        """A host of the file of `--hosts`."""
+        hopmeter = ["env", f"XDG_RUNTIME_DIR={self.folder}", sys.executable, "-m", "hopmeter"]
+        options = ["-F", "none", "-p", str(self.port), "-i", str(self.folder / key), "-o", "IdentitiesOnly=yes"]
+        options += ["-o", f"UserKnownHostsFile={self.folder / known}", "-o", "StrictHostKeyChecking=yes"]
+        told = {"ssh": f"{getpass.getuser()}@127.0.0.1", "options": options, "command": [*(command or hopmeter)]}
+        return f"[host.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """An ssh server with a host key, one user key that it accepts, and one that it does not know."""
+    if SSHD is None or NEEDED:
+        pytest.skip(f"needs {', '.join([*NEEDED, *([] if SSHD else ['sshd'])])}: install openssh-server")
+    folder = tmp_path_factory.mktemp("sshd")
+    for name in ("host", "user", "stranger"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+    (folder / "empty").write_text("")
+    (folder / "conf").write_text(CONF.format(port=port, folder=folder))
+    passwd = Path("/etc/passwd").read_text()
+    own = "" if "\nsshd:" in passwd else "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
+    (folder / "passwd").write_text(passwd + own)
+    words = {name: shlex.quote(str(path)) for name, path in (("passwd", folder / "passwd"), ("conf", folder / "conf"))}
+    script = PREPARE.format(sshd=shlex.quote(SSHD), **words)
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=log, stderr=log)
+    try:
+        wait_for(lambda: "Server listening" in (folder / "log").read_text() or process.poll() is not None)
+        if process.poll() is not None:
+            pytest.skip(f"no ssh server may start here: {(folder / 'log').read_text()[-300:]}")
+        yield Server(folder, port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder)}
+    command = [sys.executable, "-m", "hopmeter", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_host_behind_ssh_runs_its_part(tmp_path: Path, server: Server) -> None:
+    (tmp_path / "hosts.toml").write_text("[host.here]\nhere = true\n" + server.entry("far"))
+    (tmp_path / "ssh.toml").write_text(SCENARIO)
+    done = run(tmp_path, "run", "ssh.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
+    (row,) = [each for each in rows if each["flow"] == "frames"]
+    assert row["received"] == 30 and row["service_min_us"] >= 3000
+    assert not list(server.folder.glob("hm-*")) and not list(tmp_path.glob("hm-*"))
+
+
+def test_errors_of_ssh_are_told_in_plain_words(tmp_path: Path, server: Server) -> None:
+    entries = (
+        server.entry("stranger", key="stranger"),
+        server.entry("unknown", known="empty"),
+        server.entry("bare", command=("no-such-hopmeter",)),
+        server.entry("mute", command=("true",)),
+        server.entry("good"),
+    )
+    (tmp_path / "hosts.toml").write_text("".join(entries))
+    done = run(tmp_path, "hosts", "--hosts", "hosts.toml", "--json")
+    rows = {row["host"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 1 and rows["good"]["reachable"], done.stderr
+    expected = {"stranger": "refuses your key", "unknown": "accept the key", "bare": "no hopmeter", "mute": "no agent"}
+    for name, words in expected.items():
+        assert rows[name]["code"] == "E-HOST-UNREACHABLE" and words in rows[name]["error"], rows[name]
