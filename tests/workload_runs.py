@@ -42,15 +42,9 @@ class Made:
 def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any) -> Run:
     """Return a run with the rows of each transport, ranked as a real one."""
     run = Run(FilePath("results/made-up"), {"scenario_name": "made-up", **about}, [])
+    usual: dict[str, Any] = {"payload": "workload", "rate_hz": None, "workload": workload}
     whole = [
-        cells.cell(
-            id=f"c{place}-{name}",
-            transport=name,
-            payload="workload",
-            rate_hz=None,
-            workload=workload,
-            installable=each.installable,
-        )
+        cells.cell(id=f"c{place}-{name}", transport=name, installable=each.installable, **usual)
         for place, (name, each) in enumerate(made.items())
     ]
     planned = [part for cell in whole for part in rows_of(cell)]
@@ -73,22 +67,11 @@ def _row(cell: Cell, one: Made) -> dict[str, Any]:
     share = own / (MESSAGES * rounds * (len(cell.workload.flows) if cell.is_whole_workload and cell.workload else 1))
     cpu = sum(one.cpu) / rounds if one.cpu and cell.is_whole_workload else None
     counted = {"misses": own, "miss_share": share, "miss_share_low": 0.9 * share, "miss_share_high": 1.1 * share}
-    return dict.fromkeys(CELLS) | {
-        "cell": cell.id,
-        "status": one.status,
-        "flow": cell.flow,
-        "path": cell.path,
-        "trials": rounds,
-        "trials_good": rounds,
-        "sent": 10_000,
-        "received": 10_000,
-        "lost": 0,
-        "response_count": 5000,
-        "response_p50_us": 100.0,
-        "cpu_core_percent": cpu,
-        "backlog_ms_per_s": one.backlog_ms_per_s if cell.flow == "frames" else None,
-        **(counted if late and one.status == "ok" else {}),
-    }
+    own_values = {"cell": cell.id, "status": one.status, "flow": cell.flow, "path": cell.path, "cpu_core_percent": cpu}
+    counts = {"trials": rounds, "trials_good": rounds, "sent": 10_000, "received": 10_000, "lost": 0}
+    times = {"response_count": 5000, "response_p50_us": 100.0}
+    times["backlog_ms_per_s"] = one.backlog_ms_per_s if cell.flow == "frames" else None
+    return dict.fromkeys(CELLS) | own_values | counts | times | (counted if late and one.status == "ok" else {})
 
 
 def _trials(cell: Cell, one: Made) -> list[dict[str, Any]]:
@@ -105,16 +88,8 @@ def _flow_trials(cell: Cell, one: Made) -> list[dict[str, Any]]:
 
 
 def _trial(cell: Cell, at: int) -> dict[str, Any]:
-    return {
-        "cell": cell.id,
-        "trial": at,
-        "round": at,
-        "order": at,
-        "good": True,
-        "steal_share": 0.0,
-        "wall_s": 2.0,
-        "nodes": [],
-    }
+    place = {"cell": cell.id, "trial": at, "round": at, "order": at, "good": True}
+    return {**place, "steal_share": 0.0, "wall_s": 2.0, "nodes": []}
 
 
 def whole_rows(run: Run) -> dict[str, Row]:

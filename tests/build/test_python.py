@@ -12,10 +12,11 @@ import pytest
 
 from hopmeter.build import work
 from hopmeter.build.targets import Target
-from hopmeter.manifest import Manifest, interpreter
+from hopmeter.manifest import interpreter
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
+from tests.plan.world import transport
 
 ADAPTER = """
 import sys
@@ -37,18 +38,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def target(folder: Path, library: str, **part: Any) -> Target:
-    manifest = Manifest.model_validate(
-        {
-            "name": "apart",
-            "title": "Apart",
-            "summary": "S.",
-            "placements": ["process"],
-            "patterns": ["pubsub"],
-            "send": "nonblocking",
-            "max_payload_bytes": 1,
-            "languages": {"python": {"waits": ["block"], "library": "L", **part}},
-        }
-    )
+    manifest = transport("apart", languages={"python": {"waits": ["block"], "library": "L", **part}})
     manifest._folder = folder / "transports/apart"
     (manifest.folder / "python").mkdir(parents=True)
     (manifest.folder / "python/adapter.py").write_text(ADAPTER.format(library=library))

@@ -15,10 +15,11 @@ from hopmeter.build import system, work
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.targets import Target
 from hopmeter.cli.parts.adapter_builds import is_failure
-from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest import Readiness
 from hopmeter.messages import tag
 from hopmeter.system import subprocesses
 from tests.coded import lacking
+from tests.plan.world import transport
 
 
 def target(
@@ -30,18 +31,7 @@ def target(
 ) -> Target:
     part: dict[str, Any] = {"waits": ["block"], "library": "L", "apt": list(apt), "after": after}
     part |= {"build_cost": {"seconds": seconds}} if seconds else {}
-    manifest = Manifest.model_validate(
-        {
-            "name": "thing",
-            "title": "T",
-            "summary": "S.",
-            "placements": ["process"],
-            "patterns": ["pubsub"],
-            "send": "nonblocking",
-            "max_payload_bytes": 1,
-            "languages": {language: part},
-        }
-    )
+    manifest = transport("thing", languages={language: part})
     manifest._folder = folder
     return Target(manifest, manifest.offers[language])
 

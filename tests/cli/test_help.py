@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 from hopmeter.cli.parts.application import OTHERS, PANELS
+from tests.command import hopmeter
 
 
 def test_every_command_has_a_heading_and_every_heading_its_commands() -> None:
-    said = subprocess.run([sys.executable, "-m", "hopmeter", "--help"], capture_output=True, text=True, check=True)
+    said = hopmeter("--help", check=True)
     panels = re.split(r"─ ([A-Z][A-Za-z ]*?) ─", said.stdout)
     listed = {
         title: tuple(re.findall(r"^│ ([a-z]+) ", text, re.MULTILINE))

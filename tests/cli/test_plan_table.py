@@ -6,12 +6,9 @@ import io
 from typing import Any
 
 from hopmeter.cli.parts.plan_table import print_plan
-from hopmeter.plan import make
 from hopmeter.plan.cores import Machine
-from hopmeter.scenario import Scenario
 from hopmeter.system.terminal import Console
-from hopmeter.system.toml_files import validate
-from tests.plan.world import transport, world
+from tests.plan.world import make_plan, transport, world
 
 FLOWS = {
     "frames": {"from": "camera", "to": "gateway", "rate": 30, "payload": "bytes:500", "transport": "shuttle"},
@@ -20,11 +17,11 @@ FLOWS = {
 
 
 def dry_run(**given: Any) -> str:
-    table = {"title": "t", "question": "q?", "language": "rust", "wait": "block", "cores": "free", "duration": "1s"}
-    table |= {"participant": {"camera": {}, "gateway": {}, "motor": {}}, "flow": FLOWS, "seed": 1, **given}
+    table = {"participant": {"camera": {}, "gateway": {}, "motor": {}}, "flow": FLOWS, **given}
     where = world(transport("bus"), transport("shuttle"), machine=Machine((0, 1)))
     said = io.StringIO()
-    print_plan(Console(file=said, width=200), make("s", validate(Scenario, table, "test"), where))
+    made = make_plan(where, wait="block", cores="free", duration="1s", **table)
+    print_plan(Console(file=said, width=200), made)
     return said.getvalue()
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,35 +17,22 @@ import pytest
 from hopmeter import manifest
 from hopmeter.scenario import files
 from hopmeter.system import paths
+from tests import command
 from tests.cells import MEASURED
 from tests.coded import lacking
+from tests.command import Ran
 from tests.waiting import wait_for_trial
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-Ran = subprocess.CompletedProcess[str]
 Hopmeter = Callable[..., Ran]
 
 needs_nodes = pytest.mark.skipif(
     paths.node("unix", "rust") is None or paths.node("shm", "rust") is None,
     reason="unix and shm are not built in rust",
 )
-SHORT = (
-    "--rate",
-    "100",
-    "--messages",
-    "30",
-    "--warmup",
-    "3",
-    "--trials",
-    "1",
-    "--payload",
-    "timing",
-    "--cores",
-    "free",
-    "--no-report",
-)
+SHORT = ("--rate=100", "--messages=30", "--warmup=3", "--trials=1", "--payload=timing", "--cores=free", "--no-report")
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +49,7 @@ def environment(cache: Path) -> dict[str, str]:
 @pytest.fixture
 def hopmeter(tmp_path: Path, environment: dict[str, str]) -> Hopmeter:
     def run(*words: str) -> Ran:
-        command = [sys.executable, "-m", "hopmeter", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        return command.hopmeter(*words, cwd=tmp_path, env=environment)
 
     return run
 
@@ -100,19 +85,8 @@ def test_a_run_measures_and_leaves_its_folder(hopmeter: Hopmeter, tmp_path: Path
 def test_the_heading_is_the_question_that_was_asked_or_the_title_of_ones_own(
     hopmeter: Hopmeter, tmp_path: Path
 ) -> None:
-    short = (
-        "run",
-        "--transport",
-        "memory",
-        "--placement",
-        "thread",
-        "--payload",
-        "bytes:100",
-        "--messages",
-        "100",
-        "--trials",
-        "1",
-    )
+    axes = ("--transport=memory", "--placement=thread", "--payload=bytes:100")
+    short = ("run", *axes, "--messages=100", "--trials=1")
     for title, said in ((), "How fast is memory for a message of 100 bytes"), (("--title", "Mine"), "Mine"):
         ended = hopmeter(*short, *title, "--out", str(tmp_path / said.split()[0]))
         assert said in ended.stdout and "Which transports are fast" not in ended.stdout
@@ -137,13 +111,11 @@ def test_a_requirement_is_judged_and_a_wrong_one_refused_before_anything_is_meas
 def test_the_gate_of_a_resumed_run_exits_with_3(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    command = [sys.executable, "-m", "hopmeter", "run", "--transport", "synthetic", "--placement", "thread", *SHORT]
-    command += ["--trials", "4", "--set", "lose_every=5", "--against", "set:lose_every=0", "--fail-if", "slower:5%"]
+    words = ["run", "--transport=synthetic", "--placement=thread", *SHORT, "--trials=4", "--set=lose_every=5"]
+    words += ["--against=set:lose_every=0", "--fail-if=slower:5%", "--out=here"]
     with (
         (tmp_path / "said").open("w+") as said,
-        subprocess.Popen(
-            [*command, "--out", "here"], stdout=said, cwd=tmp_path, env=environment, start_new_session=True
-        ) as process,
+        command.running(*words, stdout=said, stderr=None, cwd=tmp_path, env=environment) as process,
     ):
         wait_for_trial(tmp_path / ".here.partial")
         os.killpg(process.pid, signal.SIGINT)
@@ -202,17 +174,8 @@ def test_no_cell_left_to_run_ends_with_2(hopmeter_here: Hopmeter) -> None:
 
 
 def test_a_dry_run_shows_cells_and_what_is_dropped(hopmeter_here: Hopmeter, tmp_path: Path) -> None:
-    ran = hopmeter_here(
-        "run",
-        "--transport",
-        "unix",
-        "--language",
-        "each",
-        "--payload",
-        "timing,image:99999x99999",
-        "--dry-run",
-        "--json",
-    )
+    words = "run --transport unix --language each --payload timing,image:99999x99999 --dry-run --json"
+    ran = hopmeter_here(*words.split())
     dropped = [row["dropped"] for row in lines(ran) if row["status"] == "dropped"]
     assert any(lacking(reason, "D-TOO-LARGE unix") == [] for reason in dropped)
     assert not (tmp_path / "results").exists()
@@ -297,19 +260,7 @@ def test_the_environment_asks_and_result_lines_answer(
     hopmeter: Hopmeter, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     environment |= {"DURATION": "0.3", "RATE": "100", "WIDTH": "32", "HEIGHT": "24"}
-    asked = (
-        "--transport",
-        "unix",
-        "--language",
-        "rust",
-        "--trials",
-        "1",
-        "--warmup",
-        "3",
-        "--cores",
-        "free",
-        "--no-report",
-    )
+    asked = ("--transport=unix", "--language=rust", "--trials=1", "--warmup=3", "--cores=free", "--no-report")
     ran = hopmeter("run", *asked, "--out", "here")
     assert ran.returncode == 0, ran.stderr
     assert "from the environment: DURATION=0.3 is --duration 0.3s, RATE=100 is --rate 100" in ran.stdout

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hopmeter.cli.main import run as run_command
 from hopmeter.comparison import baselines, between_runs, sources
 from hopmeter.comparison.change import Change
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.messages import split_code
 from hopmeter.model.cell import Cell
-from tests.coded import lacking
+from tests.coded import lacking, refuses
+from tests.command import Ran
 
 from .runs import MACHINE, make_run, sides, transport
 
+Hopmeter = Callable[..., Ran]
 HOURS = ("2026-11-21T04:00:00+00:00", "2026-11-21T06:00:00+00:00", "2026-11-22T04:00:00+00:00")
 SHM, UNIX, TCP = transport("shm"), transport("unix"), transport("tcp")
 LEVELS = ((SHM, 10), (UNIX, 20), (TCP, 30))
@@ -87,14 +89,10 @@ def test_a_baseline_decides(baseline: str, tmp_path: Path) -> None:
     assert 1.05 < low < ratio < high
 
 
-def test_a_baseline_outlives_its_runs_and_is_listed(
-    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import shutil
-
+def test_a_baseline_outlives_its_runs_and_is_listed(baseline: str, tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     shutil.rmtree(tmp_path / "results/run0")
     assert len(baselines.load(baseline).runs) == 3
-    said = exit_code(["baseline"], capsys)[1]
+    said = hopmeter_here("baseline").stdout
     assert said.startswith("main (3 runs from 2026-11-21 04:00 to 2026-11-22 04:00)\n")
     assert "results/baselines/main\n  0-run0\n" in said
 
@@ -114,31 +112,15 @@ def test_a_baseline_says_how_large_a_change_it_finds(baseline: str, tmp_path: Pa
     assert compare(baseline, new)["shm (rust)"].verdict == "much_slower"
 
 
-def test_without_a_baseline_the_list_says_how_to_make_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "hopmeter baseline NAME" in exit_code(["baseline"], capsys)[1]
+def test_without_a_baseline_the_list_says_how_to_make_one(hopmeter_here: Hopmeter) -> None:
+    assert "hopmeter baseline NAME" in hopmeter_here("baseline").stdout
 
 
 def test_a_baseline_needs_runs_of_three_hours(tmp_path: Path) -> None:
     starts = (HOURS[0], "2026-11-21T04:20:00+00:00", HOURS[1])
     runs = [make_run(tmp_path / f"r{at}", [(SHM, medians(10, at))], started=one) for at, one in enumerate(starts)]
-    with pytest.raises(UsageError) as refused:
+    with refuses(UsageError, "E-BASELINE-RUNS 3 2"):
         baselines.store("main", runs)
-    assert lacking(str(refused.value), "E-BASELINE-RUNS 3 2") == []
-
-
-def break_nothing(_: Path) -> None:
-    pass
-
-
-def drop_trials(run: Path) -> None:
-    (run / "trials.parquet").unlink()
-
-
-def drop_cells(run: Path) -> None:
-    (run / "cells.parquet").unlink()
 
 
 def make_later(run: Path) -> None:
@@ -146,19 +128,15 @@ def make_later(run: Path) -> None:
     (run / "run.json").write_text(json.dumps({**about, "format": 999}))
 
 
-def interrupt(run: Path) -> None:
-    run.rename(run.with_name(f".{run.name}.partial"))
-
-
 @pytest.mark.parametrize(
     ("damage", "machine", "transports", "says"),
     [
-        (break_nothing, {**MACHINE, "cores": 64}, "shm", "E-COMPARE-MACHINES"),
-        (break_nothing, MACHINE, "tcp", "E-COMPARE-NOTHING"),
-        (drop_trials, MACHINE, "shm", "E-FILE-MISSING trials.parquet"),
-        (drop_cells, MACHINE, "shm", "E-RUN-UNFINISHED cells.parquet"),
+        (str, {**MACHINE, "cores": 64}, "shm", "E-COMPARE-MACHINES"),
+        (str, MACHINE, "tcp", "E-COMPARE-NOTHING"),
+        (lambda run: (run / "trials.parquet").unlink(), MACHINE, "shm", "E-FILE-MISSING trials.parquet"),
+        (lambda run: (run / "cells.parquet").unlink(), MACHINE, "shm", "E-RUN-UNFINISHED cells.parquet"),
         (make_later, MACHINE, "shm", "E-RUN-FORMAT 999"),
-        (interrupt, MACHINE, "shm", "E-RUN-UNFINISHED --resume"),
+        (lambda run: run.rename(run.with_name(f".{run.name}.partial")), MACHINE, "shm", "E-RUN-UNFINISHED --resume"),
     ],
 )
 def test_runs_that_cannot_be_compared_are_refused_with_the_remedy(
@@ -167,9 +145,8 @@ def test_runs_that_cannot_be_compared_are_refused_with_the_remedy(
     one = make_run(tmp_path / "one", [(SHM, medians(10, 1))])
     other = make_run(tmp_path / "other", [(transport(transports), medians(10, 1))], machine=machine)
     damage(other)
-    with pytest.raises(HopmeterError) as refused:
+    with refuses(HopmeterError, says):
         compare(one, other)
-    assert lacking(str(refused.value), says) == []
 
 
 def test_a_baseline_of_two_machines_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -178,31 +155,26 @@ def test_a_baseline_of_two_machines_is_refused_with_the_remedy(tmp_path: Path) -
         make_run(tmp_path / f"r{at}", [(SHM, medians(10, at))], started=start, machine=machine)
         for at, (start, machine) in enumerate(zip(HOURS, machines, strict=True))
     ]
-    with pytest.raises(UsageError) as refused:
+    with refuses(UsageError, "E-COMPARE-MACHINES another model") as refused:
         baselines.store("main", runs)
-    assert lacking(str(refused.value), "E-COMPARE-MACHINES another model") == []
     assert "baseline for each machine" in refused.value.remedy
     assert not baselines.names()
 
 
-def test_an_upgrade_of_the_system_is_compared_and_named(
-    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_upgrade_of_the_system_is_compared_and_named(baseline: str, tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     upgraded = {**MACHINE, "kernel": "7.0"}
     about = {"machine": upgraded, "versions": {"unix (rust)": "2.0"}}
     new = make_run(tmp_path / "new", [(SHM, medians(10, 7)), (UNIX, medians(40, 8))], **about)
     assert compare(baseline, new)["unix (rust)"].verdict == "much_slower"
     old = make_run(tmp_path / "old", [(SHM, medians(10, 7))], machine={**MACHINE, "kernel": "6.18"})
-    said = exit_code(["compare", str(old), str(new)], capsys)[1]
+    said = hopmeter_here("compare", str(old), str(new)).stdout
     assert "Also different: kernel 6.18 → 7.0" in " ".join(said.split())
 
 
-def test_two_single_runs_list_what_both_have_and_name_the_rest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_single_runs_list_what_both_have_and_name_the_rest(tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     one = make_run(tmp_path / "one", [(SHM, medians(10, 1)), (UNIX, medians(20, 2)), (TCP, medians(30, 3))])
     other = make_run(tmp_path / "other", [(SHM, medians(11, 4)), (UNIX, medians(60, 5))])
-    said = exit_code(["compare", str(one), str(other)], capsys)[1]
+    said = hopmeter_here("compare", str(one), str(other)).stdout
     assert said.split("\n")[1].startswith("Nothing is decided")
     assert "undecided" not in said
     assert [line.split()[0] for line in said.splitlines() if "(rust)  " in line] == ["shm", "unix"]
@@ -210,18 +182,8 @@ def test_two_single_runs_list_what_both_have_and_name_the_rest(
 
 
 def test_a_baseline_that_does_not_exist_is_refused_with_those_that_do(baseline: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
+    with refuses(UsageError, "E-NO-BASELINE mian main"):
         compare("mian", tmp_path / "results/run0")
-    assert lacking(str(refused.value), "E-NO-BASELINE mian main") == []
-
-
-def exit_code(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """The exit code of a command, and what it printed."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
-        patch.setattr("sys.argv", ["hopmeter", *words])
-        run_command()
-    said = capsys.readouterr()
-    return int(ended.value.code or 0), said.out, said.err
 
 
 def with_sides(tmp_path: Path, ratio: float, **row: Any) -> Path:
@@ -240,12 +202,12 @@ KEYS = {"transport", "language", "payload", "metric", "old", "new", "ratio", "lo
     [(1.0, "same", 0), (1.03, "same", 0), (1.1, "much_slower", 3), (1.5, "much_slower", 3)],
 )
 def test_the_sides_of_one_run_decide_and_the_gate_exits_with_three(
-    ratio: float, verdict: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ratio: float, verdict: str, code: int, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
     run = with_sides(tmp_path, ratio)
-    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%", "--json"], capsys)
-    rows = {row["transport"]: row for row in map(json.loads, out.splitlines())}
-    assert done == code
+    done = hopmeter_here("compare", str(run), "--fail-if", "slower:5%", "--json")
+    rows = {row["transport"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == code
     assert rows["unix"].keys() >= KEYS
     assert (rows["unix"]["verdict"], rows["tcp"]["verdict"]) == (verdict, "same")
     assert rows["unix"]["metric"] == "response_p50_us"
@@ -256,34 +218,32 @@ def test_the_sides_of_one_run_decide_and_the_gate_exits_with_three(
     [({"status": "failed"}, "failed"), ({"status": "saturated"}, "saturated"), ({"lost": 7}, "7 messages were lost")],
 )
 def test_what_breaks_on_the_new_side_only_fails_the_gate(
-    row: dict[str, Any], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    row: dict[str, Any], why: str, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
     run = with_sides(tmp_path, 1.0, **row)
-    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%"], capsys)
-    assert done == 3
-    assert why in " ".join(out.split())
+    done = hopmeter_here("compare", str(run), "--fail-if", "slower:5%")
+    assert done.returncode == 3
+    assert why in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("command", ["compare", "show"])
 def test_a_run_with_two_sides_begins_with_the_verdict_and_has_no_ranking(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
-    said = exit_code([command, str(with_sides(tmp_path, 1.5))], capsys)[1]
+    said = hopmeter_here(command, str(with_sides(tmp_path, 1.5))).stdout
     verdict = next(line for line in said.splitlines() if line)
     assert verdict.startswith("Of 2 cells, 1 is slower by more than 5 % (unix (rust)"), said
     assert "fastest" not in said
     assert "×best" not in said
 
 
-def test_an_undecided_change_passes_and_says_what_it_would_have_seen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_undecided_change_passes_and_says_what_it_would_have_seen(tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     unix = sides("unix")
     run = make_run(tmp_path / "both", [(one, medians(20, at, 6, 0.3)) for at, one in enumerate(unix)], against="x")
-    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%"], capsys)
-    assert done == 0
-    assert "would be found" in out
-    assert exit_code(["compare", str(run), "--fail-if", "undecided"], capsys)[0] == 3
+    done = hopmeter_here("compare", str(run), "--fail-if", "slower:5%")
+    assert done.returncode == 0
+    assert "would be found" in done.stdout
+    assert hopmeter_here("compare", str(run), "--fail-if", "undecided").returncode == 3
 
 
 @pytest.mark.parametrize(
@@ -297,39 +257,37 @@ def test_an_undecided_change_passes_and_says_what_it_would_have_seen(
     ],
 )
 def test_options_that_cannot_be_used_exit_with_two(
-    words: list[str], code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], code: str, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
     run = with_sides(tmp_path, 1.0)
-    done, _, err = exit_code(["compare", str(run), *words], capsys)
-    assert (done, lacking(err, code)) == (2, [])
+    done = hopmeter_here("compare", str(run), *words)
+    assert (done.returncode, lacking(done.stderr, code)) == (2, [])
 
 
-def test_a_gate_on_two_single_runs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_on_two_single_runs_is_refused(tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     one = make_run(tmp_path / "one", [(SHM, medians(10, 1))])
-    done, _, err = exit_code(["compare", str(one), str(one), "--fail-if", "slower:5%"], capsys)
-    assert (done, lacking(err, "E-GATE")) == (2, [])
+    done = hopmeter_here("compare", str(one), str(one), "--fail-if", "slower:5%")
+    assert (done.returncode, lacking(done.stderr, "E-GATE")) == (2, [])
 
 
-def test_the_gate_on_a_baseline_exits_with_three(
-    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_on_a_baseline_exits_with_three(baseline: str, tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     new = make_run(tmp_path / "new", [(SHM, medians(10, 7)), (UNIX, medians(80, 8))])
-    done, out, _ = exit_code(["compare", baseline, str(new), "--fail-if", "slower:5%"], capsys)
-    assert done == 3
-    assert "gate failed: unix" in out
-    assert "gate failed: shm" not in out
-    assert "not judged: tcp" in out, "a cell that is gone is no change, but nobody should overlook it"
-    assert "Look at the machine" not in out
+    done = hopmeter_here("compare", baseline, str(new), "--fail-if", "slower:5%")
+    assert done.returncode == 3
+    assert "gate failed: unix" in done.stdout
+    assert "gate failed: shm" not in done.stdout
+    assert "not judged: tcp" in done.stdout, "a cell that is gone is no change, but nobody should overlook it"
+    assert "Look at the machine" not in done.stdout
 
 
 def test_a_gate_that_fails_on_another_state_of_the_machine_says_so(
-    baseline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    baseline: str, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
     new = make_run(tmp_path / "new", [(SHM, medians(40, 7)), (UNIX, medians(80, 8))])
-    done, out, _ = exit_code(["compare", baseline, str(new), "--fail-if", "slower:5%"], capsys)
-    assert done == 3
-    assert "Cells that should not change (shm (rust)) changed by" in " ".join(out.split())
-    assert "Look at the machine first." in " ".join(out.split())
+    done = hopmeter_here("compare", baseline, str(new), "--fail-if", "slower:5%")
+    assert done.returncode == 3
+    assert "Cells that should not change (shm (rust)) changed by" in " ".join(done.stdout.split())
+    assert "Look at the machine first." in " ".join(done.stdout.split())
 
 
 def test_a_run_with_one_side_is_not_compared_with_itself(tmp_path: Path) -> None:

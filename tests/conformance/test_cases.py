@@ -9,6 +9,7 @@ import pytest
 
 from conformance import cases
 from hopmeter.manifest.model import ConformanceSettings, Manifest
+from tests.plan.world import transport
 
 LANGUAGES = {
     "rust": {"waits": ["block"], "library": "one"},
@@ -18,22 +19,9 @@ LANGUAGES = {
 
 @pytest.fixture
 def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
-    made = Manifest.model_validate(
-        {
-            "name": "made",
-            "title": "Made",
-            "summary": "Of two libraries.",
-            "placements": ["process"],
-            "patterns": ["pubsub"],
-            "send": "nonblocking",
-            "max_payload_bytes": 1000,
-            "languages": LANGUAGES,
-            "settings": {"library": {"default": "two", "choices": ["two", "three"], "help": "Which."}},
-            "conformance": [
-                {"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}
-            ],
-        }
-    )
+    tried = {"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}
+    library = {"default": "two", "choices": ["two", "three"], "help": "Which."}
+    made = transport("made", languages=LANGUAGES, settings={"library": library}, conformance=[tried])
     monkeypatch.setattr(cases, "READY", [(made, "rust"), (made, "c++")])
     return made
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-Ran = subprocess.CompletedProcess[str]
+from tests import command
+from tests.command import Ran
+
 Row = dict[str, Any]
 
 MESSAGES = 60
@@ -95,10 +95,7 @@ def hopmeter(folder: Path, *words: str) -> Ran:
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "160"}
-    command = [sys.executable, "-m", "hopmeter", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200, check=False
-    )
+    return command.hopmeter(*words, cwd=folder, env=environment)
 
 
 @pytest.fixture(scope="session")

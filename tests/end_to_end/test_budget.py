@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.end_to_end.conftest import Ran
+from tests.command import Ran, running
+from tests.waiting import wait_for
 
 SCENARIO = """
 title = "Two transports"
@@ -63,17 +62,14 @@ def test_ctrl_c_keeps_and_shows_what_is_finished_and_the_run_can_go_on(
     run_in: Callable[..., Ran], tmp_path: Path
 ) -> None:
     (tmp_path / "two.toml").write_text(SCENARIO.replace("30", "300"))
-    command = [sys.executable, "-m", "hopmeter", "run", "two.toml", "--budget", "15s", "--until", "±1%", *OUT]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "160"}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
-        lines = tmp_path / ".here.partial" / "trials.jsonl"
-        while running.poll() is None and (not lines.exists() or lines.read_text().count("\n") < 9):
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        shown, said = running.communicate(timeout=60)
-    assert running.returncode == 130, said
+    words = ("run", "two.toml", "--budget", "15s", "--until", "±1%", *OUT)
+    lines = tmp_path / ".here.partial" / "trials.jsonl"
+    with running(*words, cwd=tmp_path, env=environment) as process:
+        wait_for(lambda: process.poll() is not None or (lines.exists() and lines.read_text().count("\n") >= 9))
+        process.send_signal(signal.SIGINT)
+        shown, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
     before = rounds(tmp_path / ".here.partial")
     assert all(len(each) >= 4 for each in before.values())
     assert "shm" in shown and "unix" in shown and "--resume" in shown

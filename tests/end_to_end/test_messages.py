@@ -14,7 +14,7 @@ from hopmeter.manifest import find_transports
 from hopmeter.schemas import CODECS, find_schema
 from hopmeter.schemas.library import FACTS, folder_of, languages
 from tests.cells import MEASURED
-from tests.end_to_end.conftest import Ran
+from tests.command import Ran
 
 pytestmark = pytest.mark.slow
 
@@ -86,15 +86,8 @@ def test_altered_frames_fail_the_trial_and_harm_nothing(measure: Run, tmp_path: 
     (tmp_path / "list.proto").write_text('syntax = "proto3"; package series; message Series { repeated double x = 1; }')
     (tmp_path / "list.fbs").write_text("namespace series; table Series { x:[double]; }")
     build(f"message:{tmp_path}/list:series.Series", tmp_path / "logs/build.log")
-    words = [
-        "--payload",
-        "message:list:series.Series",
-        "--transport",
-        "synthetic",
-        "--set",
-        "synthetic.corrupt_every=4",
-    ]
-    rows = measure(*words, "--language", "each", code=1)
+    words = "--payload message:list:series.Series --transport synthetic --set synthetic.corrupt_every=4 --language each"
+    rows = measure(*words.split(), code=1)
     assert sorted((row["codec"], row["language"]) for row in rows) == sorted(
         (codec, language) for codec in CODECS for language in languages(codec)
     )

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.cells import MEASURED
-from tests.end_to_end.conftest import Ran
+from tests.command import Ran
 
 pytestmark = pytest.mark.slow
 
 
 def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -> None:
-    short = ["--transport", "zeromq,unix", "--codec", "numpy,pickle-in-band", "--messages", "50", "--trials", "1"]
+    short = ["--transport=zeromq,unix", "--codec=numpy,pickle-in-band", "--messages=50", "--trials=1"]
     ran = run_in("run", "native-objects", *short, "--payload", "array:200x200", "--rate", "50", "--no-report", "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -30,20 +30,8 @@ def test_objects_of_a_scenario_arrive_as_they_were(run_in: Callable[..., Ran]) -
 
 
 def test_an_array_is_echoed(run_in: Callable[..., Ran]) -> None:
-    ran = run_in(
-        "run",
-        "echo-array",
-        "--transport",
-        "unix",
-        "--payload",
-        "image:80x60",
-        "--messages",
-        "20",
-        "--trials",
-        "5",
-        "--no-report",
-        "--json",
-    )
+    words = "run echo-array --transport unix --payload image:80x60 --messages 20 --trials 5 --no-report --json"
+    ran = run_in(*words.split())
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [(row["codec"], row["pattern"], row["content_errors"]) for row in rows] == [

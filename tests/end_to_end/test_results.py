@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.store import query
-from tests.end_to_end.conftest import CASES, MESSAGES, Measured, Ran
+from tests.command import Ran, running
+from tests.end_to_end.conftest import CASES, MESSAGES, Measured
 from tests.failure.running import nodes_of
 from tests.waiting import wait_for_trial
 
@@ -119,10 +118,7 @@ def test_an_interrupted_run_keeps_what_is_finished_goes_on_and_joins_others_in_o
     measured: Measured, run_in: Callable[..., Ran], tmp_path: Path
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
-    command = [sys.executable, "-m", "hopmeter", "run", "small.toml", "--json", "--no-report", "--out", "cut"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
-    ) as process:
+    with running("run", "small.toml", "--json", "--no-report", "--out", "cut", cwd=tmp_path) as process:
         lines = wait_for_trial(tmp_path / ".cut.partial")
         nodes = nodes_of(psutil.Process(process.pid), 1)
         os.killpg(process.pid, signal.SIGINT)

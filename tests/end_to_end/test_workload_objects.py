@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cells import MEASURED
-from tests.end_to_end.conftest import Ran
+from tests.command import Ran
 from tests.images.made import image, pixels, video
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from tests.cells import MEASURED
-from tests.end_to_end.conftest import Ran
+from tests.command import Ran
 
 
 def test_what_wrapyfi_makes_of_an_object_is_compared_and_wrong_pixels_are_a_failed_cell(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ctypes
 import json
 import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import tests.command
 from hopmeter.report import write
+from tests.command import running
 from tests.waiting import wait_for
 
 PR_CAPBSET_DROP = 24
@@ -37,17 +39,7 @@ def command(folder: Path, *options: str) -> list[str]:
     """`hopmeter run` of a small scenario; its results go to `folder / "run"`."""
     scenario = folder / "failing.toml"
     scenario.write_text(SCENARIO)
-    return [
-        sys.executable,
-        "-m",
-        "hopmeter",
-        "run",
-        str(scenario),
-        "--out",
-        str(folder / "run"),
-        "--no-report",
-        *options,
-    ]
+    return tests.command.command("run", scenario, "--out", folder / "run", "--no-report", *options)
 
 
 def run(folder: Path, *options: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
@@ -55,6 +47,12 @@ def run(folder: Path, *options: str, before: Callable[[], None] | None = None) -
     return subprocess.run(
         command(folder, *options, "--json"), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before
     )
+
+
+def measuring(folder: Path, scenario: str, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """`hopmeter run` of a scenario while it runs; its results go to `folder / "run"`."""
+    (folder / "measured.toml").write_text(scenario)
+    return running("run", folder / "measured.toml", "--out", folder / "run", "--no-report", "--json", *options)
 
 
 def report(folder: Path) -> str:

@@ -7,9 +7,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.coded import lacking
-from tests.failure.running import Traces, nodes_of, spec_of, wait_for_end
+from tests.failure.running import Traces, measuring, nodes_of, spec_of, wait_for_end
 from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
@@ -47,24 +44,6 @@ REQUEST = b"HOPM-SHM" + struct.pack("<II", 1, 0)
 """The beginning of a consumer's request to a ring; the name of the link follows."""
 
 
-@contextmanager
-def measuring(folder: Path, trials: int) -> Iterator[subprocess.Popen[str]]:
-    """`hopmeter run` of the gateway, with its output in pipes; its results go to `folder / "run"`."""
-    (folder / "gateway.toml").write_text(SCENARIO)
-    words = ["run", str(folder / "gateway.toml"), "--out", str(folder / "run"), "--no-report", "--json"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "hopmeter", *words, "--trials", str(trials)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def nodes_in_order(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The nodes in the order of their numbers, each with the threads of its endpoints."""
     nodes = nodes_of(psutil.Process(process.pid), 4)
@@ -81,7 +60,7 @@ def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
 def test_a_killed_process_of_a_gateway_fails_its_trial_and_leaves_nothing(
     tmp_path: Path, number: int, transport: str
 ) -> None:
-    with measuring(tmp_path, trials=2) as process:
+    with measuring(tmp_path, SCENARIO, "--trials", "2") as process:
         nodes = nodes_in_order(process)
         left = Traces(nodes)
         nodes[number].kill()
@@ -96,7 +75,7 @@ def test_a_killed_process_of_a_gateway_fails_its_trial_and_leaves_nothing(
 
 
 def test_ctrl_c_leaves_nothing_of_a_bridge(tmp_path: Path) -> None:
-    with measuring(tmp_path, trials=3) as process:
+    with measuring(tmp_path, SCENARIO, "--trials", "3") as process:
         wait_for_trial(tmp_path / ".run.partial")
         nodes = nodes_in_order(process)
         left = Traces(nodes)
@@ -126,7 +105,7 @@ def ask_for_memory(address: bytes, request: bytes) -> tuple[bytes, list[int]]:
 
 
 def test_strangers_and_readers_of_another_run_get_nothing_from_a_bridge(tmp_path: Path) -> None:
-    with measuring(tmp_path, trials=1) as process:
+    with measuring(tmp_path, SCENARIO, "--trials", "1") as process:
         nodes = nodes_in_order(process)
         (ring,) = wait_for(lambda: rings_of(nodes[NEAR]))
         for request in (b"", b"HELLO", REQUEST + b"0123456789abcdef_f2_l0"):

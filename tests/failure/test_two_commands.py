@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import tests.command
 from hopmeter.store.run_folder import RunFolder
 from tests import containers
 from tests.failure.running import command, nodes_of
@@ -42,7 +42,7 @@ def measuring(words: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def resuming(run: Path) -> list[str]:
-    return [sys.executable, "-m", "hopmeter", "run", "--resume", str(run), "--no-report"]
+    return tests.command.command("run", "--resume", run, "--no-report")
 
 
 def resume(run: Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:

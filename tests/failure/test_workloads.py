@@ -6,10 +6,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.coded import lacking
-from tests.failure.running import Traces, nodes_of, spec_of, wait_for_end, without_privileges, words_of
+from tests.command import hopmeter
+from tests.failure.running import Traces, measuring, nodes_of, spec_of, wait_for_end, without_privileges, words_of
 from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
@@ -52,24 +49,6 @@ DETECTOR = 1
 """The number of this participant's node."""
 
 
-@contextmanager
-def measuring(folder: Path, *options: str, more: str = "") -> Iterator[subprocess.Popen[str]]:
-    """`hopmeter run` of the workload, with its output in pipes; its results go to `folder / "run"`."""
-    (folder / "workload.toml").write_text(SCENARIO + more)
-    words = ["run", str(folder / "workload.toml"), "--out", str(folder / "run"), "--no-report", "--json", *options]
-    with subprocess.Popen(
-        [sys.executable, "-m", "hopmeter", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 LOAD = """
 [background]
 cpu = "20%"
@@ -92,7 +71,7 @@ def trials_of(run: Path) -> list[dict[str, Any]]:
 
 
 def test_ctrl_c_leaves_nothing_and_the_run_goes_on_with_what_was_finished(tmp_path: Path) -> None:
-    with measuring(tmp_path) as process:
+    with measuring(tmp_path, SCENARIO) as process:
         wait_for_trial(tmp_path / ".run.partial")
         nodes = nodes_of(psutil.Process(process.pid), 3)
         left = Traces(nodes)
@@ -105,13 +84,7 @@ def test_ctrl_c_leaves_nothing_and_the_run_goes_on_with_what_was_finished(tmp_pa
     finished = [trial for trial in trials_of(tmp_path / ".run.partial") if trial["good"]]
     assert finished
     assert all((tmp_path / ".run.partial" / trial["samples"]).exists() for trial in finished)
-    resumed = subprocess.run(
-        [sys.executable, "-m", "hopmeter", "run", "--resume", str(tmp_path / "run"), "--no-report", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    resumed = hopmeter("run", "--resume", tmp_path / "run", "--no-report", "--json")
     assert resumed.returncode == 0, resumed.stderr
     rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
     assert {(row["transport"], row["flow"] or row["path"]): row["trials_good"] for row in rows} == {
@@ -125,7 +98,7 @@ def test_ctrl_c_leaves_nothing_and_the_run_goes_on_with_what_was_finished(tmp_pa
 
 @pytest.mark.parametrize("transport", ["unix", "synthetic"])
 def test_a_participant_that_crashes_fails_its_trial_and_the_others_are_good(tmp_path: Path, transport: str) -> None:
-    with measuring(tmp_path, "--transport", transport, "--trials", "2") as process:
+    with measuring(tmp_path, SCENARIO, "--transport", transport, "--trials", "2") as process:
         nodes = nodes_of(psutil.Process(process.pid), 3)
         left = Traces(nodes)
         (victim,) = [node for node in nodes if spec_of(node)["node"] == DETECTOR]
@@ -142,7 +115,7 @@ def test_a_participant_that_crashes_fails_its_trial_and_the_others_are_good(tmp_
 
 
 def test_ctrl_c_ends_the_background_load(tmp_path: Path) -> None:
-    with measuring(tmp_path, "--transport", "synthetic", more=LOAD) as process:
+    with measuring(tmp_path, SCENARIO + LOAD, "--transport", "synthetic") as process:
         nodes = nodes_of(psutil.Process(process.pid), 3)
         load = load_of(psutil.Process(process.pid))
         os.killpg(process.pid, signal.SIGINT)
@@ -153,7 +126,7 @@ def test_ctrl_c_ends_the_background_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["start", "trial"])
 def test_a_killed_launcher_takes_the_background_load_along(tmp_path: Path, moment: str) -> None:
-    with measuring(tmp_path, "--transport", "synthetic", more=LOAD) as process:
+    with measuring(tmp_path, SCENARIO + LOAD, "--transport", "synthetic") as process:
         load = load_of(psutil.Process(process.pid))
         nodes = nodes_of(psutil.Process(process.pid), 3) if moment == "trial" else []
         process.kill()
@@ -162,7 +135,7 @@ def test_a_killed_launcher_takes_the_background_load_along(tmp_path: Path, momen
 
 
 def test_a_background_load_that_ends_fails_its_trial_and_the_others_are_good(tmp_path: Path) -> None:
-    with measuring(tmp_path, "--transport", "synthetic", "--trials", "2", more=LOAD) as process:
+    with measuring(tmp_path, SCENARIO + LOAD, "--transport", "synthetic", "--trials", "2") as process:
         nodes = nodes_of(psutil.Process(process.pid), 3)
         wait_for(lambda: all(each.num_threads() >= len(spec_of(each)["endpoints"]) for each in nodes))
         load_of(psutil.Process(process.pid)).kill()
@@ -182,15 +155,8 @@ def test_a_priority_that_the_system_forbids_is_refused_with_participant_and_key(
 
     text = SCENARIO.replace("detector = {}", "detector = { fifo = 10 }")
     (tmp_path / "workload.toml").write_text(text)
-    words = ["run", str(tmp_path / "workload.toml"), "--out", str(tmp_path / "run"), "--no-report"]
-    done = subprocess.run(
-        [sys.executable, "-m", "hopmeter", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        preexec_fn=humble,
-    )
+    words = ("run", tmp_path / "workload.toml", "--out", tmp_path / "run", "--no-report")
+    done = hopmeter(*words, preexec_fn=humble)
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 2, said
     assert lacking(said, "D-NO-REAL-TIME participant.detector.fifo 10 `rtprio` limits.conf") == []

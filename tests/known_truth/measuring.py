@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+from tests.command import Ran, hopmeter
 
 MASK = (1 << 64) - 1
 SCENARIO = """
@@ -58,17 +58,11 @@ def measure(folder: Path, cases: dict[str, Case], *options: str, drain: str = "1
     return Measured(dict(zip(cases, mine, strict=True)), folder / "run")
 
 
-def run(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> subprocess.CompletedProcess[str]:
+def run(folder: Path, cases: dict[str, Case], *options: str, drain: str = "100ms") -> Ran:
     """`hopmeter run` of all cases; its results go to `folder / "run"`."""
     scenario = folder / "known-truth.toml"
     scenario.write_text(f'{SCENARIO}drain = "{drain}"\n' + "".join(_format_case(case) for case in cases.values()))
     return hopmeter("run", scenario, "--out", folder / "run", "--no-report", *options)
-
-
-def hopmeter(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """The real command, to its end."""
-    command = [sys.executable, "-m", "hopmeter", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
 
 
 def _format_case(case: Case) -> str:

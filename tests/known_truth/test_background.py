@@ -18,7 +18,7 @@ import pytest
 from hopmeter.plan.background import Load
 from hopmeter.runtime.background import BackgroundLoad
 from tests.coded import lacking
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 from tests.known_truth.workloads import HEAD
 from tests.waiting import wait_for
 

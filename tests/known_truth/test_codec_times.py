@@ -12,7 +12,7 @@ import pytest
 
 from hopmeter.schemas import find_schema
 from hopmeter.schemas.library import FACTS, LIBRARY, OBJECT, folder_of
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 
 pytestmark = pytest.mark.alone
 
@@ -58,17 +58,8 @@ def payload(tmp_path: Path) -> Iterator[str]:
 def test_encoding_decoding_and_the_hop_have_their_own_times(payload: str, tmp_path: Path) -> None:
     scenario = tmp_path / "slow.toml"
     scenario.write_text(SCENARIO)
-    words = (
-        "--payload",
-        payload,
-        "--language",
-        "c++,rust,c++>rust",
-        "--out",
-        tmp_path / "run",
-        "--no-report",
-        "--json",
-    )
-    done = hopmeter("run", scenario, *words)
+    words = ("--language", "c++,rust,c++>rust", "--out", tmp_path / "run", "--no-report", "--json")
+    done = hopmeter("run", scenario, "--payload", payload, *words)
     rows = [row for row in map(json.loads, done.stdout.splitlines()) if row["codec"] == "protobuf"]
     assert [row["language"] for row in rows] == ["c++", "rust", "c++>rust"], done.stderr
     for row in rows:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.known_truth.measuring import hopmeter
+from tests.command import Ran, hopmeter
 from tests.known_truth.workloads import HEAD
 
 pytestmark = pytest.mark.alone
@@ -33,7 +32,7 @@ arrives. It was due when `start` arrived, so it takes {RATIO} delays, and alone 
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
     folder = tmp_path_factory.mktemp("company")
     head = HEAD.replace("trials = 1", "trials = 4").replace('"1s"', '"500ms"')
     text = f'{head}language = "rust"\nsettings.synthetic = {{ delay_us = {1000 * DELAY_MS} }}\n{COMPANY}'
@@ -42,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
 
 
 @pytest.fixture(scope="module")
-def rows(run: tuple[Path, subprocess.CompletedProcess[str]]) -> dict[tuple[str, str], dict[str, Any]]:
+def rows(run: tuple[Path, Ran]) -> dict[tuple[str, str], dict[str, Any]]:
     """The rows by the flow that the cell ran alone, and the flow of the row."""
     folder, done = run
     assert done.returncode == 0, done.stderr
@@ -73,7 +72,7 @@ def test_alone_a_flow_runs_with_what_causes_it_and_nothing_else(rows: Any) -> No
 
 
 def test_the_terminal_and_the_report_have_the_ratio_and_no_row_of_a_cell_alone(
-    rows: Any, run: tuple[Path, subprocess.CompletedProcess[str]]
+    rows: Any, run: tuple[Path, Ran]
 ) -> None:
     folder, done = run
     assert rows

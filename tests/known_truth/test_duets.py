@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 from hopmeter.analysis.run_results import Run, read
 from hopmeter.comparison.trial_values import values
 from hopmeter.store.samples import Samples
+from tests.command import hopmeter
 
 pytestmark = pytest.mark.slow
 
@@ -47,18 +46,14 @@ settings.synthetic = {{ delay_us = 400 }}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("duets")
     (here / "duets.toml").write_text(SCENARIO)
-    hopmeter("run", here / "duets.toml", "--against", "set:delay_us=200,seed=2", "--out", here / "run", "--no-report")
+    words = ("--against", "set:delay_us=200,seed=2", "--out", here / "run", "--no-report")
+    hopmeter("run", here / "duets.toml", *words, check=True)
     return here / "run"
 
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
     return read(folder)
-
-
-def hopmeter(*words: str | Path) -> str:
-    command = [sys.executable, "-m", "hopmeter", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=True).stdout
 
 
 def duets(run: Run) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -103,7 +98,7 @@ def test_the_median_of_each_turn_is_that_of_its_samples(run: Run) -> None:
 
 def test_a_change_is_seen_and_not_exaggerated(folder: Path) -> None:
     """On a busy machine both sides wait for the core, for longer than the planned delay: then the ratio is below 2."""
-    equal, slower = map(json.loads, hopmeter("compare", folder, "--json").splitlines())
+    equal, slower = map(json.loads, hopmeter("compare", folder, "--json").stdout.splitlines())
     assert slower["ratio"] > 1.1
     assert slower["low"] <= 2.02
     assert equal["low"] <= 1.01 and equal["high"] >= 0.99

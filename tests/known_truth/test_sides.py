@@ -11,7 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.known_truth.measuring import Case, hopmeter, run
+from tests.command import hopmeter
+from tests.known_truth.measuring import Case, run
 
 pytestmark = pytest.mark.slow
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hopmeter.analysis.slow_messages import PARTS
+from tests.command import hopmeter
 from tests.known_truth.measuring import Case, Measured, measure
 from tests.waiting import wait_for
 
@@ -96,11 +97,8 @@ def test_the_extra_trial_is_in_no_other_column(run: Measured) -> None:
 
 def test_show_prints_the_reason_of_one_cell(run: Measured) -> None:
     cell = run.rows["transport"]["cell"]
-    command = [sys.executable, "-m", "hopmeter", "show", str(run.folder), cell]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "waking or in the transport" in printed
-    line = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
-    assert json.loads(line)["why_waking"] > MOST
+    assert "waking or in the transport" in hopmeter("show", run.folder, cell).stdout
+    assert json.loads(hopmeter("show", run.folder, cell, "--json").stdout)["why_waking"] > MOST
 
 
 @pytest.mark.alone

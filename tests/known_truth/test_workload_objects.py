@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.coded import lacking
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 from tests.known_truth.workloads import HEAD, Trial, measure_workload
 
 DELAY_US = 200_000

@@ -16,7 +16,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import topology
 from hopmeter.store import RunFolder
 from hopmeter.store.causes import read_causes
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 
 HEAD = """
 title = "Known truth"

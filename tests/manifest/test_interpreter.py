@@ -15,23 +15,13 @@ from hopmeter.manifest import Manifest, interpreter, readiness
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
+from tests.plan import world
 
 CHECKOUT = Path(__file__).parents[2]
 
 
 def transport(folder: Path | None = None, language: str = "python", **part: Any) -> Manifest:
-    found = Manifest.model_validate(
-        {
-            "name": "apart",
-            "title": "Apart",
-            "summary": "S.",
-            "placements": ["process"],
-            "patterns": ["pubsub"],
-            "send": "nonblocking",
-            "max_payload_bytes": 1,
-            "languages": {language: {"waits": ["block"], "library": "L", **part}},
-        }
-    )
+    found = world.transport("apart", languages={language: {"waits": ["block"], "library": "L", **part}})
     if folder is not None:
         found._folder = folder / "apart"
         (found.folder / "python").mkdir(parents=True)

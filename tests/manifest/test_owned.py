@@ -13,25 +13,10 @@ from hopmeter.build.targets import Target
 from hopmeter.cli.build import register
 from hopmeter.manifest import Manifest, readiness
 from hopmeter.system import paths
+from tests.plan.world import transport
 
-MANIFEST = Manifest.model_validate(
-    {
-        "name": "brought",
-        "title": "Brought",
-        "summary": "Only a user has it.",
-        "placements": ["thread"],
-        "patterns": ["pubsub"],
-        "send": "nonblocking",
-        "max_payload_bytes": 1,
-        "languages": {
-            "c++": {
-                "waits": ["block"],
-                "library": "theirs",
-                "user": {"variable": "BROUGHT_ROOT", "remedy": "install it and set BROUGHT_ROOT"},
-            }
-        },
-    }
-)
+THEIRS = {"variable": "BROUGHT_ROOT", "remedy": "install it and set BROUGHT_ROOT"}
+MANIFEST = transport("brought", languages={"c++": {"waits": ["block"], "library": "theirs", "user": THEIRS}})
 
 
 def test_it_is_not_installed_until_its_variable_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

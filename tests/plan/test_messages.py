@@ -12,15 +12,13 @@ import pytest
 
 from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.model.cell import Cell
-from hopmeter.plan import Plan, make
+from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.workloads import rows_of
-from hopmeter.scenario import Scenario
 from hopmeter.schemas import CODECS, find_schema, library_of
 from hopmeter.schemas.library import FACTS, folder_of, languages
 from hopmeter.system import paths
-from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
 from .world import LANGUAGE, make_plan, transport, world
@@ -156,14 +154,12 @@ PARTICIPANTS = {"robot": {"language": "c++"}, "screen": {"language": "python"}, 
 
 
 def workload(**given: Any) -> Cell:
-    table = {"participant": PARTICIPANTS, "flow": FLOWS, "duration": "2s", "transport": "bus", "wait": "block"}
-    table |= {"title": "t", "question": "q?", "seed": 1, **given}
-
     def carrier(manifest: Manifest, _codec: str) -> Readiness:
         return Readiness(manifest.name, "python", ready=True)
 
     where = replace(world(BUS, machine=Machine((0, 1, 2, 3))), carrier=carrier)
-    (found,) = [each for each in make("s", validate(Scenario, table, "t"), where).cells if each.comparison.ranked]
+    table = {"participant": PARTICIPANTS, "flow": FLOWS, "duration": "2s", "wait": "block", **given}
+    (found,) = [each for each in make_plan(where, **table).cells if each.comparison.ranked]
     return found
 
 

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter.plan import make
 from hopmeter.plan.cores import Machine
-from hopmeter.scenario import Scenario
-from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
-from .world import transport, world
+from .world import make_plan, transport, world
 
 FLOWS = {
     "there": {"from": "one", "to": "other", "rate": 10},
@@ -24,10 +21,8 @@ FLOWS = {
 def drop_reason(one: dict[str, Any], other: dict[str, Any], cores: int = 4, highest: int = 99, **given: Any) -> str:
     """Why the workload is dropped; empty if it is not."""
     where = world(transport("bus", rpc="native"), machine=Machine(tuple(range(cores))))
-    table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "cores": "free", **given}
-    table |= {"participant": {"one": one, "other": other}, "flow": FLOWS}
-    made = make("s", validate(Scenario, table, "test"), replace(where, highest_priority=highest))
-    return made.cells[0].dropped
+    table = {"participant": {"one": one, "other": other}, "flow": FLOWS, "cores": "free", **given}
+    return make_plan(replace(where, highest_priority=highest), **table).cells[0].dropped
 
 
 SPIN = {"wait": "spin", "fifo": 10}

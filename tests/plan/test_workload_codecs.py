@@ -13,17 +13,15 @@ from hopmeter.images.source import Source
 from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.model.cell import Cell
-from hopmeter.plan import make, object_sizes
+from hopmeter.plan import object_sizes
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import codecs_of_node
 from hopmeter.plan.workloads import rows_of
-from hopmeter.scenario import Scenario
-from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 from tests.images.made import image, pixels
 
-from .world import transport, world
+from .world import make_plan, transport, world
 
 BUS = transport("bus", max_payload_bytes=1_000_000)
 SIZES = {"array:20x30": 5000, "image:8x4": 300}
@@ -55,10 +53,16 @@ def cell(manifest: Manifest = BUS, missing: str = "", flow: dict[str, Any] | Non
         return Readiness(one.name, "python", ready=not absent, missing=absent, get="hopmeter build", command=("node",))
 
     flows = {name: {**keys, **(flow or {}).get(name, {})} for name, keys in FLOWS.items()}
-    table = {"participant": PARTICIPANTS, "flow": flows, "duration": "2s", "transport": "bus", "language": "python"}
-    table |= {"title": "t", "question": "q?", "wait": "block", "seed": 1, **given}
+    table = {
+        "participant": PARTICIPANTS,
+        "flow": flows,
+        "duration": "2s",
+        "wait": "block",
+        "language": "python",
+        **given,
+    }
     where = replace(world(manifest, machine=Machine((0, 1, 2, 3))), carrier=carrier)
-    (found,) = [each for each in make("s", validate(Scenario, table, "test"), where).cells if each.comparison.ranked]
+    (found,) = [each for each in make_plan(where, **{"language": "python", **table}).cells if each.comparison.ranked]
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from hopmeter.analysis.floors import headline
 from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
-from hopmeter.plan import Plan, make
+from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import is_chain, topology
@@ -20,6 +20,7 @@ from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
+from .world import make_plan as world_plan
 from .world import transport, world
 
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
@@ -34,31 +35,17 @@ FLOWS: dict[str, dict[str, Any]] = {
     "state": {"from": "motor", "to": "camera", "rate": 100, "latest": "objects"},
     "ask": {"from": "camera", "call": "detector", "rate": 10, "work": "sleep:2ms", "deadline": "5ms"},
     "nested": {"from": "detector", "call": "motor", "during": "ask", "work": "spin:2ms"},
-    "fused": {
-        "from": "motor",
-        "to": "camera",
-        "after": ["frames", "objects"],
-        "join": "all",
-        "receiver_work": "spin:1ms",
-    },
+    "fused": {"from": "motor", "to": "camera", "after": ["frames", "objects"], "join": "all"},
 }
+FLOWS["fused"]["receiver_work"] = "spin:1ms"
 PATHS = {"reaction": {"flows": ["frames", "objects", "state"], "deadline": "50ms"}}
 FRAMES, DETECTOR_SINK, MOTOR_SINK, OBJECTS, OBJECTS_SINK, STATE, _, ASK, ASK_SERVER, NESTED, _, FUSED, _ = range(13)
 
 
 def make_plan(*manifests: Manifest, **given: Any) -> Plan:
     table = {"cores": "free", "participant": PARTICIPANTS, "flow": FLOWS, "path": PATHS, "duration": "2s", **given}
-    table = {
-        "title": "t",
-        "question": "q?",
-        "transport": "bus",
-        "language": "rust",
-        "wait": "block",
-        "seed": 1,
-        **table,
-    }
     where = world(*(manifests or (transport("bus", rpc="native"),)), machine=Machine(tuple(range(4))))
-    return make("s", validate(Scenario, table, "test"), where)
+    return world_plan(where, **{"wait": "block", **table})
 
 
 def cell(*manifests: Manifest, **given: Any) -> Cell:

@@ -46,5 +46,7 @@ def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machi
 
 
 def make_plan(where: World, **given: Any) -> Plan:
+    """A plan of a scenario with these keys; a key of None is left out."""
     table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
-    return make("s", validate(Scenario, table, "test"), where)
+    scenario = {key: value for key, value in table.items() if value is not None}
+    return make("s", validate(Scenario, scenario, "test"), where)

@@ -10,7 +10,7 @@ import pytest
 from hopmeter.recordings import excerpt
 from hopmeter.recordings.excerpt import due_times, read_excerpt
 from hopmeter.recordings.source import RecordingError, RecordingSource
-from tests.coded import lacking
+from tests.coded import lacking, refuses
 
 from .made import START_NS, payload, write_mcap
 
@@ -105,13 +105,11 @@ def test_a_loop_needs_a_length_and_a_number_of_messages_within_the_limit(tmp_pat
     for times in ([START_NS], [START_NS, START_NS]):
         found = read_excerpt(source(tmp_path, times), SECOND)
         assert due(found, 1.0, False, 10)[0] == (0, 0)
-        with pytest.raises(RecordingError) as refused:
+        with refuses(RecordingError, "E-RECORDING-TIMES loop"):
             due(found, 1.0, True, 10)
-        assert lacking(str(refused.value), "E-RECORDING-TIMES loop") == []
     dense = read_excerpt(source(tmp_path, [START_NS, START_NS + 1]), SECOND)
-    with pytest.raises(RecordingError) as refused:
+    with refuses(RecordingError, "E-RECORDING-ROOM 1,000,000"):
         due(dense, 1.0, True, 1000)
-    assert lacking(str(refused.value), "E-RECORDING-ROOM 1,000,000") == []
 
 
 def test_long_recordings_keep_their_nanoseconds(tmp_path: Path) -> None:

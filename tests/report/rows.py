@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts import run_table
 from hopmeter.model.cell import Cell
@@ -49,6 +51,19 @@ def cell(
         "response_p50_high_us": high,
         **more,
     }
+
+
+def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, drift: float = 0, **about: Any) -> Run:
+    """A run whose trials differ by `noise` at random, within rounds whose level drifts."""
+    draw = np.random.default_rng(5)
+    run = run_of(*made, **about)
+    for number in range(rounds):
+        level = 1 + drift * draw.random() if drift else 1.0
+        for place, values in enumerate(made):
+            us = values["response_p50_us"] * level * draw.lognormal(0, noise)
+            trial = {"cell": f"c{place}", "trial": number, "good": True, "order": number, "round": number}
+            run.trials.append({**trial, "median_us": us, "wall_s": 2.0, "steal_us": 0.0})
+    return run
 
 
 def print_table(run: Run, width: int = 200) -> str:

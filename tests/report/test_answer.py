@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hopmeter.analysis.groups import groups
@@ -14,7 +13,7 @@ from hopmeter.analysis.run_results import Run
 from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparison_sentences import details, lead
-from tests.report.rows import cell, run_of
+from tests.report.rows import cell, in_rounds, run_of
 
 
 def answer_text(run: Run) -> str:
@@ -116,34 +115,13 @@ def test_a_precision_that_was_requested_says_whether_it_was_reached() -> None:
     assert "reached it" not in answer_text(run_of(*rows, scenario={"until": "order"}))
 
 
-def in_rounds(
-    levels: dict[str, float], rounds: int = 8, noise: float = 0.02, references: tuple[str, ...] = (), **about: Any
-) -> Run:
-    """A run whose cells differ by `noise` at random within rounds that drift by half."""
-    draw = np.random.default_rng(5)
-    rows = [cell(name, us, 0.9 * us, 1.1 * us, installable=name not in references) for name, us in levels.items()]
-    run = run_of(*rows, **about)
-    for number in range(rounds):
-        drift = 1 + draw.random() / 2
-        for place, us in enumerate(levels.values()):
-            value = us * drift * draw.lognormal(0, noise)
-            run.trials.append(
-                {
-                    "cell": f"c{place}",
-                    "trial": number,
-                    "good": True,
-                    "order": number,
-                    "round": number,
-                    "median_us": value,
-                    "wall_s": 2.0,
-                    "steal_us": 0.0,
-                }
-            )
-    return run
+def levels_in_rounds(levels: dict[str, float], references: tuple[str, ...] = (), **more: Any) -> Run:
+    made = [cell(name, us, 0.9 * us, 1.1 * us, installable=name not in references) for name, us in levels.items()]
+    return in_rounds(*made, drift=0.5, **more)
 
 
 def test_rounds_give_a_ratio_with_its_interval_and_what_does_not_differ() -> None:
-    said = answer_text(in_rounds({"zenoh": 10.0, "nng": 22.0, "zeromq": 22.1, "mqtt": 90.0}))
+    said = answer_text(levels_in_rounds({"zenoh": 10.0, "nng": 22.0, "zeromq": 22.1, "mqtt": 90.0}))
     (low, high) = map(
         float, re.search(r"zenoh is fastest: nng, the next, takes ([\d.]+) to ([\d.]+) times", said).groups()
     )
@@ -162,13 +140,13 @@ def test_the_answer_and_the_tables_have_each_sentence_once() -> None:
 
 
 def test_a_ratio_that_may_be_huge_is_not_printed() -> None:
-    said = answer_text(in_rounds({"zenoh": 10.0, "nng": 12.0}, rounds=4, noise=1.0))
+    said = answer_text(levels_in_rounds({"zenoh": 10.0, "nng": 12.0}, rounds=4, noise=1.0))
     assert "one may take more than 10 times as long as another" in said
 
 
 def test_a_tie_says_how_large_the_ratio_may_be_and_the_command_that_decides() -> None:
-    run = in_rounds({"zenoh": 10.0, "nng": 10.2, "mqtt": 90.0}, command=["hopmeter", "run", "mine", "--trials", "8"])
-    said = answer_text(run)
+    levels, command = {"zenoh": 10.0, "nng": 10.2, "mqtt": 90.0}, ["hopmeter", "run", "mine", "--trials", "8"]
+    said = answer_text(levels_in_rounds(levels, command=command))
     assert re.search(
         r"zenoh and nng do not differ significantly: nng takes at most 1\.0\d times as long as zenoh", said
     )
@@ -210,45 +188,6 @@ def test_nothing_measured_is_said() -> None:
     assert "No cell" in answer_text(run_of({"transport": "shm", "status": "failed"}))
 
 
-def test_places_span_what_overlaps() -> None:
-    (group,) = groups(
-        [
-            run_of(
-                cell("a", 10, 9, 12), cell("b", 13, 11, 15), cell("c", 16, 14, 18), cell("d", 30, 29, 31), cell("e", 40)
-            )
-        ]
-    )
-    # Without an interval `e` may stand anywhere, and so every other row may stand one place later.
-    assert [rank.text for rank in ranks(group)] == ["1–3", "1–4", "2–4", "4–5", ""]
-
-
-def test_only_equal_conditions_share_a_group() -> None:
-    run = run_of(
-        cell("a", 1), cell("b", 1, wait="spin"), cell("c", 1, rate_hz=10.0), cell("d", 1), cell("e", 1, cores="same")
-    )
-    assert sorted(tuple(row["transport"] for row in group.rows) for group in groups([run])) == [
-        ("a", "d"),
-        ("b",),
-        ("c",),
-        ("e",),
-    ]
-
-
-def test_a_tuned_profile_is_a_row_of_its_own() -> None:
-    (group,) = groups([run_of(cell("zeromq", 1), cell("zeromq", 2, profile="hwm=9"))])
-    assert [group.label(row) for row in group.rows] == ["zeromq defaults", "zeromq hwm=9"]
-
-
-def test_the_default_of_a_setting_that_is_varied_has_its_value_in_the_name() -> None:
-    rows = [
-        cell("queue", 1, settings={"kind": "pipe", "slots": 16}),
-        cell("queue", 2, profile="kind=queue"),
-        cell("unix", 3),
-    ]
-    (group,) = groups([run_of(*rows)])
-    assert [group.label(row) for row in group.rows] == ["queue kind=pipe", "queue kind=queue", "unix"]
-
-
 def test_a_row_alone_takes_no_place_and_stands_beside_the_floor() -> None:
     run = run_of(cell("unix", 20, 19, 21, floor="c1", times_floor=2.0), cell("shm", 10, 9, 11, ranked=False))
     (group,) = groups([run])
@@ -275,7 +214,7 @@ def test_a_reference_is_never_recommended_and_stands_apart() -> None:
 
 
 def test_the_ratio_of_a_reference_is_that_of_the_table() -> None:
-    run = in_rounds({"zenoh": 10.0, "nng": 22.0, "shm": 4.0, "unix": 8.2}, references=("shm", "unix"))
+    run = levels_in_rounds({"zenoh": 10.0, "nng": 22.0, "shm": 4.0, "unix": 8.2}, references=("shm", "unix"))
     said = answer_text(run)
     known = run.rankings[run.rows[0].cell.group]
     shm, unix = (known.columns(cell) for cell in ("c2", "c3"))

@@ -6,27 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hopmeter.analysis.run_results import Run
 from hopmeter.model import units
 from hopmeter.report.next_command import next_sentence
-from tests.report.rows import cell, run_of
+from tests.report.rows import cell, in_rounds, run_of
 
 COMMAND = ["hopmeter", "run", "quick", "--require", "p99 < 1ms", "--messages", "125", "--budget", "60s"]
-
-
-def in_rounds(*made: dict[str, Any], rounds: int = 8, noise: float = 0.02, **about: Any) -> Run:
-    """Make a run whose trials differ by `noise` at random."""
-    draw = np.random.default_rng(5)
-    run = run_of(*made, **about)
-    for number in range(rounds):
-        for place, values in enumerate(made):
-            us = values["response_p50_us"] * draw.lognormal(0, noise)
-            trial = {"cell": f"c{place}", "trial": number, "good": True, "order": number, "round": number}
-            run.trials.append({**trial, "median_us": us, "wall_s": 2.0, "steal_us": 0.0})
-    return run
 
 
 def row_with_interval(name: str, us: float, **more: Any) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest import Readiness
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan import Plan, make
+from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OldSide, add_old_sides
@@ -19,46 +19,37 @@ from hopmeter.plan.topology import topology
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_duet, execute_trial
 from hopmeter.runtime.work import Work
-from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
-from hopmeter.system.toml_files import validate
+from tests.plan.world import make_plan, transport
 
 FAKE = Path(__file__).with_name("fake_node.py")
 
 
 def fake_world(daemon: Daemon | None = None) -> World:
-    manifest = Manifest.model_validate(
-        {
-            "name": "fake",
-            "title": "Fake",
-            "summary": "Speaks the protocol.",
-            "placements": ["thread", "process"],
-            "patterns": ["pubsub"],
-            "send": "nonblocking",
-            "max_payload_bytes": 1000,
-            "leftovers": ["/dev/shm/{run}*"],
-            "daemon": daemon,
-            "languages": {"rust": {"waits": ["block"], "library": "none"}},
-            "settings": {"breaks": {"default": "never", "help": "What goes wrong."}},
-        }
+    manifest = transport(
+        "fake",
+        patterns=["pubsub"],
+        rpc=None,
+        leftovers=["/dev/shm/{run}*"],
+        daemon=daemon,
+        languages={"rust": {"waits": ["block"], "library": "none"}},
+        settings={"breaks": {"default": "never", "help": "What goes wrong."}},
     )
     ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)), about={"turns": True})
     return World({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
 
 
 def fake_plan(**given: Any) -> Plan:
-    table = {
-        "title": "t",
-        "question": "q?",
+    usual = {
+        "transport": "fake",
         "cores": "free",
         "messages": 20,
         "rate": 1000,
         "trials": 1,
         "timeout": "10s",
         "seed": 5,
-        **given,
     }
-    return make("fake", validate(Scenario, table, "test"), fake_world())
+    return make_plan(fake_world(), **{"rate": 1000, **usual, **given})
 
 
 def programs(cell: Cell, world: World) -> dict[int, Readiness]:

@@ -12,24 +12,20 @@ import pytest
 
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan import make
 from hopmeter.plan.expand import World
 from hopmeter.plan.spec import node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
 from hopmeter.runtime.work import Work
-from hopmeter.scenario import Scenario
 from hopmeter.system.scratch_dir import ScratchDir
-from hopmeter.system.toml_files import validate
 from tests.coded import lacking
+from tests.plan.world import make_plan
 
 from .conftest import fake_world
 
 FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
 SCENARIO: dict[str, Any] = {
-    "title": "t",
-    "question": "q?",
     "transport": "fake",
     "wait": "block",
     "cores": "free",
@@ -65,7 +61,7 @@ class Run:
 
 def run(folder: Path, mode: str = "well") -> Run:
     where = world(mode)
-    (cell,) = make("fake", validate(Scenario, SCENARIO, "test"), where).cells
+    (cell,) = make_plan(where, **SCENARIO).cells
     assert not cell.dropped
     ready = dict.fromkeys(range(len(topology(cell).nodes)), where.ready["fake", "rust"])
     others = {"fake": where.manifests["fake"]}

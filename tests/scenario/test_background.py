@@ -8,7 +8,7 @@ import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.scenario import files
-from tests.coded import lacking
+from tests.coded import refuses
 
 HEAD = 'title = "t"\nquestion = "q?"\n[background]\n'
 
@@ -54,6 +54,5 @@ def test_a_load_has_numbers_and_words(
 )
 def test_a_load_that_does_not_fit(tmp_path: Path, text: str, line: int, expected: str) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(UsageError) as refused:
+    with refuses(UsageError, f"{expected} {path}:{line}:"):
         files.load(path)
-    assert lacking(str(refused.value), f"{expected} {path}:{line}:") == []

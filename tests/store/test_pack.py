@@ -185,14 +185,11 @@ def test_two_files_of_one_name_are_refused(packed: Path, tmp_path: Path) -> None
         pack.unpack(file, tmp_path / "target")
 
 
-def test_a_large_run_json_is_refused(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack, "MAX_JSON_BYTES", 10)
-    with pytest.raises(StoreError, match="E-PACK-UNSAFE"):
-        pack.unpack(packed, tmp_path / "target")
-
-
-def test_too_many_files_are_refused(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack, "MAX_FILES", 3)
+@pytest.mark.parametrize(("limit", "most"), [("MAX_JSON_BYTES", 10), ("MAX_FILES", 3)])
+def test_a_large_run_json_and_too_many_files_are_refused(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(pack, limit, most)
     with pytest.raises(StoreError, match="E-PACK-UNSAFE"):
         pack.unpack(packed, tmp_path / "target")
 
