@@ -1,19 +1,36 @@
-"""Measures the ring of the shm transport alone, against iceoryx2 (spinning, two cores) and against a bare futex
-(blocking, one core)."""
+"""Measures a hop over the ring of the shm transport, against iceoryx2 (spinning, two cores) and against a bare futex
+(blocking, one core), with the programs of benches/rust/shm."""
 
 from __future__ import annotations
 
-from ending import Run, orderly
-from pairs import PAIRS
-from programs import Crate
+from functools import partial
 
-MOST_S = 600
+from ending import orderly
+from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from programs import Crate, number
+
+IMAGE_BYTES = 1440 * 1080 * 3
+"""The camera image of the studies."""
+SPINNING, BLOCKING = (("ring", 200_000), ("iceoryx2", 100_000)), (("ring-blocking", 50_000), ("futex", 50_000))
+"""Our and their program, with the number of their round trips."""
+
+
+def hop_ns(frame_bytes: int, way: str, rounds: int) -> float:
+    """Return the nanoseconds of one hop."""
+    return number(Crate("shm"), "hop", way, frame_bytes, rounds)
 
 
 def main() -> int:
-    """Compare with the programs of benches/rust/shm."""
-    with Run() as run:
-        return run.start([*Crate("shm").command, str(PAIRS)]).wait(timeout=MOST_S)
+    """Measure pairs, each program in two new processes."""
+    found = {
+        (64, SPINNING): Comparison("spin, two cores, 64 B, a hop / iceoryx2", 1.0, "ns"),
+        (IMAGE_BYTES, SPINNING): Comparison(f"spin, two cores, {IMAGE_BYTES:,} B, a hop / iceoryx2", 1.0, "ns"),
+        (64, BLOCKING): Comparison("block, one core, 64 B, a hop / a bare futex", 1.3, "ns"),
+    }
+    for index in pair_rounds(found.values()):
+        for (frame_bytes, (ours, theirs)), each in found.items():
+            each.add(*in_turn(index, partial(hop_ns, frame_bytes, *ours), partial(hop_ns, frame_bytes, *theirs)))
+    return print_comparisons(found.values())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hopmeter.model.cell import HEADER_BYTES, Cell
+from hopmeter.model.cell import Cell
+from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
 

@@ -115,12 +115,8 @@ class BudgetedRounds:
 
     def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
         only = all(shows_level(cell, plan) for cell in cells)
-        alone = (
-            cells[0].workload is None
-            and sum(cell.comparison.ranked for cell in cells) < 2
-            and UNITS.get(self.until) == "pairs"
-        )
-        least = self._least if alone else None
+        has_pairs = cells[0].workload is not None or sum(cell.comparison.ranked for cell in cells) > 1
+        least = self._least if UNITS.get(self.until) == "pairs" and not has_pairs else None
         return Table(group, cells, only, self._least, least, active=frozenset(cell.id for cell in cells))
 
     def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -233,19 +229,15 @@ class BudgetedRounds:
         is_hopeless = self._trials[cell.id] >= HOPELESS and not self._good[cell.id]
         if is_hopeless or not self._has_purpose(table, cell):
             return False
-        return cell.id in table.active or self._is_floor(table, cell)
+        return cell.id in table.active or any(other.comparison.floor == cell.id for other in table.cells)
 
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
         """Return whether a flow alone is still of interest: its workload is measured, and its transport in question."""
         beside = cell.comparison.beside
         if not beside:
             return True
-        return self._is_active(table, self._cells[beside]) and (
-            self._in_question is None or self._in_question.includes(beside)
-        )
-
-    def _is_floor(self, table: Table, cell: Cell) -> bool:
-        return any(other.comparison.floor == cell.id for other in table.cells)
+        is_in_question = self._in_question is None or self._in_question.includes(beside)
+        return is_in_question and self._is_active(table, self._cells[beside])
 
     def _round_s(self, table: Table) -> float:
         """Estimate how long the next round of a table takes."""

@@ -13,6 +13,7 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
 from hopmeter.model.cell import DEFAULTS, table_key
 from hopmeter.plan.workloads import part_place
+from hopmeter.system import humanize
 
 USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """Conditions that a report does not mention."""
@@ -173,11 +174,6 @@ def profile(row: Row, rows: Iterable[Row]) -> str:
         return str(row["profile"])
     alike = [str(other["profile"] or "") for other in rows if other["transport"] == row["transport"]]
     varied = {each.partition("=")[0] for text in alike for each in text.split()}
-    known = [
-        f"{name}={_setting(row.cell.carriage.settings[name])}" for name in varied if name in row.cell.carriage.settings
-    ]
+    settings = row.cell.carriage.settings
+    known = [f"{name}={humanize.setting(settings[name])}" for name in varied if name in settings]
     return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""
-
-
-def _setting(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

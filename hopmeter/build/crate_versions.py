@@ -6,7 +6,6 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from hopmeter.build import revisions, rust
@@ -14,12 +13,9 @@ from hopmeter.build.command import BuildError
 from hopmeter.build.revisions import Revision
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import describe
-from hopmeter.messages import tag
-from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
-from hopmeter.plan.sides import OldSide
+from hopmeter.plan.sides import OldSide, node_side, why_unused
 from hopmeter.system import paths
 
 LANGUAGE = "rust"
@@ -37,25 +33,15 @@ def crate(manifest: Manifest) -> str:
 
 def has_cells(manifest: Manifest, plan: Plan) -> bool:
     """Return whether cells of the run use the crate."""
-    return bool(crate(manifest)) and any(not _why_same(cell, manifest.name) for cell in plan.runnable)
+    return bool(crate(manifest)) and any(not why_unused(cell, manifest.name, LANGUAGE) for cell in plan.runnable)
 
 
 def side(manifest: Manifest, version: str, world: World, say: Callable[[str], object]) -> OldSide:
     """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if it cannot
     be built."""
     name = manifest.name
-    old = replace(world, ready={**world.ready, (name, LANGUAGE): _build(manifest, version, say)})
-
-    def old_cell(cell: Cell) -> Cell:
-        return replace(cell, dropped=_why_same(cell, name))
-
-    return OldSide(f"{name}@{version}", old, old_cell)
-
-
-def _why_same(cell: Cell, transport: str) -> str:
-    if cell.axes.transport != transport or LANGUAGE not in languages(cell):
-        return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
-    return ""
+    node = _build(manifest, version, say)
+    return node_side(f"{name}@{version}", world, node, lambda cell: why_unused(cell, name, LANGUAGE))
 
 
 def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Readiness:

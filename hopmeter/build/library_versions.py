@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -18,8 +18,7 @@ from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
-from hopmeter.plan.rules import languages
-from hopmeter.plan.sides import OldSide
+from hopmeter.plan.sides import OldSide, node_side, why_unused
 
 LANGUAGE = "python"
 
@@ -70,12 +69,7 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
     if not has_cells(library, plan):
         raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
     say(f"installing {name} {library.version} into a separate environment")
-    old = replace(world, ready={**world.ready, (name, LANGUAGE): _install(library)})
-
-    def old_cell(cell: Cell) -> Cell:
-        return replace(cell, dropped=_why_same(cell, name))
-
-    return OldSide(library.name, old, old_cell)
+    return node_side(library.name, world, _install(library), lambda cell: _why_same(cell, name))
 
 
 def _refusal(library: Library) -> str:
@@ -96,11 +90,10 @@ def _remedy(library: Library) -> str:
 
 
 def _why_same(cell: Cell, transport: str) -> str:
-    if cell.axes.transport != transport or LANGUAGE not in languages(cell):
-        return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
-    if cell.has_codec:
+    unused = why_unused(cell, transport, LANGUAGE)
+    if cell.has_codec and not unused:
         return tag("D-SIDE-CODEC", "the environment of the old side has no framework for a codec")
-    return ""
+    return unused
 
 
 def _install(library: Library) -> Readiness:

@@ -1,7 +1,8 @@
 """Writes the lock files in setup/: an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) writes them from pyproject.toml, the `pip` lists of the
-transports and the codecs that need an older NumPy. The lock files do not record where a package comes from.
+transports and the codecs that need an older NumPy. The lock files do not record where a package comes from, and of the
+files of a version accept the source archive and the wheels for CPython on Linux.
 
 python.lock has all packages together. numpy1.lock has the packages of the codecs that conflict with today's NumPy, as
 far as they differ from those of python.lock.
@@ -15,8 +16,10 @@ import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import parse_wheel_filename
 
 from hopmeter.codecs import lookup
 from hopmeter.system import paths
@@ -24,8 +27,10 @@ from hopmeter.system import paths
 NAMES = ("python.lock", "numpy1.lock")
 ENTRY = re.compile(r"^(\S+?)==\S.*\n(?:\s.*\n)*", re.MULTILINE)
 """A package in a lock file, with its version and its hashes."""
-COMPILE = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header")
-HOSTLESS = ("--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
+HASH = re.compile(r" \\\n    --hash=sha256:(\w+)")
+COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11")
+HOSTLESS = ("--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate")
+PROCESSORS = ("x86_64", "aarch64")
 
 
 def arguments(packages: Iterable[str]) -> list[str | Path]:
@@ -106,8 +111,35 @@ def conflicting_packages() -> list[str]:
 
 def write(file: Path, packages: Sequence[str], *options: str) -> None:
     """Write one lock file; locked versions that still fit stay, unless the options include `--upgrade`."""
-    command = [sys.executable, "-m", "uv", *COMPILE, *HOSTLESS, *options, "-o", str(file), "-"]
+    command = [*COMPILE, *HOSTLESS, "--generate-hashes", *options, "-o", str(file), "-"]
     subprocess.run(command, input="\n".join(packages), text=True, check=True, stdout=subprocess.DEVNULL)
+    omit_other_systems(file)
+
+
+def omit_other_systems(file: Path) -> None:
+    """Omit the hashes of wheels for other systems from a lock file."""
+    named = subprocess.run(
+        [*COMPILE, "--no-deps", "--format", "pylock.toml", file], text=True, check=True, stdout=subprocess.PIPE
+    )
+    kept = set()
+    for package in tomllib.loads(named.stdout)["packages"]:
+        wheels = [each for each in package.get("wheels", []) if is_for_linux(unquote(each["url"].rpartition("/")[2]))]
+        archive = [package["sdist"]] if "sdist" in package else []
+        kept |= {each["hashes"]["sha256"] for each in wheels + archive}
+    file.write_text(HASH.sub(lambda found: found[0] if found[1] in kept else "", file.read_text()))
+
+
+def is_for_linux(wheel: str) -> bool:
+    """Return whether CPython on Linux, with glibc and the GIL, can install the wheel of this file name."""
+    return any(
+        tag.interpreter.startswith(("cp", "py"))
+        and not tag.abi.endswith("t")
+        and (
+            tag.platform == "any"
+            or (tag.platform.startswith(("manylinux", "linux")) and tag.platform.endswith(PROCESSORS))
+        )
+        for tag in parse_wheel_filename(wheel)[-1]
+    )
 
 
 def write_differences(file: Path, packages: Sequence[str], *options: str) -> None:

@@ -9,7 +9,8 @@ from hopmeter.build.targets import Target, one_language_each, one_language_for_a
 from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
 from hopmeter.scenario import Ask, Scenario, asks, files
-from hopmeter.scenario.graph import has_own_transports, receivers
+from hopmeter.scenario.flow_faults import receivers
+from hopmeter.scenario.graph import has_own_transports
 from hopmeter.schemas import CODECS, is_message, library_of
 
 

@@ -1,6 +1,6 @@
 """The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same paces.
 
-To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec.rs) and a match arm in
+To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
 instrument/src/pacer.rs.
 """
 

@@ -13,12 +13,14 @@ from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.readiness import readiness
 from hopmeter.messages import tag
 from hopmeter.model import units
-from hopmeter.model.cell import AXES, Cell, waits_of
+from hopmeter.model.cell import AXES, Cell
+from hopmeter.model.cell_parts import waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.message_objects import object_languages
 from hopmeter.scenario import Ask, Scenario
+from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
@@ -241,14 +243,8 @@ def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> st
 
 def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
     """Return the settings that differ from the defaults, as `name=value name=value`."""
-    return " ".join(
-        f"{name}={word_of(value)}" for name, value in sorted(given.items()) if value != manifest.settings[name].default
-    )
-
-
-def word_of(value: Any) -> str:
-    """Format the value of a setting as a user would type it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    differing = ((name, value) for name, value in sorted(given.items()) if value != manifest.settings[name].default)
+    return " ".join(f"{name}={humanize.setting(value)}" for name, value in differing)
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:

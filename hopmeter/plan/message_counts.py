@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
 from hopmeter.scenario import Scenario
-from hopmeter.scenario.graph import causes
+from hopmeter.scenario.flow_faults import causes
 from hopmeter.scenario.workload import Flow
 
 WARMUP_S = 0.2

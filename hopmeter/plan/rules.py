@@ -11,9 +11,10 @@ from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
 from hopmeter.plan.carriers import carriers
-from hopmeter.plan.expand import World, language_parts, word_of
+from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.values import MOST_MESSAGES
+from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, World], str]
 """A function that returns the reason why a cell is impossible, with a code at the end; or an empty text."""
@@ -218,7 +219,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
                 return tag("D-SETTING-IDLE", said)
         for other, values in setting.where.items():
             if cell.carriage.settings[other] not in values:
-                needed = " or ".join(f"{other}={word_of(each)}" for each in values)
+                needed = " or ".join(f"{other}={humanize.setting(each)}" for each in values)
                 return tag("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} has no effect without {needed}")
     return ""
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.manifest import Manifest
+from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, profile_of
 from hopmeter.plan.make import Plan
-from hopmeter.plan.rules import why_not
+from hopmeter.plan.rules import languages, why_not
 from hopmeter.system.toml_files import one_of
 
 OLD, NEW = "old", "new"
@@ -79,6 +79,20 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
         reasons = [cell.dropped for cell in cells if cell.dropped]
         why = f"for example: {reasons[0]}" if reasons else "name at least one transport"
         raise UsageError("E-AGAINST", f"--against {name}: no cell of this run has an old side", why)
+
+
+def node_side(name: str, world: World, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
+    """Return the old side on which a transport has this node in one language; `why_same` says why a cell would be the
+    same on both sides."""
+    old = replace(world, ready={**world.ready, (node.transport, node.language): node})
+    return OldSide(name, old, lambda cell: replace(cell, dropped=why_same(cell)))
+
+
+def why_unused(cell: Cell, transport: str, language: str) -> str:
+    """Return why a cell is the same with another node of a transport; empty if it uses the node."""
+    if cell.axes.transport == transport and language in languages(cell):
+        return ""
+    return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
 
 
 def settings_side(name: str, world: World, transports: Sequence[str]) -> OldSide:

@@ -28,7 +28,8 @@ from hopmeter.plan.message_counts import message_counts, warmup_s
 from hopmeter.plan.priorities import why_no_threads
 from hopmeter.plan.replays import plan_replays
 from hopmeter.scenario import Ask, Scenario
-from hopmeter.scenario.graph import has_own_transports, receivers
+from hopmeter.scenario.flow_faults import receivers
+from hopmeter.scenario.graph import has_own_transports
 from hopmeter.scenario.workload import Flow as FlowKeys
 
 DURATION = "5s"

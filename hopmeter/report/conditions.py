@@ -8,7 +8,8 @@ from typing import Any
 from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.images import parse_source
-from hopmeter.model.cell import HEADER_BYTES, OF_WORKLOAD
+from hopmeter.model.cell import OF_WORKLOAD
+from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
 from hopmeter.report import formatting, workload_words
 

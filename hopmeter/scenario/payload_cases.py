@@ -12,7 +12,7 @@ from typing import Any
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
-from hopmeter.model.cell import HEADER_BYTES
+from hopmeter.model.cell_parts import HEADER_BYTES
 
 Case = dict[str, Any]
 KEY = "payload"

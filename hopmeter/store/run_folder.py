@@ -196,7 +196,7 @@ class RunFolder:
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
         """Write `cells.parquet`, `trials.parquet` and `processes.parquet`, also for an unfinished run."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
-        rows = [_trial_row(each) | self._verdict(each) for each in self.trials]
+        rows = [each.as_json() | {"nodes": json.dumps(each.nodes)} | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
         if parts := self._flow_rows():
             _write_table(self.path / "flows.parquet", table(parts, TRIALS))
@@ -241,10 +241,6 @@ def _write_table(path: Path, table: pa.Table) -> None:
         pq.write_table(table, temporary, compression="zstd")
 
 
-def _trial_row(trial: TrialResult) -> dict[str, Any]:
-    return trial.as_json() | {"nodes": json.dumps(trial.nodes)}
-
-
 def _write_lines(path: Path, trials: Iterable[TrialResult]) -> None:
     with replacing(path) as temporary:
         temporary.write_text("".join(json.dumps(each.as_json()) + "\n" for each in trials), encoding="utf-8")
@@ -254,12 +250,8 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = parse(read_text(path / "run.json"))
     except (FileNotFoundError, NotADirectoryError) as cause:
-        by_hand = (path / BY_HAND).exists()
-        remedy = (
-            f"you started its endpoints yourself: run `hopmeter report {path}`"
-            if by_hand
-            else "name a folder below results/"
-        )
+        own = f"you started its endpoints yourself: run `hopmeter report {path}`"
+        remedy = own if (path / BY_HAND).exists() else "name a folder below results/"
         raise UsageError("E-NO-RUN", f"{path} is not a run folder: it contains no run.json", remedy) from cause
     except (OSError, ValueError) as cause:
         raise _damage_error(path / "run.json", cause) from cause

@@ -1,4 +1,4 @@
-"""Format durations and sizes for a person who is waiting."""
+"""Format durations, sizes and settings for people."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def size(megabytes: float) -> str:
     if megabytes < 1:
         return f"{1000 * megabytes:.0f} kB"
     return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+
+
+def setting(value: object) -> str:
+    """Format the value of a setting as the user would type it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

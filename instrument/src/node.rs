@@ -8,27 +8,28 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use serde::Serialize;
-
 use crate::affinity;
 use crate::arguments::Arguments;
 use crate::clock;
 use crate::codec::Codec;
-use crate::codec_library;
 use crate::contract::{Setup, Transport};
 use crate::control::{Control, Order, Report};
 use crate::empty;
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
 use crate::memory;
-use crate::payload::Content;
-use crate::permits::Permits;
 use crate::phase::Phase;
 use crate::resources::Meter;
-use crate::roles::{self, Progress, RoleContext, Triggers};
+use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
 use crate::shm_ring::{RingTransport, WhenFull};
-use crate::spec::{Endpoint, Flow, Heap, RoleKind, SPEC_FORMAT, Spec};
+use crate::spec::{Endpoint, Flow, Heap, Spec};
+
+mod description;
+mod means;
+
+use description::describe;
+use means::Means;
 
 /// Creates the codec of a flow.
 pub type MakeCodec = dyn Fn(&Flow) -> Result<Arc<dyn Codec>> + Sync;
@@ -88,35 +89,6 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
     }
 }
 
-#[derive(Serialize)]
-struct Description<'a> {
-    transport: &'a str,
-    language: &'a str,
-    version: String,
-    instrument: &'a str,
-    /// The version of the spec files that this node understands.
-    spec: u32,
-    /// Whether this node understands `pace.turn`.
-    turns: bool,
-    compiler: &'a str,
-    flags: &'a str,
-}
-
-fn describe(host: &Host<'_>) -> Result<()> {
-    let description = Description {
-        transport: host.transport,
-        language: host.language,
-        version: (host.version)(),
-        instrument: env!("CARGO_PKG_VERSION"),
-        spec: SPEC_FORMAT,
-        turns: true,
-        compiler: &host.compiler,
-        flags: &host.flags,
-    };
-    println!("{}", serde_json::to_string(&description).map_err(|cause| Error::new("describing").because(cause))?);
-    Ok(())
-}
-
 fn measure(host: &Host<'_>, spec: &Path, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
@@ -161,17 +133,6 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
 /// Bridges to the other processes of a participant. A full ring refuses messages, so a bridge drops none by itself.
 static BRIDGE: RingTransport = RingTransport { slots: 16, when_full: WhenFull::Busy };
 
-/// The transport, the codecs and the payloads that the endpoints of a node share.
-struct Means<'a> {
-    transport: &'a dyn Transport,
-    /// The codec of each flow that has one, by the number of the flow.
-    codecs: BTreeMap<u32, Arc<dyn Codec>>,
-    /// The content of the payloads, by the number of the flow.
-    contents: BTreeMap<u32, Arc<Content>>,
-    triggers: Arc<Triggers>,
-    permits: Arc<Permits>,
-}
-
 struct Node<'a> {
     host: &'a Host<'a>,
     spec: &'a Spec,
@@ -182,17 +143,15 @@ struct Node<'a> {
 impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
-        let (codecs, contents) = (self.codecs()?, self.contents()?);
+        let means = Means::of(self.spec, self.host.codec)?;
         let transport = (self.host.open)(&self.setup())?;
-        let triggers = Arc::new(Triggers::new(self.spec));
-        let permits = Arc::new(Permits::new(self.spec.threads));
-        let means = Means { transport: transport.as_ref(), codecs, contents, triggers, permits };
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
             for me in &self.spec.endpoints {
                 let (say, meter, means) = (say.clone(), meter.clone(), &means);
-                scope.spawn(move || self.participate(me, means, &meter, say));
+                let transport = transport.as_ref();
+                scope.spawn(move || self.participate(me, transport, means, &meter, say));
             }
             drop(say);
             let outcome = self.coordinate(&progress, transport.as_ref(), &meter);
@@ -228,53 +187,6 @@ impl Node<'_> {
             affinity::go_real_time(self.spec.fifo)?;
         }
         Ok(())
-    }
-
-    /// The codecs of the flows that have one.
-    fn codecs(&self) -> Result<BTreeMap<u32, Arc<dyn Codec>>> {
-        let mut codecs = BTreeMap::new();
-        for flow in &self.spec.flows {
-            if let Some(name) = &flow.codec {
-                codecs.insert(flow.number, self.codec(flow, name)?);
-            }
-        }
-        Ok(codecs)
-    }
-
-    /// A codec library in any language, otherwise the objects of the node's language.
-    fn codec(&self, flow: &Flow, name: &str) -> Result<Arc<dyn Codec>> {
-        match (&flow.library, self.host.codec) {
-            (Some(library), _) => {
-                let object = flow.object.as_ref().ok_or_else(|| Error::new("a codec library needs an object"))?;
-                codec_library::open(library, Path::new(object))
-            }
-            (None, Some(make)) => make(flow),
-            (None, None) => Err(Error::new(format!("the codec {name} needs Python objects"))
-                .remedy("use Python at both ends: --language python")),
-        }
-    }
-
-    /// The content of the payloads that this node sends, by flow. Flows with the same file share the content, because a
-    /// video can take a gigabyte.
-    fn contents(&self) -> Result<BTreeMap<u32, Arc<Content>>> {
-        let mut contents = BTreeMap::new();
-        let mut read: Vec<(&Flow, Arc<Content>)> = Vec::new();
-        for flow in self.spec.flows.iter().filter(|flow| self.sends(flow)) {
-            let same = read.iter().find(|(other, _)| flow.payload_file.is_some() && flow.has_payloads_of(other));
-            let content = match same {
-                Some((_, content)) => content.clone(),
-                None => Arc::new(Content::of(flow)?),
-            };
-            read.push((flow, content.clone()));
-            contents.insert(flow.number, content);
-        }
-        Ok(contents)
-    }
-
-    /// Whether this node sends the messages of a flow, and does not only receive them.
-    fn sends(&self, flow: &Flow) -> bool {
-        let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Follower | RoleKind::Client);
-        self.spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)
     }
 
     fn setup(&self) -> Setup {
@@ -326,10 +238,17 @@ impl Node<'_> {
     }
 
     /// The thread of one endpoint, from binding its link ends to closing them.
-    fn participate(&self, me: &Endpoint, means: &Means<'_>, meter: &Arc<Meter>, say: Sender<Progress>) {
+    fn participate(
+        &self,
+        me: &Endpoint,
+        transport: &dyn Transport,
+        means: &Means,
+        meter: &Arc<Meter>,
+        say: Sender<Progress>,
+    ) {
         let name = format!("endpoint {} ({:?}, {} {})", me.id, me.role, self.host.transport, self.host.language);
         (self.host.around)(&mut || {
-            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, means, meter, say.clone())));
+            let taken = catch_unwind(AssertUnwindSafe(|| self.take_role(me, transport, means, meter, say.clone())));
             let taken = taken.unwrap_or_else(|_| Err(Error::new("panicked; the log shows where")));
             let (tally, ends) = match taken {
                 Ok((tally, ends)) => (Ok(tally), ends),
@@ -344,7 +263,8 @@ impl Node<'_> {
     fn take_role(
         &self,
         me: &Endpoint,
-        means: &Means<'_>,
+        transport: &dyn Transport,
+        means: &Means,
         meter: &Arc<Meter>,
         node: Sender<Progress>,
     ) -> Result<(crate::control::Tally, roles::OpenEnds)> {
@@ -353,7 +273,7 @@ impl Node<'_> {
         }
         let (spec, control, phase, run) = (self.spec, self.control, self.phase, self.spec.run_id()?);
         let flow = spec.flow(me.flow)?;
-        let transport: &dyn Transport = if flow.bridge { &BRIDGE } else { means.transport };
+        let transport = if flow.bridge { &BRIDGE } else { transport };
         let codec = means.codecs.get(&me.flow).cloned();
         let content = means.contents.get(&me.flow).cloned().unwrap_or_default();
         let open_empty = &|| (self.host.open_empty)(&self.setup());

@@ -7,200 +7,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::copying::{Into, Way};
 use crate::error::{Context, Error, Result};
+
+mod choices;
+
+pub use choices::*;
 
 /// The version of the spec file and of the control channel. Planner and node must have the same version.
 pub const SPEC_FORMAT: u32 = 6;
-
-/// How a receiver waits.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Wait {
-    Spin,
-    Block,
-    Callback,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Pattern {
-    Pubsub,
-    Rpc,
-    Scatter,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-pub enum Touch {
-    #[serde(rename = "none")]
-    None,
-    #[serde(rename = "write")]
-    Write,
-    #[serde(rename = "write+read")]
-    WriteRead,
-}
-
-/// How the source paces its messages.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pace {
-    pub kind: PaceKind,
-    /// Messages per second; 0 for a pace without a rate (`closed`, `max`).
-    pub rate_hz: f64,
-    /// Messages per burst; there are `rate_hz / burst` bursts per second.
-    pub burst: u32,
-    /// How long before the intended time a thread stops sleeping and spins; 0 never spins, and a missing value makes
-    /// the instrument learn the time.
-    #[serde(default)]
-    pub spin_ns: Option<i64>,
-    /// For `poisson`.
-    pub seed: u64,
-    /// If missing: messages are due at all times.
-    #[serde(default)]
-    pub turn: Option<Turn>,
-}
-
-/// The turns of several sides whose nodes run at once: the sides take turns of one length, beginning with side 0 at
-/// the start of the schedule. Nothing is due in the turn of another side.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Turn {
-    /// Above 0.
-    pub length_ns: i64,
-    pub sides: u32,
-    /// Less than `sides`.
-    pub side: u32,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum PaceKind {
-    Open,
-    Poisson,
-    Burst,
-    Closed,
-    Max,
-    Replay,
-}
-
-impl PaceKind {
-    /// Whether each message waits until the previous message has come back, in cells whose messages come back.
-    pub fn awaits_return(self) -> bool {
-        self == Self::Closed
-    }
-
-    /// Whether messages are due one at a time, so that a receiver is idle again before the next message.
-    pub fn is_spaced(self) -> bool {
-        matches!(self, Self::Open | Self::Poisson)
-    }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum RoleKind {
-    Source,
-    /// Sends because messages of other flows have arrived at its node.
-    Follower,
-    Relay,
-    Sink,
-    Client,
-    Server,
-}
-
-/// The work per message of a relay or server before it passes the message on, and of a sink after arrival.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
-pub enum Work {
-    None,
-    Sleep {
-        ns: i64,
-    },
-    Spin {
-        ns: i64,
-    },
-    Copy {
-        /// If missing: all the bytes of the payload, read from the payload itself.
-        bytes: Option<usize>,
-        #[serde(default)]
-        way: Way,
-        #[serde(default)]
-        into: Into,
-    },
-}
-
-/// What a payload represents. Raw carriage ignores this value; typed carriage chooses its message type by it.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
-pub enum PayloadKind {
-    /// The small message of the relay study, without padding.
-    Timing,
-    /// Any bytes.
-    #[default]
-    Bytes,
-    /// Pixels of three bytes each; rows have no gaps.
-    Image { width: u32, height: u32 },
-}
-
-impl PayloadKind {
-    /// Width and height of an image; zeros for any other kind.
-    pub fn image_size(self) -> (u32, u32) {
-        match self {
-            Self::Image { width, height } => (width, height),
-            Self::Timing | Self::Bytes => (0, 0),
-        }
-    }
-}
-
-/// How an rpc link is carried: by the rpc of the transport, or by two pubsub links, one in each direction.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Rpc {
-    Native,
-    Duplex,
-}
-
-/// The order in which a scatter client calls its servers.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Dispatch {
-    /// All at once.
-    #[default]
-    Parallel,
-    /// Calls each server after the reply of the previous one.
-    Sequential,
-}
-
-/// Whether the process retains the memory that a node frees.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Heap {
-    /// The process retains the memory for the next message.
-    #[default]
-    Retain,
-    /// The C library decides.
-    Libc,
-}
-
-/// How a follower joins the flows that it follows.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Join {
-    /// Each arrival counts.
-    #[default]
-    Any,
-    /// One new arrival of each flow counts as one.
-    All,
-}
-
-/// The content of a server's reply.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Reply {
-    /// The whole request.
-    Echo,
-    /// The header of the request, without a payload.
-    Header,
-}
 
 /// One endpoint of this node, and its role.
 #[derive(Clone, Debug, Deserialize)]
@@ -235,24 +49,19 @@ pub struct Endpoint {
     pub repeat: u32,
     /// For a source with the pace `closed`: the endpoint of this node at which a message arrives before the source sends
     /// its next one.
-    #[serde(default)]
     pub returns: Option<u32>,
     /// For a source: the endpoint of this node whose newest message each of its messages is based on.
-    #[serde(default)]
     pub latest: Option<u32>,
     /// The file for the causes of its messages; a follower and a source with `latest` need it.
-    #[serde(default)]
     pub causes: Option<PathBuf>,
     /// How it waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's `wait`
     /// applies.
-    #[serde(default)]
     pub wait: Option<Wait>,
     /// The file for its raw samples.
     pub samples: PathBuf,
     /// How many samples the file can hold.
     pub capacity: u64,
     /// The file for the readings of its thread's counters, in a trial that asks why messages are slow.
-    #[serde(default)]
     pub readings: Option<PathBuf>,
 }
 
@@ -275,38 +84,30 @@ pub struct Flow {
     pub payload: PayloadKind,
     pub payload_bytes: usize,
     /// The file with the payloads; without a file, payloads are a pattern.
-    #[serde(default)]
     pub payload_file: Option<PathBuf>,
     /// How many payloads the file holds, one after the other.
     #[serde(default = "one")]
     pub payload_frames: usize,
     /// For the pace `replay`: the file with the messages and their due times. `payload_bytes` is then the size of the
     /// largest message.
-    #[serde(default)]
     pub recording: Option<PathBuf>,
     pub touch: Touch,
     /// The codec of the first and the last endpoint. The value is missing if payloads are bytes, and in nodes that only
     /// pass messages on.
-    #[serde(default)]
     pub codec: Option<String>,
     /// The device of the codec's object.
-    #[serde(default)]
     pub device: Option<String>,
     /// How the codec shares the memory of a GPU. The value is missing if the content is copied through host memory.
-    #[serde(default)]
     pub share: Option<String>,
     /// The parameters of the codec's object. With a codec library, the file with the encoded object.
-    #[serde(default)]
     pub object: Option<String>,
     /// The codec library, if generated code of a schema converts the object. The value is missing in Python.
-    #[serde(default)]
     pub library: Option<PathBuf>,
     pub pace: Pace,
     /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,
     pub warmup: u64,
     /// For a source whose messages return (`returns`): how long it sends. At most `messages` are measured.
-    #[serde(default)]
     pub window: Option<Window>,
     /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
     pub checksum: bool,

@@ -47,6 +47,24 @@ def test_every_locked_version_has_a_hash_and_none_a_host(file: Path) -> None:
     assert [entry for entry in entries if "://" in entry or "--index" in entry or "--find-links" in entry] == []
 
 
+@pytest.mark.parametrize(
+    ("tags", "kept"),
+    [
+        ("py3-none-any", True),
+        ("cp311-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64", True),
+        ("cp313-cp313-manylinux_2_28_aarch64", True),
+        ("py3-none-manylinux_2_12_x86_64.musllinux_1_1_x86_64", True),
+        ("cp313-cp313-musllinux_1_2_x86_64", False),
+        ("cp313-cp313t-manylinux_2_28_x86_64", False),
+        ("pp311-pypy311_pp73-manylinux_2_28_x86_64", False),
+        ("cp313-cp313-manylinux_2_17_s390x", False),
+        ("cp311-cp311-macosx_11_0_arm64", False),
+    ],
+)
+def test_only_wheels_for_cpython_on_linux_are_locked(tags: str, kept: bool) -> None:
+    assert lock.is_for_linux(f"loner-1.0-{tags}.whl") == kept
+
+
 def test_the_first_lock_that_agrees_is_taken_and_none_outside_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lock.arguments(["redis"]) == ["--constraint", TODAY]
     _, differences = lock.arguments(["numpy==1.23.5"])

@@ -14,7 +14,7 @@ from hopmeter.comparison.change import MISSED, ONLY_NEW, ONLY_OLD, UNDECIDED, Ch
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.report import conditions, formatting
 from hopmeter.report.comparisons import words
-from hopmeter.system.tables import print_whole
+from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _table(changes: Sequence[Change]) -> Table:
     """Return the table of some cells; without the columns that are empty in all of them."""
     rows = [words.line(each) for each in changes]
     shown = [place for place in range(len(HEADS)) if place < LEAST_COLUMNS or any(row[place] for row in rows)]
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     for place in shown:
         is_number = 0 < place < len(HEADS) - 1
         table.add_column(

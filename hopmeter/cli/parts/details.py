@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
+from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 MIB = 1 << 20
@@ -22,7 +23,8 @@ def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readin
         console.print("\n[bold]settings[/bold], with their defaults")
         console.print(_settings(one.settings))
         name, setting = next(iter(one.settings.items()))
-        console.print(f"\nhopmeter run --transport {one.name} --set {name}={_value(setting.default)}", markup=False)
+        example = f"--set {name}={humanize.setting(setting.default)}"
+        console.print(f"\nhopmeter run --transport {one.name} {example}", markup=False)
     if (more := one.folder / "README.md").exists():
         console.print(f"\nmore: {more}\n", markup=False, soft_wrap=True)
 
@@ -51,9 +53,8 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
 def _settings(settings: Mapping[str, Setting]) -> Table:
     table = _table("name", "default", "allowed", "meaning")
     for name, setting in settings.items():
-        table.add_row(
-            name, _value(setting.default), _allowed_values(setting), " ".join((setting.help, *_where(setting)))
-        )
+        help_text = " ".join((setting.help, *_where(setting)))
+        table.add_row(name, humanize.setting(setting.default), _allowed_values(setting), help_text)
     return table
 
 
@@ -62,11 +63,6 @@ def _table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
-
-
-def _value(value: object) -> str:
-    """Return a value as `--set` takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _allowed_values(setting: Setting) -> str:
@@ -82,7 +78,7 @@ def _where(setting: Setting) -> list[str]:
     """Return the conditions under which a setting has an effect."""
     limits = (setting.languages, setting.waits, setting.patterns, setting.placements)
     words = [", ".join(limit) for limit in limits if limit]
-    words += [f"{name} = {' or '.join(map(_value, values))}" for name, values in setting.where.items()]
+    words += [f"{name} = {' or '.join(map(humanize.setting, values))}" for name, values in setting.where.items()]
     return [f"[dim]({'; '.join(words)})[/dim]"] if words else []
 
 

@@ -10,7 +10,7 @@ from hopmeter.analysis.history import METRICS, History, Series
 from hopmeter.analysis.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.history_words import cell_name, changes_in_words, summary
-from hopmeter.system.tables import print_whole
+from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 HEADS = ("cell", "runs", "p50 µs", "p99 µs", "changes")
@@ -28,7 +28,7 @@ def print_history(history: History) -> None:
 
 
 def _table(history: History, group: Group) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     for head in HEADS:
         table.add_column(head, justify="left" if head in ("cell", "changes") else "right", overflow="fold")
     for row in group.rows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from rich.table import Table
 from rich.text import Text
 
 from hopmeter.analysis.groups import Group, groups
@@ -16,7 +15,7 @@ from hopmeter.api.runs import pair_rows
 from hopmeter.report import conditions, formatting
 from hopmeter.report.workload_table import DECIDED_BY
 from hopmeter.statistics import Pair
-from hopmeter.system.tables import print_whole
+from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 LEGEND = (
@@ -57,7 +56,7 @@ def _print_tables(console: Console, run: Run, found: Mapping[str, list[Compariso
 
 def _print_group(console: Console, group: Group, comparisons: list[Comparison]) -> None:
     names = {row.id: group.label(row) for row in group.rows}
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     for head in ("faster", "slower", "times as long", "", "family"):
         table.add_column(head, no_wrap=True)
     for each in comparisons:
@@ -71,7 +70,7 @@ def _print_group(console: Console, group: Group, comparisons: list[Comparison]) 
 def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) -> None:
     """Print how each two transports of a whole workload compare by each criterion."""
     names = {row.id: group.label(row) for row in group.rows}
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     for head in ("better", "other", "criterion", "difference", ""):
         table.add_column(head, no_wrap=True)
     for criterion, pair in ranking.all_pairs:

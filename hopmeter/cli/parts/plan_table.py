@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from hopmeter.messages import split_code, tag
@@ -15,13 +14,13 @@ from hopmeter.report import conditions, formatting
 from hopmeter.report.workload_words import graph_lines, most_split, programs
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
-from hopmeter.system.tables import print_whole
+from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 
 def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
     """Print the cells that a run would measure, what they have in common, then the dropped cells with their reasons."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):
         table.add_column(HEADS.get(head, head), overflow="fold", no_wrap=head in ("cell", "floor"))

@@ -13,7 +13,7 @@ from hopmeter.analysis.process_use import Process, mapped_mb, processes
 from hopmeter.analysis.run_results import Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.process_table import COLUMNS, ProcessRow, process_rows, statistics, text
-from hopmeter.system.tables import print_whole, width
+from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console
 
 MAPPED = "shared_mapped_mb"
@@ -55,7 +55,7 @@ def _print_group(console: Console, group: Group, rows: Sequence[ProcessRow]) -> 
 
 
 def _table(rows: Sequence[ProcessRow], shown: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     for head in ("", "participant" if rows[0].row.cell.workload is not None else "process"):
         table.add_column(head, no_wrap=True)
     for name in shown:

@@ -29,7 +29,7 @@ from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tail_sentences import tail_sentence
 from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
-from hopmeter.system.tables import print_whole, width
+from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console
 
 NAMES = ("", "transport", "language")
@@ -119,7 +119,7 @@ def _repeated_columns(group: Group) -> list[str]:
 
 def _table(group: Group, columns: Sequence[str], left_out: Collection[str]) -> Table:
     """Return the table of a group without the columns that are left out."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1 if columns else 2, 0, 0))
+    table = open_table(gap=1 if columns else 2)
     heads = [*NAMES, *STATISTICS, *map(_head, columns), "lost", "trials", ""]
     shown = [place for place, head in enumerate(heads) if head not in left_out]
     for place in shown:
@@ -203,14 +203,13 @@ def _line(
     row: Row, names: Sequence[str], rank: Rank | None, latencies: Sequence[str], columns: Sequence[str]
 ) -> list[str | Text]:
     if row["status"] != "ok":
-        return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _loss(row), _trials(row), _trouble(row)]
+        trouble = ": ".join(filter(None, [str(row["status"]), shorten(str(row["reason"] or ""))]))
+        return ["", *names, *[""] * (len(STATISTICS) + len(columns)), _loss(row), _trials(row), trouble]
     return [
         rank.text if rank else "",
         *names,
         *latencies,
-        formatting.number(row["times_floor"]),
-        formatting.number(row["cpu_us_per_message"]),
-        formatting.number(row["cpu_core_percent"]),
+        *(formatting.number(row[name]) for name in ("times_floor", "cpu_us_per_message", "cpu_core_percent")),
         *(_bounded_text(row, column) if column in TEXTS else _value(row[column]) for column in columns),
         _loss(row),
         _trials(row),
@@ -250,15 +249,9 @@ def _trials(row: Row) -> str:
     return f"{row['trials_good'] or 0}/{row['trials'] or 0}"
 
 
-def _trouble(row: Row) -> str:
-    return ": ".join(filter(None, [str(row["status"]), shorten(str(row["reason"] or ""))]))
-
-
 def _style(row: Row) -> str:
-    if row["status"] == "failed":
-        return "red"
     if row["status"] != "ok":
-        return "yellow"
+        return "red" if row["status"] == "failed" else "yellow"
     return "" if row.recommendable else "dim"
 
 

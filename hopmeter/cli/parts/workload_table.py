@@ -14,7 +14,7 @@ from hopmeter.report import formatting
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.workload_table import DECIDED_BY, rank_text
 from hopmeter.report.workload_words import behind_text, kept_bracket, kept_percent, kept_share, part_missed_text
-from hopmeter.system.tables import print_whole, width
+from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console
 
 HEADS = ("", "transport", "language", "deadlines kept", "worst p99", "CPU %", "lost", "decided by", "trials", "")
@@ -41,7 +41,7 @@ def print_workload(console: Console, group: Group) -> None:
 
 
 def _table(group: Group, left_out: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = open_table()
     shown = [place for place, head in enumerate(HEADS) if head not in left_out]
     for place in shown:
         is_last = place == len(HEADS) - 1

@@ -16,6 +16,7 @@ from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
 from hopmeter.report.workload_answer import TEXTS, ranking_of
 from hopmeter.report.workload_words import is_whole, kept_text, worst_text
+from hopmeter.system import humanize
 
 MOST_NAMES = 4
 LANGUAGE = re.compile("|".join(map(re.escape, manifest.LANGUAGES)))
@@ -97,11 +98,7 @@ def cpu_words(row: Row) -> str:
 
 def settings_words(values: Mapping[str, object]) -> str:
     """Return settings as the command line writes them: `hwm=1000, nodrop=false`."""
-    return ", ".join(f"{each}={_word(value)}" for each, value in values.items())
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return ", ".join(f"{each}={humanize.setting(value)}" for each, value in values.items())
 
 
 def lossless_of(row: Row) -> Lossless | None:

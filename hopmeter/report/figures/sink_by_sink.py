@@ -9,7 +9,7 @@ import altair as alt
 
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
-from hopmeter.model.cell import waits_of
+from hopmeter.model.cell_parts import waits_of
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style, frame, receiver_layers, span, table
 

@@ -17,11 +17,12 @@ use crate::sync::lock;
 use crate::thread_log::Mark;
 
 use super::calls::{ClientEnd, await_reply};
-use super::emit::{Emitter, Offered, Passed, Stamps};
+use super::emit::{Emitter, Offered, Stamps};
 use super::ends::new_deadline;
 use super::intake::{Arrival, Intake};
 use super::lanes::Lanes;
 use super::message_loop::{Call, MessageLoop};
+use super::passed::Passed;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a client.

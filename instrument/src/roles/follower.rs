@@ -21,11 +21,12 @@ use crate::sync::lock;
 
 use super::calls::ClientEnd;
 use super::client::Asker;
-use super::emit::{Emitter, Passed};
+use super::emit::Emitter;
 use super::ends::{listen, new_deadline};
 use super::joining::CausedBy;
 use super::lanes::Lanes;
 use super::message_loop::Call;
+use super::passed::Passed;
 use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a follower.

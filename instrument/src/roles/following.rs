@@ -10,9 +10,9 @@ use crate::spec::Endpoint;
 use crate::sync::lock;
 
 use super::RoleContext;
-use super::emit::Passed;
 use super::follower::Sender;
 use super::joining::{Arrived, CausedBy, Joining};
+use super::passed::Passed;
 use super::work::Worker;
 
 /// A follower as the receiving threads of its node use it.

@@ -11,6 +11,7 @@ mod intake;
 mod joining;
 mod lanes;
 mod message_loop;
+mod passed;
 mod relay;
 mod returning;
 mod role_context;

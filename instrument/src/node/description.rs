@@ -1,0 +1,38 @@
+//! What a node says about itself (`--describe`).
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::spec::SPEC_FORMAT;
+
+use super::Host;
+
+#[derive(Serialize)]
+struct Description<'a> {
+    transport: &'a str,
+    language: &'a str,
+    version: String,
+    instrument: &'a str,
+    /// The version of the spec files that this node understands.
+    spec: u32,
+    /// Whether this node understands `pace.turn`.
+    turns: bool,
+    compiler: &'a str,
+    flags: &'a str,
+}
+
+/// Prints the description as a line of JSON.
+pub fn describe(host: &Host<'_>) -> Result<()> {
+    let description = Description {
+        transport: host.transport,
+        language: host.language,
+        version: (host.version)(),
+        instrument: env!("CARGO_PKG_VERSION"),
+        spec: SPEC_FORMAT,
+        turns: true,
+        compiler: &host.compiler,
+        flags: &host.flags,
+    };
+    println!("{}", serde_json::to_string(&description).map_err(|cause| Error::new("describing").because(cause))?);
+    Ok(())
+}
