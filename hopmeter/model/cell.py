@@ -12,6 +12,7 @@ from hopmeter.model.workload import NO_CODEC, Carrier, Flow, Workload
 
 WHOLE = "the whole workload"
 
+
 @dataclass(frozen=True)
 class Cell:
     """One fully determined configuration, as `run.json` stores it and `cells.parquet` repeats it."""
