@@ -17,7 +17,7 @@ def passage(file: str, pattern: str) -> str:
 
 
 def test_the_instrument_knows_the_paces_of_a_scenario() -> None:
-    names = re.findall(r"\w+", passage("spec.rs", r"enum PaceKind \{([^}]*)\}"))
+    names = re.findall(r"\w+", passage("spec/choices.rs", r"enum PaceKind \{([^}]*)\}"))
     assert tuple(map(str.lower, names)) == NAMES == tuple(PACES)
 
 
@@ -31,5 +31,5 @@ def test_the_instrument_has_no_schedule_for_just_the_paces_that_have_none_in_a_s
 
 
 def test_the_instrument_awaits_the_return_of_messages_at_just_the_paces_that_say_so() -> None:
-    names = re.findall(r"Self::(\w+)", passage("spec.rs", r"fn awaits_return\(self\) -> bool \{([^}]*)\}"))
+    names = re.findall(r"Self::(\w+)", passage("spec/choices.rs", r"fn awaits_return\(self\) -> bool \{([^}]*)\}"))
     assert list(map(str.lower, names)) == [name for name in PACES if PACES[name].awaits_return]
