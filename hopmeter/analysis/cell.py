@@ -10,6 +10,7 @@ from typing import Any
 
 from hopmeter.analysis import background, resources, servers, sinks
 from hopmeter.analysis.arrived_bytes import mean_frame_bytes
+from hopmeter.analysis.clock_claims import claim_latencies, coarse_clock_warning, largest
 from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import LEAST_TRIALS
@@ -19,6 +20,7 @@ from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.repeated import is_repeated
 from hopmeter.analysis.summary import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
+from hopmeter.clocks.bursts import ClockError
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
@@ -52,7 +54,7 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
         return Judged(replace(trial, good=False, reason=tag("E-NOT-RECORDED", "nothing was recorded")), None)
     try:
         return Judged(trial, measure(cell, folder.path / trial.samples))
-    except StoreError as error:
+    except (StoreError, ClockError) as error:
         return Judged(replace(trial, good=False, reason=error.message, remedy=error.remedy), None)
 
 
@@ -91,6 +93,7 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
     behind = [f"flow {cell.flow}: {_overload(cell, good)}"] if cell.flow and _overload(cell, good) else []
     own = resources.results_of_transport(cell, results)
     lost = resources.losses(own) if columns["lost"] else []
+    behind += coarse_clock_warning(columns, headline(cell))
     return [*behind, *_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
 
 
@@ -235,7 +238,10 @@ def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns |= _chain(cell, trials)
     pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}
-    return columns
+    uncertain = largest(trial.clocks for trial in trials)
+    if CHAIN in uncertain:
+        uncertain[f"{CHAIN}_per_hop"] = uncertain.pop(CHAIN).divide(cell.axes.hops)
+    return columns | claim_latencies(columns, uncertain, headline(cell))
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
@@ -262,5 +268,7 @@ def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _negative(trial: Measured) -> int:
-    """Count samples that arrived before they were sent, in any latency; they stay included."""
-    return sum(int((piece < 0).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))
+    """Count samples that arrived before they were sent, in any latency, by more than the clocks of hosts may be wrong;
+    they stay included."""
+    least = {name: -trial.clocks[name].whole_ns if name in trial.clocks else 0 for name in LATENCIES}
+    return sum(int((piece < least[name]).sum()) for name in LATENCIES for piece in trial.latencies.get(name, []))

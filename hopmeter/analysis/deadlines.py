@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,20 @@ class Misses:
     missed: int
     longest: int
     """The most misses one after the other."""
+    excused: int = 0
+    """Misses that may be an error of the clocks of two hosts."""
+    doubtful: int = 0
+    """Messages in time that may have missed the deadline, because of this error."""
 
     def __add__(self, other: Misses) -> Misses:
         """Return the misses of two flows or paths together; each of them has its own misses one after the other."""
-        return Misses(self.messages + other.messages, self.missed + other.missed, max(self.longest, other.longest))
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
+        return Misses(**sums | {"longest": max(self.longest, other.longest)})
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the most misses that the clocks allow."""
+        return self.missed - self.excused, self.missed + self.doubtful
 
 
 def find_misses(due: Times, done: Times, deadline_s: float) -> Missed:
@@ -44,6 +54,16 @@ def count_misses(late: Missed) -> Misses:
     edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
     runs = edges[1::2] - edges[::2]
     return Misses(len(late), int(late.sum()), int(runs.max(initial=0)))
+
+
+def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> Misses:
+    """Count the misses of a trial; times of two hosts are judged with all errors that their clocks may have."""
+    counted = count_misses(find_misses(due, done, deadline_s))
+    if not uncertainty_ns:
+        return counted
+    ends = (deadline_s + uncertainty_ns / 1e9, deadline_s - uncertainty_ns / 1e9)
+    least, most = (int(find_misses(due, done, each).sum()) for each in ends)
+    return replace(counted, excused=counted.missed - least, doubtful=most - counted.missed)
 
 
 def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str, Any]:
@@ -73,16 +93,19 @@ def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float
     (Korn and Graubard 1998).
     """
     messages = np.array([each.messages for each in trials], float)
-    misses = np.array([each.missed for each in trials], float)
-    total = messages.sum()
-    if len(trials) < LEAST_TRIALS or total < LEAST_MESSAGES:
+    if len(trials) < LEAST_TRIALS or messages.sum() < LEAST_MESSAGES:
         return None, None
-    from scipy.special import betaincinv  # slow to load, and most runs have no deadlines
+    least, most = (np.array(each, float) for each in zip(*(trial.bounds for trial in trials), strict=True))
+    return _share_interval(messages, least, alpha)[0], _share_interval(messages, most, alpha)[1]
+
+
+def _share_interval(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> tuple[float, float]:
+    from scipy.stats import beta  # slow to load, and few runs have deadlines
 
     effect = _design_effect(messages, misses, alpha)
-    count, hits, tail = total / effect, misses.sum() / effect, alpha / 2
-    low = float(betaincinv(hits, count - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, count - hits, 1 - tail)) if hits < count else 1.0
+    count, hits, tail = messages.sum() / effect, misses.sum() / effect, alpha / 2
+    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
     return low, high
 
 

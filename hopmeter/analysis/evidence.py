@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.analysis.cell import Judged, missing
+from hopmeter.analysis.clock_claims import largest, widen_level
 from hopmeter.analysis.deadlines import miss_interval
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import ALPHA, LEAST_TRIALS, measure_spread
@@ -99,6 +100,8 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
     spread = measure_spread(parts, lost, permille)
     point = quantiles(pooled, [permille], sum(lost))[0]
     low, high = (None if each is None else each / 1000 for each in spread.bounds(point, positive, alpha))
+    if clock := largest(trial.clocks for trial in trials).get(latency):
+        return Evidence(*widen_level((low, high), clock.whole_ns / 1000))
     if spread.tail is None and low is not None and high is not None and point is not None:
         return Evidence(low, high, _rounds((low, point / 1000, high), wanted.limit, len(trials)))
     return Evidence(low, high, spread.tail.trials_needed(wanted.limit * 1000, alpha) if spread.tail else None)
@@ -111,8 +114,8 @@ def _miss_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -
     if not messages:
         return Evidence()
     if not wanted.limit:
-        share = sum(each.missed for each in misses) / messages
-        return Evidence(share, share)
+        least, most = (sum(each) / messages for each in zip(*(one.bounds for one in misses), strict=True))
+        return Evidence(least, most)
     return Evidence(*miss_interval(misses, alpha))
 
 

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from hopmeter.analysis.arrivals import Times, minus
+from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.pair import Pair, Place
 from hopmeter.analysis.percentiles import PERMILLE, least_count, resolvable
 from hopmeter.store.samples import NONE_NS
@@ -64,6 +65,17 @@ def count_missing(pair: Pair) -> Counter[str]:
     return missing
 
 
+def clock_uncertainties(pair: Pair) -> dict[str, ClockUncertainty]:
+    """Return the clock uncertainty of each latency that begins on one clock and ends on another."""
+    ways = pair.one_way_uncertainty
+    found = {"hop": pair.hop_uncertainty}
+    if pair.cell.axes.pattern in ("pubsub", "rpc"):
+        found[CHAIN] = ways
+    if pair.one_way:
+        found |= {"response": ways, "service": ways}
+    return {name: each for name, each in found.items() if each.whole_ns}
+
+
 def _spans(pair: Pair) -> Iterator[Span]:
     """Yield the spans that a user waits for. A ring has only a round trip, which is not a one-way time."""
     sent, done = pair.send_times, pair.completion_times
@@ -78,7 +90,7 @@ def _spans(pair: Pair) -> Iterator[Span]:
     if pair.cell.axes.pattern == "scatter":
         yield "gather", done, sent
     else:
-        yield CHAIN, pair.ends[0].arrived, sent
+        yield CHAIN, pair.arrival_times[0], sent
 
 
 def _inner_spans(pair: Pair) -> Iterator[Span]:

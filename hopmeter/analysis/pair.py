@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hopmeter.analysis.arrivals import Arrivals, Times, earliest, latest, preferring
+from hopmeter.analysis.host_clocks import ClockUncertainty, HostClocks, translate
 from hopmeter.model.cell import Cell
 
 
@@ -19,6 +20,8 @@ class Place:
     decoded: Times | None
     refused: int
     """Messages that it could not pass on or answer."""
+    host: str = ""
+    """The host whose clock its times are of."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Lane:
     """Messages offered to the transport."""
     abandoned: int
     """Messages that the transport refused until the retry ended."""
+    host: str = ""
+    """The host whose clock its times are of."""
 
     @property
     def handover_times(self) -> Times:
@@ -52,6 +57,8 @@ class Pair:
     relays: list[Place] = field(default_factory=list)
     ends: list[Place] = field(default_factory=list)
     """Sinks or servers; none in a ring."""
+    clocks: HostClocks = field(default_factory=HostClocks)
+    """The clocks of the hosts on which the endpoints ran."""
 
     @property
     def messages(self) -> int:
@@ -68,6 +75,11 @@ class Pair:
         """When each message was due."""
         return self.lanes[0].intended
 
+    def due_on(self, host: str) -> Times:
+        """Return when each message was due by the clock of a host."""
+        due = self.intended_times
+        return translate(due, self.clocks.route(due, self.lanes[0].host, host))
+
     @property
     def send_times(self) -> Times:
         """When each message was sent; in scatter the first of its requests."""
@@ -76,15 +88,30 @@ class Pair:
     @property
     def completion_times(self) -> Times:
         """When each message had reached all its receivers, or all its replies were back; decoded if there is a
-        codec."""
+        codec. By the clock of the source or client, as all times of a whole message."""
+        return self.completion_on(self.lanes[0].host)[0]
+
+    def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:
+        """Return when each message was complete by the clock of a host, and the uncertainty of this translation."""
         if self.one_way:
-            return latest(self.delivery_times)
-        return latest([_decode_times(lane.replied, lane.decoded) for lane in self.lanes])
+            found = [(_decode_times(end.arrived, end.decoded), end.host) for end in self.ends]
+        else:
+            found = [(_decode_times(lane.replied, lane.decoded), lane.host) for lane in self.lanes]
+        routes = [(times, self.clocks.route(times, origin, host)) for times, origin in found]
+        return latest([translate(*each) for each in routes]), ClockUncertainty.of(route for _, route in routes)
 
     @property
     def delivery_times(self) -> list[Times]:
         """When each message had reached each sink or server; decoded, if it decodes."""
-        return [_decode_times(end.arrived, end.decoded) for end in self.ends]
+        return [self._at_origin(end, _decode_times(end.arrived, end.decoded)) for end in self.ends]
+
+    @property
+    def arrival_times(self) -> list[Times]:
+        """When each message arrived at each sink or server."""
+        return [self._at_origin(end, end.arrived) for end in self.ends]
+
+    def _at_origin(self, place: Place, times: Times) -> Times:
+        return translate(times, self.clocks.route(times, place.host, self.lanes[0].host))
 
     @property
     def deliveries(self) -> list[Arrivals]:
@@ -97,14 +124,43 @@ class Pair:
         return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
 
     def hops(self) -> list[tuple[Times, Times]]:
-        """Return (arrived, left) of every hop, from the source on; the last place has one for each sink or server."""
-        lefts = [self.lanes[0].handover_times, *(relay.forwarded for relay in self.relays)]
-        chain = [(relay.arrived, left) for relay, left in zip(self.relays, lefts, strict=False)]
+        """Return (arrived, left) of every hop, from the source on; the last place has one for each sink or server. Both
+        are times of the host at which the message arrived."""
+        return [(hop.arrived, translate(hop.left, self.clocks.route(hop.left, *hop.hosts))) for hop in self._hops()]
+
+    def _hops(self) -> list[_Hop]:
+        first = self.lanes[0]
+        lefts = [(first.handover_times, first.host), *((relay.forwarded, relay.host) for relay in self.relays)]
+        chain = [
+            _Hop(relay.arrived, left, (host, relay.host))
+            for relay, (left, host) in zip(self.relays, lefts, strict=False)
+        ]
         if self.cell.axes.pattern == "scatter":
-            return [(end.arrived, lane.handover_times) for end, lane in zip(self.ends, self.lanes, strict=True)]
+            ends = zip(self.ends, self.lanes, strict=True)
+            return [_Hop(end.arrived, lane.handover_times, (lane.host, end.host)) for end, lane in ends]
+        left, host = lefts[-1]
         if not self.ends:
-            return [*chain, (self.lanes[0].replied, lefts[-1])]
-        return [*chain, *((end.arrived, lefts[-1]) for end in self.ends)]
+            return [*chain, _Hop(first.replied, left, (host, first.host))]
+        return [*chain, *(_Hop(end.arrived, left, (host, end.host)) for end in self.ends)]
+
+    @property
+    def hop_uncertainty(self) -> ClockUncertainty:
+        """The largest clock uncertainty of a hop."""
+        return ClockUncertainty.of(self.clocks.route(hop.left, *hop.hosts) for hop in self._hops())
+
+    @property
+    def one_way_uncertainty(self) -> ClockUncertainty:
+        """The largest clock uncertainty of a time from the source or client to a sink or server."""
+        origin = self.lanes[0].host
+        return ClockUncertainty.of(self.clocks.route(end.arrived, end.host, origin) for end in self.ends)
+
+
+@dataclass(frozen=True)
+class _Hop:
+    arrived: Times
+    left: Times
+    hosts: tuple[str, str]
+    """The host that the message left, and the one at which it arrived."""
 
 
 def _decode_times(arrived: Times, decoded: Times | None) -> Times:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Times, minus
+from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.reading import pairs
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow
@@ -40,6 +41,8 @@ class PathTimes:
     """When the first effect of each message of the first flow, or of a newer one, arrived."""
     data_age: Times
     """The age of the first flow's message behind each message of the last flow whose causes are known, in ns."""
+    clock: ClockUncertainty
+    """By how much these times may be wrong because the path begins on one clock and ends on another."""
 
     @property
     def reaction(self) -> Times:
@@ -58,17 +61,19 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
     flows = cell.workload.route(cell.path)
     first, last = (next(pairs(flow_cell(whole, flow), samples)) for flow in (flows[0], flows[-1]))
     origin = _origins(whole, flows, causes, last.messages)
-    due, done = first.intended_times, last.completion_times
+    due, host = first.intended_times, first.lanes[0].host
+    done, uncertainty = last.completion_on(host)
     known = (origin != UNKNOWN) & (origin < len(due)) & (done != NONE_NS)
     effect = _first_effects(origin[known], done[known], len(due))
-    in_time = due <= _last_but_one_look(whole, flows[1:], samples)
-    return PathTimes(due[in_time], effect[in_time], minus(done[known], due[origin[known]]))
+    in_time = due <= _last_but_one_look(whole, flows[1:], samples, host)
+    return PathTimes(due[in_time], effect[in_time], minus(done[known], due[origin[known]]), uncertainty)
 
 
-def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples) -> int:
-    """Return when a flow with `latest` looked for the newest message for the last time but one. A message that is due
-    later may have its effect only after the end of the trial, so it says nothing about the transport."""
-    looks = (next(pairs(flow_cell(cell, flow), samples)).intended_times for flow in flows if flow.latest)
+def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
+    """Return when a flow with `latest` looked for the newest message for the last time but one, by the clock of a host.
+    A message that is due later may have its effect only after the end of the trial, so it says nothing about the
+    transport."""
+    looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Arrivals, Times
+from hopmeter.analysis.host_clocks import HostClocks
 from hopmeter.analysis.pair import Lane, Pair, Place
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
@@ -24,7 +25,8 @@ SPARSE = 1 << 20
 def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
     """Yield the pairs of a trial one at a time, so that only one is in memory.
 
-    Raises StoreError if the samples are damaged or belong to no endpoint of this cell.
+    Raises StoreError if the samples are damaged or belong to no endpoint of this cell. Times of several hosts are
+    translated by the clocks of the run folder, which contains the samples in a folder of their own.
     """
     strangers = set(samples.endpoints) - {each.id for each in topology(replace(cell, flow="")).endpoints}
     if strangers:
@@ -35,12 +37,12 @@ def pairs(cell: Cell, samples: Samples) -> Iterator[Pair]:
 
 def _pair(cell: Cell, samples: Samples, endpoints: Sequence[Endpoint]) -> Pair:
     origin, others = endpoints[0], endpoints[1:]
-    lanes = _lanes(cell, samples, origin.id)
+    lanes = [replace(lane, host=origin.host) for lane in _lanes(cell, samples, origin.id)]
     relays = [_place(cell, samples, each, lanes[0]) for each in others if each.role == "relay"]
     ends = [each for each in others if each.role != "relay"]
     of_lane = lanes if cell.axes.pattern == "scatter" else lanes * len(ends)
     places = [_place(cell, samples, each, lane) for each, lane in zip(ends, of_lane, strict=True)]
-    return Pair(cell, lanes, relays, places)
+    return Pair(cell, lanes, relays, places, HostClocks(samples.path.parent.parent))
 
 
 def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
@@ -120,6 +122,7 @@ def _place(cell: Cell, samples: Samples, who: Endpoint, lane: Lane) -> Place:
         forwarded=NOTHING if forwarded is None else arrivals.by_message(forwarded),
         decoded=_optional(arrivals, rows.get("decoded_ns")),
         refused=0 if forwarded is None or not passes_on else int((forwarded == NONE_NS).sum()),
+        host=who.host,
     )
 
 

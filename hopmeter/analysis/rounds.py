@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from hopmeter.analysis.choices import fit_table
+from hopmeter.analysis.clock_claims import claim_ranking
 from hopmeter.model.cell import Cell
 from hopmeter.statistics import Observation, Pair, Ranking, level_of_result, retain_decisions
 from hopmeter.statistics.ranking import BEST
@@ -142,6 +143,7 @@ def rank_tables(
             good[cell.id] = observed.get(cell.id, []) if rows[cell.id]["status"] == "ok" else []
     versus = BEST if until == BEST else None
     found = {group: _rank_table(group, table, good, looks.get(group) or [], versus) for group, table in tables.items()}
+    found = {group: replace(each, ranking=claim_ranking(each.ranking, rows)) for group, each in found.items()}
     return {group: ranking for group, ranking in found.items() if ranking.ranking.cells}
 
 

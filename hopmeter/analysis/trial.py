@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.arrivals import minus
-from hopmeter.analysis.deadlines import Misses, count_misses, find_misses
-from hopmeter.analysis.latencies import Pieces, count_missing, latencies, trim
+from hopmeter.analysis.clock_claims import largest
+from hopmeter.analysis.deadlines import Misses, judge_deadline
+from hopmeter.analysis.host_clocks import ClockUncertainty
+from hopmeter.analysis.latencies import Pieces, clock_uncertainties, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.paths import path_times
@@ -64,6 +66,8 @@ class Measured:
     paces: list[Pace] = field(default_factory=list)
     misses: Misses | None = None
     """The misses of a flow or path with a deadline."""
+    clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
+    """The clock uncertainty of each latency that begins on one clock and ends on another."""
 
     @property
     def achieved_hz(self) -> float | None:
@@ -75,7 +79,7 @@ class Measured:
 def measure(cell: Cell, path: Path) -> Measured:
     """Measure a trial from its samples.
 
-    Raises StoreError if they are missing or damaged.
+    Raises StoreError if they are missing or damaged, and ClockError if times of two hosts cannot be compared.
     """
     if cell.path:
         return _measure_path(cell, path)
@@ -84,8 +88,10 @@ def measure(cell: Cell, path: Path) -> Measured:
     trial = Measured()
     deadline_s = cell.deadline_s
     for pair in pairs(cell, Samples(path)):
+        trial.clocks = largest([trial.clocks, clock_uncertainties(pair)])
         if deadline_s is not None:
-            trial.misses = count_misses(find_misses(pair.intended_times, pair.completion_times, deadline_s))
+            doubt = trial.clocks.get("response", ClockUncertainty())
+            trial.misses = judge_deadline(pair.intended_times, pair.completion_times, deadline_s, doubt.whole_ns)
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair)
         trial.paces.append(measure_pace(pair))
@@ -118,8 +124,9 @@ def _measure_path(cell: Cell, file: Path) -> Measured:
     counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))
     trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]})
     trial.missing["reaction"] = counts.lost
+    trial.clocks = dict.fromkeys(("reaction", "data_age"), times.clock) if times.clock.whole_ns else {}
     if deadline_s is not None:
-        trial.misses = count_misses(find_misses(times.due, times.effect, deadline_s))
+        trial.misses = judge_deadline(times.due, times.effect, deadline_s, times.clock.whole_ns)
     return trial
 
 

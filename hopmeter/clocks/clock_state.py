@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hopmeter._instrument import clock_reading
 from hopmeter.clocks.bursts import Count, Name, Received, Time
+from hopmeter.system.processes import boot_id
 
 COMMANDS = {
     "chrony": ("chronyc", "-n", "tracking"),
@@ -22,6 +23,8 @@ PATIENCE_S = 2
 MOST_CHARACTERS = 4000
 PTP_CLOCKS = "/sys/class/ptp"
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+TIME_NAMESPACE = Path("/proc/self/ns/time")
 
 Text = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 
@@ -42,6 +45,8 @@ class ClockState(Received):
 
     session: Name
     host: Name
+    clock: Name
+    """An id of CLOCK_MONOTONIC: hosts with the same one have the same time."""
     monotonic_ns: Time
     raw_ns: Time
     """CLOCK_MONOTONIC_RAW at the same time, which no program corrects."""
@@ -55,7 +60,16 @@ class ClockState(Received):
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
     """Read the clock of this host; its sources take up to seconds, so they are not read beside a measurement."""
     sources = _sources() if with_sources else {}
-    return ClockState.model_validate(clock_reading() | {"session": session, "host": host, "sources": sources})
+    named = {"session": session, "host": host, "clock": clock_id(), "sources": sources}
+    return ClockState.model_validate(clock_reading() | named)
+
+
+def clock_id() -> str:
+    """Return an id of CLOCK_MONOTONIC, which the processes of one boot and one time namespace share."""
+    try:
+        return f"{boot_id()} {TIME_NAMESPACE.readlink()}"
+    except OSError:
+        return boot_id()
 
 
 def _sources() -> dict[str, str]:

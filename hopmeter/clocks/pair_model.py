@@ -78,10 +78,10 @@ class Translation:
 class PairModel:
     """The clock of the host `there` by the times of the host `here`."""
 
-    def __init__(self, bursts: Iterable[Burst]) -> None:
-        """Fit the bursts of one session from `here` to `there`; at least one."""
+    def __init__(self, here: str, there: str, bursts: Iterable[Burst]) -> None:
+        """Fit the bursts of one session in which `here` asked `there`; at least one."""
         ordered = sorted(bursts, key=lambda burst: burst.least.at_ns)
-        self.here, self.there = ordered[0].asker, ordered[0].responder
+        self.here, self.there = here, there
         self.bursts = _reliable(ordered)
         self._at = np.array([each.least.at_ns for each in self.bursts], np.int64)
         self._offset = np.array([each.least.offset_ns for each in self.bursts], np.int64)
@@ -127,6 +127,12 @@ class PairModel:
         spans, offsets = np.diff(self._at).astype(float), (self._offset - self._offset[0]).astype(float)
         line = (offsets[:-2] * spans[1:] + offsets[2:] * spans[:-1]) / (spans[:-1] + spans[1:])
         return min(whole, float(np.abs(offsets[1:-1] - line).max()) + SPARE_NS)
+
+    @property
+    def uncertainty_ns(self) -> float:
+        """The largest uncertainty of the times between bursts in which no clock was set; with one burst its bound."""
+        found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
+        return max(found, default=float(self._bound.max()))
 
     @property
     def drift_ppm(self) -> float | None:

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.clock_state import ClockState
 from hopmeter.clocks.pair_model import PairModel, Times, Translation
 
 
@@ -53,14 +54,20 @@ class Closure:
 class RunClocks:
     """The clock models of a run."""
 
-    def __init__(self, bursts: Iterable[Burst]) -> None:
-        """Fit one model for each session and pair of hosts."""
+    def __init__(self, bursts: Iterable[Burst], states: Iterable[ClockState] = ()) -> None:
+        """Fit one model for each session and pair of hosts. `states` say which hosts share a clock."""
+        self._names = _clock_names(states)
         found: dict[tuple[str, str, str], list[Burst]] = {}
         for burst in bursts:
-            found.setdefault((burst.session, burst.asker, burst.responder), []).append(burst)
+            here, there = (self._name(burst.session, host) for host in (burst.asker, burst.responder))
+            found.setdefault((burst.session, here, there), []).append(burst)
         self.sessions: dict[str, list[PairModel]] = {}
-        for (session, _, _), each in found.items():
-            self.sessions.setdefault(session, []).append(PairModel(each))
+        for (session, here, there), each in found.items():
+            self.sessions.setdefault(session, []).append(PairModel(here, there, each))
+
+    def _name(self, session: str, host: str) -> str:
+        """Return the name of the first host that has the clock of this host."""
+        return self._names.get(session, {}).get(host, host)
 
     def route(self, origin: str, target: str, begin_ns: int, end_ns: int) -> Route:
         """Return how times of the host `origin` from `begin_ns` to `end_ns` are translated to the host `target`.
@@ -70,15 +77,16 @@ class RunClocks:
         """
         if origin == target:
             return HERE
-        when = Stretch(origin, begin_ns, end_ns)
         found: list[Route] = []
         failures: list[ClockError] = []
-        for models in self.sessions.values():
+        for session in {*self.sessions, *self._names}:
+            first, last = (self._name(session, host) for host in (origin, target))
             try:
-                found.append(_route(models, when, target))
+                when = Stretch(first, begin_ns, end_ns)
+                found.append(HERE if first == last else _route(self.sessions.get(session, []), when, last))
             except ClockError as failure:
                 failures.append(failure)
-        if len(found) != 1:
+        if len({route.steps for route in found}) != 1:
             raise _explain(found, failures, origin, target)
         return found[0]
 
@@ -90,6 +98,15 @@ class RunClocks:
             for three in combinations(sorted({host for model in models for host in model.hosts}), 3)
             if (closure := _closure(models, three))
         ]
+
+
+def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
+    """Return by session and host the first host with the same clock."""
+    first: dict[tuple[str, str], str] = {}
+    names: dict[str, dict[str, str]] = {}
+    for state in states:
+        names.setdefault(state.session, {})[state.host] = first.setdefault((state.session, state.clock), state.host)
+    return names
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,6 @@ def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iter
     if len({each.network for each in used.values()}) > 1:
         for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
             yield from _network_faults(manifests[carrier.transport], carrier.settings)
-    if len({each.clock for each in used.values()}) > 1 and not _is_round_trip(cell):
-        yield tag("D-HOST-CLOCK", "the hosts have different clocks, and a one-way latency needs one; measure calls")
 
 
 def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
@@ -105,10 +103,3 @@ def _network_faults(manifest: Manifest, settings: Mapping[str, object]) -> Itera
     for name, value in needed[0].items():
         if settings.get(name) != value:
             yield tag("D-HOST-NETWORK", f"{manifest.name} leaves the machine only with --set {name}={value}")
-
-
-def _is_round_trip(cell: Cell) -> bool:
-    """Return whether each message comes back to the host that sent it."""
-    if cell.workload is None:
-        return cell.axes.pattern != "pubsub" or cell.axes.is_ring
-    return all(flow.is_call for flow in cell.workload.flows)

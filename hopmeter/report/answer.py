@@ -11,6 +11,7 @@ from hopmeter.analysis.ranking import ranks
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
+from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.comparison_sentences import lead_sentences
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.copy_sentences import copy_sentences
@@ -147,6 +148,7 @@ def caution(runs: Sequence[Run]) -> list[str]:
     """Return what to know together with the answer, and what to run next."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
     words = [sentence for run in runs if (sentence := precision_sentence(run))]
+    words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]
     words += [f"{quick if run.quick else ''} {sentence}".strip() for run in runs if (sentence := next_sentence(run))]
     for status, says in (
         ("saturated", "could not keep up everywhere; those rows are not ranked"),

@@ -121,7 +121,7 @@ def bursts(asker: Host, responder: Host, port: str, count: int = 1, pause_s: flo
 
 def test_the_known_offset_of_a_time_namespace_is_found_within_its_uncertainty() -> None:
     with two_hosts(ahead_s=AHEAD_S) as (alpha, beta), responding(beta) as (_, port):
-        model = PairModel(bursts(alpha, beta, port, count=4, pause_s=0.1))
+        model = PairModel("alpha", "beta", bursts(alpha, beta, port, count=4, pause_s=0.1))
     begin = model.bursts[1].least.at_ns
     step = model.translation("alpha", begin, begin + 1)
     off_ns = int(step.apply(array([begin]))[0]) - begin - AHEAD_S * 10**9

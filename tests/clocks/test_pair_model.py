@@ -18,7 +18,7 @@ AHEAD = 1000 * SECOND
 def test_the_truth_lies_within_the_uncertainty_for_any_delays_and_drift(seed: int) -> None:
     there = clock(AHEAD, fast_ppm=(seed % 7 - 3) * 40)
     bursts = Network(seed, HERE, there).bursts(13)
-    model = PairModel(bursts)
+    model = PairModel("alpha", "beta", bursts)
     for begin in range(2 * SECOND, 56 * SECOND, 7 * SECOND):
         times = [int(each) for each in np.random.default_rng(seed).integers(begin, begin + 3 * SECOND, 20)]
         theirs = [there(each) for each in times]
@@ -32,7 +32,7 @@ def test_the_truth_lies_within_the_uncertainty_for_any_delays_and_drift(seed: in
 def test_the_errors_of_two_trials_hardly_ever_differ_by_more_than_twice_the_residual() -> None:
     there, differences = clock(AHEAD, fast_ppm=20), []
     for seed in range(100):
-        model, errors = PairModel(Network(seed, HERE, there).bursts(20)), []
+        model, errors = PairModel("alpha", "beta", Network(seed, HERE, there).bursts(20)), []
         for begin in range(6 * SECOND, 85 * SECOND, 9 * SECOND):
             step = model.translation("alpha", begin, begin + 2 * SECOND)
             errors.append(int(step.apply(array([begin]))[0]) - there(begin))
@@ -45,7 +45,7 @@ def test_the_residual_does_not_contain_the_common_error_of_unequal_delays() -> N
     class OneSlowWay(Plain):
         slower_ns = 1_000_000
 
-    model = PairModel(OneSlowWay(3, HERE, clock(AHEAD)).bursts(12))
+    model = PairModel("alpha", "beta", OneSlowWay(3, HERE, clock(AHEAD)).bursts(12))
     assert model.translation("alpha", 3 * SECOND, 20 * SECOND).uncertainty_ns > 500_000
     assert model.residual_ns < 1000
 
@@ -55,7 +55,7 @@ def test_the_residual_does_not_contain_the_common_error_of_unequal_delays() -> N
 def test_a_clock_that_is_set_fails_the_trial_in_which_it_happened_and_no_other(seed: int, sign: int) -> None:
     jump_at = 32 * SECOND
     there = clock(AHEAD, fast_ppm=15, jump_ns=sign * 60_000_000, jump_at_ns=jump_at)
-    model = PairModel(Network(seed, HERE, there).bursts(13))
+    model = PairModel("alpha", "beta", Network(seed, HERE, there).bursts(13))
     failed = []
     for begin in range(SECOND, 55 * SECOND, SECOND):
         try:
@@ -74,7 +74,7 @@ def test_a_step_too_small_to_be_noticed_is_part_of_the_uncertainty(seed: int) ->
     jump_at = 32 * SECOND
     for jump_ns in (2_000, 20_000, 200_000, 2_000_000):
         there = clock(AHEAD, fast_ppm=10, jump_ns=jump_ns, jump_at_ns=jump_at)
-        model = PairModel(Network(seed, HERE, there).bursts(13))
+        model = PairModel("alpha", "beta", Network(seed, HERE, there).bursts(13))
         for begin in (jump_at - 2 * SECOND, jump_at - 1, jump_at, jump_at + 2 * SECOND):
             try:
                 step = model.translation("alpha", begin, begin + 1)
@@ -88,14 +88,14 @@ def test_a_slew_is_noticed_like_a_step() -> None:
     def read_slewed(true_ns: int) -> int:
         return true_ns + max(0, min(true_ns - 30 * SECOND, 3 * SECOND)) // 2000  # 500 ppm for three seconds
 
-    model = PairModel(Plain(1, HERE, read_slewed).bursts(13))
+    model = PairModel("alpha", "beta", Plain(1, HERE, read_slewed).bursts(13))
     with pytest.raises(ClockError, match="E-CLOCK-STEP"):
         model.translation("alpha", 31 * SECOND, 32 * SECOND)
     model.translation("alpha", 10 * SECOND, 12 * SECOND)
 
 
 def test_a_trial_that_no_burst_follows_is_refused() -> None:
-    model = PairModel(Network(1, HERE, clock(AHEAD)).bursts(4))
+    model = PairModel("alpha", "beta", Network(1, HERE, clock(AHEAD)).bursts(4))
     for begin, end in ((-SECOND, SECOND), (10 * SECOND, 30 * SECOND), (100 * SECOND, 101 * SECOND)):
         with pytest.raises(ClockError, match="E-CLOCK-UNKNOWN"):
             model.translation("alpha", begin, end)
@@ -107,7 +107,7 @@ def test_a_disturbed_burst_does_not_make_the_model_worse() -> None:
 
     bursts = Plain(1, HERE, clock(AHEAD)).bursts(9)
     bursts[4] = Disturbed(1, HERE, clock(AHEAD)).burst(20 * SECOND)
-    assert PairModel(bursts).translation("alpha", 17 * SECOND, 23 * SECOND).uncertainty_ns < 50_000
+    assert PairModel("alpha", "beta", bursts).translation("alpha", 17 * SECOND, 23 * SECOND).uncertainty_ns < 50_000
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -117,10 +117,12 @@ def test_a_prediction_holds_for_the_next_seconds(seed: int) -> None:
     for bursts in ([network.burst(0)], network.bursts(5)):
         latest = bursts[-1].least.at_ns
         for later in (0, SECOND // 10, 3 * SECOND):
-            expected, uncertainty = PairModel(bursts).predict(latest + later)
+            expected, uncertainty = PairModel("alpha", "beta", bursts).predict(latest + later)
             assert abs(expected - there(latest + later)) <= uncertainty
 
 
 def test_drift_is_reported_in_parts_per_million() -> None:
-    assert PairModel(Plain(5, HERE, clock(fast_ppm=100)).bursts(13)).drift_ppm == pytest.approx(100, abs=1)
-    assert PairModel([Network(5, HERE, clock()).burst(0)]).drift_ppm is None
+    assert PairModel("alpha", "beta", Plain(5, HERE, clock(fast_ppm=100)).bursts(13)).drift_ppm == pytest.approx(
+        100, abs=1
+    )
+    assert PairModel("alpha", "beta", [Network(5, HERE, clock()).burst(0)]).drift_ppm is None

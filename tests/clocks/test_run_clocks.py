@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.clock_state import ClockState
 from hopmeter.clocks.run_clocks import RunClocks
 from tests.clocks.simulated import HERE, SECOND, Clock, Network, array, clock
 
@@ -72,3 +73,19 @@ def test_the_loop_of_three_hosts_closes_within_its_bounds(seed: int) -> None:
 
 def test_two_hosts_make_no_loop() -> None:
     assert RunClocks(bursts("alpha", "beta")).closures() == []
+
+
+def state(host: str, clock_id: str) -> ClockState:
+    known = {"session": "s", "host": host, "clock": clock_id, "kernel": None}
+    return ClockState.model_validate(known | {"monotonic_ns": 5, "raw_ns": 5, "bracket_ns": 1})
+
+
+def test_hosts_that_share_a_clock_need_no_translation_and_share_the_comparison_with_others() -> None:
+    states = [state("alpha", "one"), state("container", "one"), state("beta", "two")]
+    clocks = RunClocks(bursts("alpha", "beta"), states)
+    assert clocks.route("alpha", "container", 0, SECOND).uncertainty_ns == 0
+    begin = 10 * SECOND
+    route = clocks.route("container", "beta", begin, begin + SECOND)
+    assert abs(int(route.apply(array([begin]))[0]) - CLOCKS["beta"](begin)) <= route.uncertainty_ns
+    with pytest.raises(ClockError, match="E-CLOCK-UNKNOWN"):
+        clocks.route("container", "gamma", begin, begin + SECOND)

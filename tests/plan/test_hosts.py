@@ -88,9 +88,7 @@ TCP = {"settings": SETTING, "languages": {"rust": {"waits": ["block"], "library"
         ({"ready": {}}, {}, "D-HOST-LACKS b"),
         ({}, {"placement": "thread"}, "D-HOST-PLACEMENT"),
         ({"cores": (0,)}, {"cores": "0,1"}, "D-NO-CORES b 1"),
-        ({"clock": "other"}, {}, "D-HOST-CLOCK"),
-        ({"clock": "other"}, {"pattern": "rpc"}, ""),
-        ({"clock": "other"}, {"relays": 1, "pace": "closed"}, ""),
+        ({"clock": "other"}, {}, ""),
         ({"network": "other"}, {}, "D-HOST-NETWORK bus"),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_damaged_file_is_an_error(tmp_path: Path, line: str) -> None:
 def test_a_clock_that_a_program_corrects_shows_by_how_much() -> None:
     def state(raw_ns: int, corrected_ns: int) -> ClockState:
         values = {"monotonic_ns": raw_ns + corrected_ns, "raw_ns": raw_ns, "bracket_ns": 50, "kernel": None}
-        return ClockState.model_validate(values | {"session": "s", "host": "alpha"})
+        return ClockState.model_validate(values | {"session": "s", "host": "alpha", "clock": "c"})
 
     assert correction_ppm([state(0, 5), state(10**9, 5 + 20_000)]) == pytest.approx(20)
     assert correction_ppm([state(0, 5)]) is None

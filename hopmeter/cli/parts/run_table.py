@@ -20,6 +20,7 @@ from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.cli.parts.workload_table import print_workload
 from hopmeter.model.columns import unit
 from hopmeter.report import conditions, formatting, limits_table
+from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.company_words import alone_text, background_sentence
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.highest_rates import search_groups
@@ -261,7 +262,8 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
     background = background_sentence(run.measured_rows)
-    for sentence in filter(None, [background, tail_sentence(groups([run])), precision_sentence(run), *idle]):
+    clocks = [*claim_sentences([run]), *comparison_sentences(run)]
+    for sentence in filter(None, [background, tail_sentence(groups([run])), precision_sentence(run), *idle, *clocks]):
         console.print(Text(sentence))
 
 

@@ -16,6 +16,9 @@ use crate::error::{Context, Error, Result};
 const BEST: usize = 8;
 /// A burst ends early after this many requests in a row without an answer.
 const MOST_LOST: usize = 5;
+/// A burst over a slow network ends after this time, if it has as many exchanges as [`ENOUGH`].
+const LONGEST_NS: i64 = 500_000_000;
+const ENOUGH: usize = 16;
 /// Two clocks differ by less than one part in this many, corrections of the rate included.
 const LEAST_RATE: i64 = 1000;
 
@@ -83,11 +86,15 @@ pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Burs
     let mut asker = Asker::connect(request, clock)?;
     let mut found: Vec<Option<Exchange>> = Vec::with_capacity(request.exchanges);
     // The numbers of all bursts differ, so a late or repeated reply belongs to no request of another burst.
-    let first = (clock::now_ns() as u64) << 16;
+    let begun_ns = clock::now_ns();
+    let first = (begun_ns as u64) << 16;
     for number in 0..request.exchanges as u64 {
         let exchange = asker.exchange(first.wrapping_add(number), found.last_mut())?;
         found.push(exchange);
         if found.len() >= MOST_LOST && found[found.len() - MOST_LOST..].iter().all(Option::is_none) {
+            break;
+        }
+        if found.len() >= ENOUGH && clock::now_ns() - begun_ns > LONGEST_NS {
             break;
         }
     }
