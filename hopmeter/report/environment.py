@@ -46,13 +46,31 @@ MACHINE = (
     ("busy_percent", "Busy with other processes before the run, %"),
 )
 """The most important facts; run.json has the rest."""
+HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
 
 
 def machine(run: Run) -> Facts:
     """Return the known facts of the machine."""
-    known, stolen = run.part("machine"), steal_of([run])
-    facts = [(name, str(known[key])) for key, name in MACHINE if known.get(key) not in (None, "", "unknown")]
+    stolen = steal_of([run])
+    facts = _known(run.part("machine"))
     return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
+
+
+def _known(machine: Mapping[str, Any]) -> Facts:
+    return [(name, str(machine[key])) for key, name in MACHINE if machine.get(key) not in (None, "", "unknown")]
+
+
+def hosts(run: Run) -> list[tuple[str, Facts]]:
+    """Return the facts of each host of a run over several; the host that is this machine has its facts elsewhere."""
+    found = []
+    for name, host in run.part("hosts").items():
+        if host.get("here"):
+            found.append((f"Host {name}", [("Address", str(host["address"])), ("Machine", "the one above")]))
+            continue
+        facts = [(title, str(host[key])) for key, title in HOST if host.get(key)]
+        trip = [("Fastest round trip", formatting.microseconds(host["round_trip_us"]))]
+        found.append((f"Host {name}", [*facts, *trip, *_known(host.get("machine") or {})]))
+    return found
 
 
 def noise(run: Run) -> Facts:
@@ -152,6 +170,7 @@ def section(runs: Sequence[Run]) -> Section:
     for run in runs:
         parts += [
             ("Machine" if len(runs) == 1 else f"Machine of {run.name}", machine(run)),
+            *hosts(run),
             ("Noise before the run", noise(run)),
             ("Cost of the instrument", instrument(run)),
             ("Compilers of the nodes", builds(run)),

@@ -67,7 +67,7 @@ def finished_run(tmp_path: Path, made: Plan, **changed: Any) -> Path:
 
 
 def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
-    monkeypatch.setattr(measuring, "this_world", lambda: where)
+    monkeypatch.setattr(measuring, "this_world", lambda *_: where)
 
 
 @pytest.mark.parametrize(

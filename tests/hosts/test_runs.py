@@ -16,6 +16,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from hopmeter.manifest import every, readiness
 from hopmeter.store.clock_file import read_clocks
 from tests.coded import lacking
 from tests.waiting import wait_for, wait_for_trial
@@ -42,6 +43,21 @@ participant.motor.host = "one"
 flow.frames = {{ from = "camera", to = "detector", rate = 100, payload = "bytes:1000" }}
 flow.orders = {{ from = "detector", to = "motor", after = "frames", payload = "bytes:64" }}
 path.reaction.flows = ["frames", "orders"]
+"""
+FILES = """
+title = "Files"
+question = "Do files reach their hosts?"
+transport = [{transports}]
+language = "python"
+wait = "block"
+cores = "free"
+duration = "500ms"
+trials = 1
+participant.camera.host = "one"
+participant.motor.host = "two"
+flow.blob = {{ from = "camera", to = "motor", rate = 50, payload = "file:{folder}/blob" }}
+flow.array = {{ from = "camera", to = "motor", rate = 50, payload = "array:20x10", codec = "numpy" }}
+background.cpu = "10%"
 """
 Run = Callable[..., subprocess.Popen[str]]
 
@@ -175,6 +191,28 @@ def test_a_chain_is_placed_over_the_hosts_in_turn(tmp_path: Path, scenario: Path
     assert row["hosts"] == "one>two" and row["service_min_us"] >= 3 * DELAY_US
     found = [(each["name"], each["host"]) for each in read(tmp_path / "run", "processes")]
     assert found == [("source", "one"), ("relay 1", "two"), ("relay 2", "one"), ("sink", "two")]
+
+
+def test_files_codecs_brokers_and_the_background_load_reach_the_hosts(
+    tmp_path: Path, scenario: Path, start: Run
+) -> None:
+    """The broker runs on the host of the first node; a file travels by its content."""
+    (tmp_path / "blob").write_bytes(bytes(range(256)) * 20)
+    has_redis = readiness(every()["redis"], "python").ready
+    scenario.write_text(FILES.format(transports='"tcp", "redis"' if has_redis else '"tcp"', folder=tmp_path))
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    rows = [row for row in read(tmp_path / "run", "cells") if row["flow"]]
+    assert len(rows) == (4 if has_redis else 2)
+    assert all(row["received"] == 25 and row["lost"] == 0 for row in rows), rows
+    assert {row["payload_bytes"] for row in rows if row["flow"] == "blob"} == {5120}
+    assert all(row["background_cpu_percent"] > 0 for row in read(tmp_path / "run", "trials"))
+    brokers = [row for row in read(tmp_path / "run", "processes") if row["roles"] == "daemon"]
+    assert [row["host"] for row in brokers] == ["one"] * has_redis
+    resumed = start("run", "--resume", "run")
+    _, error = resumed.communicate()
+    assert resumed.returncode == 2 and lacking(error, "E-HOST-CONFLICT one, two") == []
 
 
 def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scenario: Path, start: Run) -> None:

@@ -195,7 +195,7 @@ def test_a_run_goes_on_only_with_what_it_began_with(
 ) -> None:
     file = image(tmp_path / "a.png", pixels()[0])
     measure(make_plan(world, f"image:{file}"), world, tmp_path)
-    monkeypatch.setattr(measuring, "this_world", lambda: world)
+    monkeypatch.setattr(measuring, "this_world", lambda *_: world)
     assert measuring.resume(tmp_path / "run", Consoles.silent()).complete
     image(file, pixels()[1])
     with pytest.raises(UsageError, match=rf"{file}.*E-PAYLOAD-CHANGED"):

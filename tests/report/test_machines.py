@@ -33,6 +33,14 @@ def compare(*runs: Run) -> machine_order.Comparison:
     return found
 
 
+def test_each_host_of_a_run_has_its_facts() -> None:
+    far = {"here": False, "address": "10.0.0.2", "name": "jetson", "hopmeter": "1", "round_trip_us": 120.0}
+    hosts = {"robot": {"here": True, "address": "10.0.0.1"}, "arm": {**far, "machine": {"cpu_model": "Cortex"}}}
+    parts = {part.title: dict(part.terms) for part in environment.section([run_of(hosts=hosts)]).parts}
+    assert parts["Host robot"]["Address"] == "10.0.0.1"
+    assert parts["Host arm"]["Processor"] == "Cortex" and parts["Host arm"]["Fastest round trip"].startswith("120")
+
+
 HERE = {"shm": 10.0, "unix": 20.0, "tcp": 30.0, "zenoh": 60.0}
 
 
