@@ -44,7 +44,8 @@ def _participant_words(name: str, workload: Workload) -> str:
     threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
     fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
     split = f"{len(one.transports)} processes: {formatting.join(one.transports)}" if one.transports else ""
-    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
+    host = f"on {one.host}" if one.host else ""
+    return ", ".join(filter(None, [host, one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
 
 
 def _bridge_words(bridge: Flow) -> str:

@@ -16,6 +16,7 @@ from hopmeter.plan.expand import World
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
+from hopmeter.report.workload_words import graph_lines
 from tests.coded import lacking
 
 from .world import make_plan, transport, world
@@ -54,6 +55,11 @@ def test_endpoints_are_placed_in_turn_and_every_pair_alike() -> None:
 def test_a_participant_runs_on_its_host_and_one_without_a_host_here() -> None:
     (cell,) = plan(hosts("a", "b"), participant={"camera": {"host": "b"}, "motor": {}}, flow=FLOW).cells
     assert places(cell) == [("source", "b"), ("sink", "a")] and cell.nodes.hosts == "camera:b motor:a"
+    assert cell.workload is not None
+    assert [line.split()[:3] for line in graph_lines(cell.workload)][:2] == [
+        ["camera", "on", "b,"],
+        ["motor", "on", "a,"],
+    ]
 
 
 def test_hosts_are_a_condition_and_leave_the_ids_of_other_cells_as_they_are() -> None:
