@@ -52,11 +52,11 @@ HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
 def machine(run: Run) -> Facts:
     """Return the known facts of the machine."""
     stolen = steal_of([run])
-    facts = _known(run.part("machine"))
+    facts = _machine_facts(run.part("machine"))
     return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
 
 
-def _known(machine: Mapping[str, Any]) -> Facts:
+def _machine_facts(machine: Mapping[str, Any]) -> Facts:
     return [(name, str(machine[key])) for key, name in MACHINE if machine.get(key) not in (None, "", "unknown")]
 
 
@@ -69,7 +69,7 @@ def hosts(run: Run) -> list[tuple[str, Facts]]:
             continue
         facts = [(title, str(host[key])) for key, title in HOST if host.get(key)]
         trip = [("Fastest round trip", formatting.microseconds(host["round_trip_us"]))]
-        found.append((f"Host {name}", [*facts, *trip, *_known(host.get("machine") or {})]))
+        found.append((f"Host {name}", [*facts, *trip, *_machine_facts(host.get("machine") or {})]))
     return found
 
 
