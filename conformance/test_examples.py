@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import pytest
 from conformance.cases import READY
 from conformance.leak_watch import LeakWatch
 from conformance.node_pool import turn
-from hopmeter.manifest.examples import Example, find_example, write_examples
+from hopmeter.manifest.examples import SIDES, Example, find_example, write_examples
 from hopmeter.manifest.interpreter import interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment
@@ -40,6 +40,8 @@ EXAMPLES = [
     for manifest, language in READY
     if (each := find_example(manifest, language) or find_example(manifest, language, "rpc"))
 ]
+TRANSPORTS = [list(each) for _, each in groupby(EXAMPLES, key=lambda each: each.manifest.name)]
+"""The examples of each transport."""
 OUTCOMES = {
     "pubsub": (f"received {COUNT} messages", f"sent {COUNT} messages"),
     "rpc": (f"answered {COUNT} calls", f"received {COUNT} replies"),
@@ -66,22 +68,27 @@ def test_a_rust_example_is_a_project_of_its_own(example: Example, folder: Path) 
     run_command(["bash", "-ec", "\n".join(example.build)], folder / "program")
 
 
-@pytest.mark.timeout(1200)  # Cargo compiles what the adapter has not compiled yet
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.manifest.name}-{each.language}")
-def test_an_example_sends_and_receives(example: Example, folder: Path) -> None:
-    topic = f"example{secrets.token_hex(4)}"
+@pytest.mark.timeout(1800)  # Cargo compiles what the adapter has not compiled yet
+@pytest.mark.parametrize("examples", TRANSPORTS, ids=lambda each: each[0].manifest.name)
+def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(examples: list[Example], folder: Path) -> None:
+    topic, manifest = f"example{secrets.token_hex(4)}", examples[0].manifest
     place = folder / topic
-    with broker(example.manifest, folder) as (address, more):
+    with broker(manifest, folder) as (address, more):
         values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": topic}
-        write_examples([example], {**values, **addresses_of(example, address, topic)}, place)
-        build(example, place)
-        with configuration(example.manifest, place):
+        write_examples(examples, {**values, **addresses_of(examples[0], address, topic)}, place)
+        for each in examples:
+            build(each, place)
+        with configuration(manifest, place):
             watch, before = LeakWatch(topic, place), files_in(place)
-            outcomes = {each: run(replace(example, pattern=each), place, more, watch) for each in example.patterns}
-            assert outcomes == {each: OUTCOMES[each] for each in example.patterns}
+            outcomes = {
+                (pattern, waiting.language, active.language): run(pattern, (waiting, active), place, more, watch)
+                for pattern in examples[0].patterns
+                for waiting, active in product(examples, repeat=2)
+            }
+            assert outcomes == {key: OUTCOMES[key[0]] for key in outcomes}
             logs = f"{folder}/daemon/"
             left = [*(files_in(place) - before), *(each for each in watch.leaks() if not each.startswith(logs))]
-            assert left == [], "nothing but what it wrote into the folder of its broker"
+            assert left == [], "nothing but what they wrote into the folder of their broker"
 
 
 def files_in(place: Path) -> set[Path]:
@@ -193,14 +200,16 @@ def interpreter_words(example: Example) -> list[str]:
     return command
 
 
-def run(example: Example, place: Path, more: dict[str, str], watch: LeakWatch) -> tuple[str, str]:
+def run(
+    pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
+) -> tuple[str, str]:
     """Starts the side that waits, then the other one; returns the last line of each."""
-    command, (first, second) = interpreter_words(example), example.sides
-    with start_side(command, first, place, more) as waiting:
+    first, second = ([*interpreter_words(each), word] for each, word in zip(sides, SIDES[pattern], strict=True))
+    with start_side(first, place, more) as waiting:
         assert waiting.stdout is not None
         said = list(until_ready(waiting.stdout))
         assert said[-1:] == ["ready\n"], "".join(said)
-        with start_side(command, second, place, more) as active:
+        with start_side(second, place, more) as active:
             sent = last_line(watch_until_end(active, waiting, watch))
         received = last_line(waiting.communicate(timeout=PATIENCE_S)[0])
         assert waiting.returncode == 0, received
@@ -233,10 +242,10 @@ def last_line(said: str) -> str:
 
 
 def start_side(
-    command: list[str], side: str, place: Path, more: dict[str, str]
+    command: list[str], place: Path, more: dict[str, str]
 ) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
     """A side of the example; libraries may print between its lines."""
-    return start([*command, side], place, {**environment(), **more}, stderr=subprocess.STDOUT)
+    return start(command, place, {**environment(), **more}, stderr=subprocess.STDOUT)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from cyclonedds.core import DDSStatus, WaitSet
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.idl import IdlStruct
-from cyclonedds.idl.types import sequence, uint8
+from cyclonedds.idl.annotations import final
+from cyclonedds.idl.types import byte, sequence
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
@@ -29,8 +30,9 @@ LOOPBACK = """<CycloneDDS><Domain id='any'><General><AllowMulticast>false</Allow
 
 
 @dataclass
+@final
 class Message(IdlStruct, typename="Message"):
-    data: sequence[uint8]
+    data: sequence[byte]
 
 
 def quality() -> Qos:

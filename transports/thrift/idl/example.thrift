@@ -1,4 +1,4 @@
-namespace py example
+namespace py answering
 
 service Answer {
   binary call(1: binary request)

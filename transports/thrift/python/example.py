@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from example import Answer
+from answering import Answer
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TSocket import TServerSocket, TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
