@@ -172,16 +172,20 @@ def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> 
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))
     rows = alt.Chart(table(data)).encode(y=alt.Y("series:N", sort=None, title=None, axis=axis))
-    base = rows.encode(color=style.colour(named), description="tip:N")
-    bars = base.mark_bar(height=9, cornerRadius=2, opacity=0.35).encode(x=alt.X("low:Q", **x), x2="high:Q")
+    base = rows.encode(color=style.colour(named), description=alt.Description("tip:N"))
+    bars = base.mark_bar(height=9, cornerRadius=2, opacity=0.35).encode(x=alt.X("low:Q", **x), x2=alt.X2("high:Q"))
     tails = base.transform_filter("datum.p99 != null").mark_tick(size=9, thickness=1.5, opacity=0.75)
-    layers = [rows.mark_rule(color=theme.GRID), bars, tails.encode(x="p99:Q", description="tip99:N")]
+    layers = [
+        rows.mark_rule(color=theme.GRID),
+        bars,
+        tails.encode(x=alt.X("p99:Q"), description=alt.Description("tip99:N")),
+    ]
     if any(datum.get("ring") is not None for datum in data):
         rings = base.transform_filter("datum.ring != null").mark_point(
             filled=False, size=62, strokeWidth=1.3, opacity=1
         )
-        layers.append(rings.encode(x="ring:Q"))
-    dots = base.mark_point(filled=True, size=58, opacity=1).encode(x="p50:Q")
+        layers.append(rings.encode(x=alt.X("ring:Q")))
+    dots = base.mark_point(filled=True, size=58, opacity=1).encode(x=alt.X("p50:Q"))
     return frame(alt.layer(*layers, dots), folding.row_height(names, ROW) * len(names))
 
 
@@ -191,8 +195,8 @@ def receiver_layers(base: alt.Chart, ends: Ends) -> list[alt.Chart]:
     rings = base.transform_filter("datum.ring != null").mark_point(filled=False, size=56, strokeWidth=1.2, opacity=1)
     lines = tails.mark_rule(strokeWidth=1.2, opacity=0.6)
     return [
-        lines.encode(x=alt.X("p50:Q", **log_axis(ends, "", 5, grid=True)), x2="p99:Q"),
-        tails.mark_tick(size=8, thickness=1.5).encode(x="p99:Q"),
-        rings.encode(x="ring:Q"),
-        base.mark_point(filled=True, size=52, opacity=1).encode(x="p50:Q", shape=SHAPE),
+        lines.encode(x=alt.X("p50:Q", **log_axis(ends, "", 5, grid=True)), x2=alt.X2("p99:Q")),
+        tails.mark_tick(size=8, thickness=1.5).encode(x=alt.X("p99:Q")),
+        rings.encode(x=alt.X("ring:Q")),
+        base.mark_point(filled=True, size=52, opacity=1).encode(x=alt.X("p50:Q"), shape=SHAPE),
     ]

@@ -48,15 +48,17 @@ def _chart(series: Sequence[Series], places: dict[int, int], ends: Ends) -> alt.
     colour = alt.Color("series:N", scale=shades, sort=None, legend=fit_legend(names, symbolType="stroke"))
     y: dict[str, Any] = log_axis(ends, "", 6)
     points = alt.Chart(table([datum for each in series for datum in _points(each, places)])).encode(
-        x=_x(series, places), color=colour, description="tip:N"
+        x=_x(series, places), color=colour, description=alt.Description("tip:N")
     )
     levels = alt.Chart(table([datum for each in series for datum in _levels(each, places)])).encode(color=colour)
     changes = alt.Chart(table([datum for each in series for datum in _changes(each, places)])).encode(color=colour)
     return frame(
         alt.layer(
-            changes.mark_rule(strokeDash=[3, 3], strokeWidth=1.2).encode(x="at:Q", description="tip:N"),
-            points.mark_rule(strokeWidth=1.2, opacity=0.4).encode(y=alt.Y("low:Q", **y), y2="high:Q"),
-            levels.mark_rule(strokeWidth=2).encode(x="at:Q", x2="to:Q", y=alt.Y("us:Q", **y)),
+            changes.mark_rule(strokeDash=[3, 3], strokeWidth=1.2).encode(
+                x=alt.X("at:Q"), description=alt.Description("tip:N")
+            ),
+            points.mark_rule(strokeWidth=1.2, opacity=0.4).encode(y=alt.Y("low:Q", **y), y2=alt.Y2("high:Q")),
+            levels.mark_rule(strokeWidth=2).encode(x=alt.X("at:Q"), x2=alt.X2("to:Q"), y=alt.Y("us:Q", **y)),
             points.mark_point(filled=True, size=22, opacity=1).encode(y=alt.Y("us:Q", **y)),
         ),
         HEIGHT,

@@ -15,7 +15,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from hopmeter.analysis.summary import summary
 from tests.analysis.made import MS, analyse_trials, cell, messages
@@ -69,6 +68,8 @@ def rare_mode(random: np.random.Generator, trials: int) -> Samples:
 
 def correlated_samples(random: np.random.Generator, trials: int) -> Samples:
     """Slow messages come in stretches, and no trial is quite as fast as the next."""
+    from scipy.signal import lfilter  # takes a second to load, and every worker collects this file
+
     steps = random.normal(0, 0.6, (trials, MESSAGES))
     steps[:, 0] /= 0.6
     stretches = lfilter([1], [1, -0.8], steps, axis=1)

@@ -56,15 +56,15 @@ def layers(placed: Sequence[PlacedBox], style: Style) -> alt.LayerChart | alt.Fa
         "y": codec_axis.vertical(placed),
         "color": style.colour(named, shown),
     }
-    whiskers = _base(_whiskers, placed).mark_rule(strokeWidth=1.2).encode(**place, x2="to:Q")
+    whiskers = _base(_whiskers, placed).mark_rule(strokeWidth=1.2).encode(**place, x2=alt.X2("to:Q"))
     boxes = (
         _base(_outline, placed)
         .mark_line(interpolate="linear-closed", strokeWidth=1.3, fillOpacity=0.3)
-        .encode(**place, order="order:Q", detail="place:N")
+        .encode(**place, order=alt.Order("order:Q"), detail=alt.Detail("place:N"))
         .encode(fill=style.colour(named, shown, alt.Fill), strokeDash=style.dash(named, shown))
     )
     beyond = _base(_beyond, placed).mark_point(filled=True, size=7, opacity=0.75).encode(**place)
-    middles = _base(_middle, placed).mark_rule(strokeWidth=2).encode(**place, y2="to:Q")
+    middles = _base(_middle, placed).mark_rule(strokeWidth=2).encode(**place, y2=alt.Y2("to:Q"))
     return alt.layer(beyond, whiskers, boxes, middles)
 
 
@@ -76,7 +76,9 @@ def _across(placed: Sequence[PlacedBox]) -> alt.X:
 
 
 def _base(marks: Any, placed: Sequence[PlacedBox]) -> alt.Chart:
-    return alt.Chart(table([datum for each in placed for datum in marks(each)])).encode(description="tip:N")
+    return alt.Chart(table([datum for each in placed for datum in marks(each)])).encode(
+        description=alt.Description("tip:N")
+    )
 
 
 def _notch(each: PlacedBox) -> tuple[float, float] | None:

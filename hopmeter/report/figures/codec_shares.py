@@ -88,12 +88,19 @@ def _chart(placed: Sequence[PlacedBox]) -> alt.TopLevelMixin:
     bars = (
         alt.Chart(table([datum for each in placed for datum in _data(each)]))
         .mark_rect(opacity=0.8)
-        .encode(x=x, x2="to:Q", y=codec_axis.vertical(placed), y2="y2:Q", color=_colour(), description="tip:N")
+        .encode(
+            x=x,
+            x2=alt.X2("to:Q"),
+            y=codec_axis.vertical(placed),
+            y2=alt.Y2("y2:Q"),
+            color=_colour(),
+            description=alt.Description("tip:N"),
+        )
     )
     labels = (
         alt.Chart(table(names))
         .mark_text(align="left", baseline="middle", aria=False)
-        .encode(x=alt.X("at:Q"), y=alt.Y("y:Q"), text="name:N")
+        .encode(x=alt.X("at:Q"), y=alt.Y("y:Q"), text=alt.Text("name:N"))
     )
     return frame(alt.layer(bars, labels), codec_rows.height(placed))
 

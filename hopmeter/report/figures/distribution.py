@@ -60,8 +60,8 @@ def _chart(named: dict[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin
     ridges = areas.encode(
         x=alt.X("us:Q", **x),
         y=alt.Y("top:Q", scale=alt.Scale(domain=[0, len(names)], nice=False), axis=axis),
-        y2="base:Q",
+        y2=alt.Y2("base:Q"),
         color=style.colour(named),
-        description="tip:N",
+        description=alt.Description("tip:N"),
     )
     return frame(ridges, folding.row_height(names, ROW) * len(names))

@@ -62,6 +62,8 @@ def _chart(data: Data, named: dict[str, Row], style: Style, ends: Ends) -> alt.T
     scale = alt.Scale(domain=[1, last], nice=False, padding=6)
     x = alt.X("hop:Q", scale=scale, axis=alt.Axis(values=marked, title="hop", format="d"))
     y = alt.Y("p50:Q", **log_axis(ends, "", 7))
-    base = alt.Chart(table(data)).encode(x=x, y=y, color=style.colour(named, shown), description="tip:N")
+    base = alt.Chart(table(data)).encode(
+        x=x, y=y, color=style.colour(named, shown), description=alt.Description("tip:N")
+    )
     line = base.mark_line().encode(strokeDash=style.dash(named, shown))
-    return frame(alt.layer(base.mark_area(opacity=0.15).encode(y2="p90:Q"), line), HEIGHT)
+    return frame(alt.layer(base.mark_area(opacity=0.15).encode(y2=alt.Y2("p90:Q")), line), HEIGHT)

@@ -102,10 +102,10 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
     series = {names.numbered.get(name, name): row for name, row in group.rows_by_name(rows).items()}
     colour = style.colour(series, _legend(list(names.numbered.values())))
     base = alt.Chart(table([_datum(group, row) | {"series": name} for name, row in series.items()])).encode(
-        x=alt.X("cpu:Q", **x), color=colour, description="tip:N"
+        x=alt.X("cpu:Q", **x), color=colour, description=alt.Description("tip:N")
     )
-    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q")
-    dots = base.mark_point(filled=True, size=80, opacity=1).encode(y="us:Q")
+    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2=alt.Y2("high:Q"))
+    dots = base.mark_point(filled=True, size=80, opacity=1).encode(y=alt.Y("us:Q"))
     alike: dict[tuple[Any, ...], list[Label]] = {}
     for label in names.labels:
         alike.setdefault((label.align, label.dx, label.dy), []).append(label)
@@ -122,7 +122,7 @@ def _front(best: list[Row], plot: Plot) -> Any:
     return (
         alt.Chart(table(data))
         .mark_line(interpolate="step-after", strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT)
-        .encode(x="cpu:Q", y="us:Q")
+        .encode(x=alt.X("cpu:Q"), y=alt.Y("us:Q"))
     )
 
 
@@ -131,7 +131,7 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
     ends = [(label, end) for label in labels if (end := label.leader(plot))]
     data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
     rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
-    return rule.encode(x="cpu:Q", y="us:Q", x2="to:Q", y2="up:Q")
+    return rule.encode(x=alt.X("cpu:Q"), y=alt.Y("us:Q"), x2=alt.X2("to:Q"), y2=alt.Y2("up:Q"))
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
@@ -140,4 +140,4 @@ def _names(alike: Sequence[Label], **halo: Any) -> Any:
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo
     )
-    return mark.encode(x="cpu:Q", y="us:Q", text="name:N")
+    return mark.encode(x=alt.X("cpu:Q"), y=alt.Y("us:Q"), text=alt.Text("name:N"))

@@ -72,8 +72,10 @@ def _axis(trials: Sequence[int], longest: float) -> alt.X:
 def _chart(data: Data, x: alt.X, named: dict[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
     axis = alt.Axis(values=ticks(*ends, 3), labelExpr=LATENCY, title=None)
     y = alt.Y("p50:Q", scale=alt.Scale(type="log", domain=list(ends), nice=False), axis=axis)
-    base = alt.Chart().encode(x=x, y=y, color=style.colour(named), detail="trial:N", description="tip:N")
-    shade, line = base.mark_area(opacity=0.25).encode(y2="worst:Q"), base.mark_line(strokeWidth=1.5)
+    base = alt.Chart().encode(
+        x=x, y=y, color=style.colour(named), detail=alt.Detail("trial:N"), description=alt.Description("tip:N")
+    )
+    shade, line = base.mark_area(opacity=0.25).encode(y2=alt.Y2("worst:Q")), base.mark_line(strokeWidth=1.5)
     header = alt.Header(labelOrient="top", labelAnchor="start", labelFontWeight="normal", title=None, labelPadding=4)
     return (
         alt.layer(shade, line, data=table(data))

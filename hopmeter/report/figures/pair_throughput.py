@@ -59,7 +59,9 @@ def _chart(rows: Sequence[Row], memory: float | None, style: Style, ends: Ends) 
     axis = alt.Axis(values=pairs, format="d", title="pairs at once")
     x = alt.X("pairs:Q", axis=axis, scale=alt.Scale(zero=False, nice=False, padding=14))
     y = alt.Y("mb_s:Q", **log_axis(ends, "MB/s", 7, PLAIN))
-    base = alt.Chart(table(data)).encode(x=x, y=y, color=style.colour(named, shown), description="tip:N")
+    base = alt.Chart(table(data)).encode(
+        x=x, y=y, color=style.colour(named, shown), description=alt.Description("tip:N")
+    )
     lines = base.mark_line().encode(strokeDash=style.dash(named, shown))
     dots = base.mark_point(filled=True, size=40, opacity=1)
     return frame(alt.layer(*_copying(memory, pairs[0]), lines, dots), HEIGHT)
@@ -70,6 +72,6 @@ def _copying(memory: float | None, left: float) -> list[Any]:
     if memory is None:
         return []
     data = table([{"mb_s": memory, "at": left, "name": "one core copies"}])
-    rule = alt.Chart(data).mark_rule(strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT).encode(y="mb_s:Q")
+    rule = alt.Chart(data).mark_rule(strokeDash=[3, 3], strokeWidth=1.2, color=theme.SOFT).encode(y=alt.Y("mb_s:Q"))
     name = alt.Chart(data).mark_text(align="left", baseline="bottom", dy=-3, aria=False)
-    return [rule, name.encode(x="at:Q", y="mb_s:Q", text="name:N")]
+    return [rule, name.encode(x=alt.X("at:Q"), y=alt.Y("mb_s:Q"), text=alt.Text("name:N"))]

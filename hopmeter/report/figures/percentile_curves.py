@@ -58,7 +58,7 @@ def _chart(data: Data, named: dict[str, Row], style: Style, ends: Ends) -> alt.T
             y=alt.Y("us:Q", **log_axis(ends, "", 8)),
             color=style.colour(named, shown),
             strokeDash=style.dash(named, shown),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         ),
         HEIGHT,
     )

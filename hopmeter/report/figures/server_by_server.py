@@ -28,7 +28,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     colour = style.colour(group.rows_by_name(one.row for one in found))
     last = max(datum["place"] for datum in data)
     y = alt.Y("place:Q", axis=_axis(data), scale=alt.Scale(domain=[-0.7, last + 0.7], reverse=True, nice=False))
-    base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")
+    base = alt.Chart(table(data)).encode(y=y, color=colour, description=alt.Description("tip:N"))
     return Figure(
         "servers",
         "Server by server",

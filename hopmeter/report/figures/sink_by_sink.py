@@ -30,7 +30,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         datum["name"] = f"{datum['series']}, {datum['who']}" if len(series) > 1 else datum["who"]
     colour = style.colour(group.rows_by_name(row for row in group.measured_rows if group.label(row) in series))
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelColor=theme.INK, labelLimit=400))
-    base = alt.Chart(table(data)).encode(y=y, color=colour, description="tip:N")
+    base = alt.Chart(table(data)).encode(y=y, color=colour, description=alt.Description("tip:N"))
     return Figure(
         "sinks",
         "Sink by sink",

@@ -83,11 +83,15 @@ def _chart(axis: str, pairs: list[tuple[Group, Row]], style: Style, ends: tuple[
     data = [_datum(axis, group, row) for group, row in pairs]
     named = {group.label(row): row for group, row in pairs}
     shown = legend(list(named))
-    base = alt.Chart(table(data)).encode(x=_x(axis, [datum["at"] for datum in data]), description="tip:N")
+    base = alt.Chart(table(data)).encode(
+        x=_x(axis, [datum["at"] for datum in data]), description=alt.Description("tip:N")
+    )
     y: dict[str, Any] = log_axis(ends, "", 7)
     colour = style.colour(named, shown)
     line = base.mark_line().encode(y=alt.Y("us:Q", **y), color=colour, strokeDash=style.dash(named, shown))
-    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("low:Q", **y), y2="high:Q", color=colour)
+    reach = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
+        y=alt.Y("low:Q", **y), y2=alt.Y2("high:Q"), color=colour
+    )
     dots = base.mark_point(filled=True, size=36, opacity=1).encode(y=alt.Y("us:Q", **y), color=colour)
     return frame(alt.layer(reach, line, dots), HEIGHT)
 

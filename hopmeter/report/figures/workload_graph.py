@@ -215,14 +215,18 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
     dash = alt.condition("datum.bridge", alt.value([4, 3]), alt.value([1, 0]))
     lines, rects = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes))
     return alt.layer(
-        lines.mark_rule(strokeWidth=1.3).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q", color=colour, strokeDash=dash),
+        lines.mark_rule(strokeWidth=1.3).encode(
+            **at("x", "y"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), color=colour, strokeDash=dash
+        ),
         lines.mark_point(shape="triangle-up", size=60, filled=True, opacity=1).encode(
             **at("x2", "y2"), angle=alt.Angle("angle:Q", scale=None), color=colour
         ),
-        lines.mark_text(fontSize=11, align="left").encode(**at("label_x", "label_y"), text="label:N", color=colour),
-        rects.mark_rect(cornerRadius=4, fillOpacity=0.12, stroke=theme.SOFT).encode(
-            **at("x", "y"), x2="x2:Q", y2="y2:Q"
+        lines.mark_text(fontSize=11, align="left").encode(
+            **at("label_x", "label_y"), text=alt.Text("label:N"), color=colour
         ),
-        rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "name_y"), text="name:N"),
-        rects.mark_text(fontSize=10.5, color=theme.SOFT).encode(**at("middle_x", "below_y"), text="below:N"),
+        rects.mark_rect(cornerRadius=4, fillOpacity=0.12, stroke=theme.SOFT).encode(
+            **at("x", "y"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q")
+        ),
+        rects.mark_text(fontSize=12, fontWeight="bold").encode(**at("middle_x", "name_y"), text=alt.Text("name:N")),
+        rects.mark_text(fontSize=10.5, color=theme.SOFT).encode(**at("middle_x", "below_y"), text=alt.Text("below:N")),
     ).properties(width=right + BOX_WIDTH + 2 * ROOM, height=down + 2 * BOX_HEIGHT + 2 * ROOM)
