@@ -76,9 +76,8 @@ def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
     """Start a fresh broker with the transport's default settings."""
     known = manifest.every()[transport]
     assert known.daemon is not None
-    ground = BrokerContext(
-        secrets.token_hex(8), directory / "daemon", known.resolve_settings({}), directory / "daemon.log", core
-    )
+    settings, log = known.resolve_settings({}), directory / "daemon.log"
+    ground = BrokerContext(secrets.token_hex(8), directory / "daemon", settings, log, core, anonymous=True)
     with ExitStack() as ends:
         try:
             daemon = ends.enter_context(Daemon(known.daemon, ground))

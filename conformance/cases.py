@@ -12,6 +12,7 @@ from hopmeter.manifest import discovery
 from hopmeter.manifest.model import ConformanceSettings, Manifest
 from hopmeter.manifest.readiness import readiness_of_all
 from hopmeter.system import paths
+from tests.hosts.network import Host
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Case:
     """Regular expressions for the facts that the receiver reports, such as the `path` of the frames."""
     payload_bytes: int = 60_000
     """The largest payload of the tests that use these overrides."""
+    hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
+    """The test hosts of `sender` and `receiver`, if these run on two."""
 
     def settings(self, end: str) -> Mapping[str, Any]:
         """The settings that differ from the defaults at the `sender` or the `receiver`."""

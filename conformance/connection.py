@@ -36,7 +36,8 @@ def connect(
     """Opens both sides of a new link and waits until it delivers."""
     start = dict(frame_bytes=frame_bytes, **given)
     wait = case.wait if case.one_process else _wait(case)
-    sender = pool.node(case.manifest, case.sender, wait, **start, **case.settings("sender"))
+    host = case.hosts.get("sender")
+    sender = pool.node(case.manifest, case.sender, wait, host=host, **start, **case.settings("sender"))
     link = sender.open("publisher", "out", pool.link(receivers))
     others = [sender if case.one_process else _receiver(pool, case, start) for _ in range(receivers)]
     for index, other in enumerate(others):
@@ -54,7 +55,8 @@ def _wait(case: Case) -> str:
 
 
 def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode:
-    return pool.node(case.manifest, case.receiver, case.wait, **start, **case.settings("receiver"))
+    host = case.hosts.get("receiver")
+    return pool.node(case.manifest, case.receiver, case.wait, host=host, **start, **case.settings("receiver"))
 
 
 def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:

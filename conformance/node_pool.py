@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from conformance.broker import HostBroker
 from conformance.leak_watch import LeakWatch
 from conformance.scripted_node import ScriptedNode
 from hopmeter.manifest.model import Manifest
@@ -24,6 +25,7 @@ from hopmeter.manifest.readiness import environment, node_command
 from hopmeter.model import units
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.system.scratch_dir import remove_leftovers
+from tests.hosts.network import Host
 
 PATIENCE_S = 60
 
@@ -51,7 +53,8 @@ class NodePool:
 
     A test gets an idle node with the same settings, or a new node if none is idle."""
 
-    def __init__(self) -> None:
+    def __init__(self, broker_host: Host | None = None) -> None:
+        self._broker_host = broker_host
         self.folder = Path(tempfile.mkdtemp(prefix="hmc"))
         self.run = secrets.token_hex(8)
         self.nodes: list[ScriptedNode] = []
@@ -61,7 +64,7 @@ class NodePool:
         """For each process, the settings of its adapter."""
         self._links, self._logs = count(1), count()
         self._crashed = False
-        self._daemon: Daemon | None = None
+        self._daemon: Daemon | HostBroker | None = None
         self._daemon_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
         self._watch = LeakWatch(self.run, self.folder)
@@ -126,18 +129,20 @@ class NodePool:
         frame_bytes: int = 64 + (1 << 20),
         payload: str = "bytes:0",
         blocking: bool = True,
+        host: Host | None = None,
         **given: Any,
     ) -> ScriptedNode:
         """A node of the transport with an open adapter. Its links have this `wait` and this `payload`, and frames of at
         most `frame_bytes`, unless a link says otherwise; `given` are settings. A `blocking` node waits even if it drops
-        frames by default."""
+        frames by default. Without a `host`, it runs on this machine."""
         self._leftovers.update(manifest.leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         self._ensure_daemon(manifest, settings)
-        opening = {"settings": settings, "largest_frame_bytes": frame_bytes}
+        at = {"bind": host.address, "advertised": host.address} if host else {}
+        opening = {"settings": settings, "largest_frame_bytes": frame_bytes, **at}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
-        node = idle.pop(0) if idle else self._start(manifest, language)
+        node = idle.pop(0) if idle else self._start(manifest, language, host)
         self.nodes.append(node)
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
@@ -156,18 +161,27 @@ class NodePool:
             self._turn.close()
             self._turn.enter_context(turn(manifest))
             context = BrokerContext(self.run, self.folder / "daemon", settings, self.folder / "daemon.log")
-            self._daemon = Daemon(manifest.daemon, context).__enter__()
+            where = self._broker_host
+            made = HostBroker(manifest, context, where) if where else Daemon(manifest.daemon, context)
+            self._daemon = made.__enter__()
             self._daemon_settings = settings
 
-    def _start(self, manifest: Manifest, language: str) -> ScriptedNode:
+    def _start(self, manifest: Manifest, language: str, host: Host | None) -> ScriptedNode:
         command = node_command(manifest, language)
         assert command is not None, f"{manifest.name} ({language}) is not built: run `hopmeter build {manifest.name}`"
         adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
-        given = self._daemon.environment if self._daemon else {}
+        given = self._environment(manifest, host)
         ours, theirs = socket.socketpair()
         log = self.folder / f"log{next(self._logs)}"
         with log.open("wb") as out, theirs:
-            arguments = [*command, "--puppet", "--control-fd", str(theirs.fileno()), *adapter]
+            arguments = [
+                *(host.before if host else ()),
+                *command,
+                "--puppet",
+                "--control-fd",
+                str(theirs.fileno()),
+                *adapter,
+            ]
             process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.DEVNULL,
@@ -178,3 +192,12 @@ class NodePool:
             )
         ours.settimeout(PATIENCE_S)
         return ScriptedNode(process, ours, ours.makefile("rb"), log, self._watch.record)
+
+    def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
+        """The variables that tell a node where the broker is."""
+        if self._daemon is None or manifest.daemon is None:
+            return {}
+        if host is None:
+            return self._daemon.environment
+        here = {"here": host.address, "directory": str(self.folder / host.name)}
+        return manifest.daemon.environment_on(self._daemon.environment, here)

@@ -103,7 +103,9 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
         yield "", {}
         return
     run = secrets.token_hex(8)
-    context = BrokerContext(run, folder / "daemon", manifest.resolve_settings({}), folder / "daemon.log")
+    context = BrokerContext(
+        run, folder / "daemon", manifest.resolve_settings({}), folder / "daemon.log", anonymous=True
+    )
     with turn(manifest), Daemon(manifest.daemon, context) as daemon:
         yield daemon.address, daemon.environment
 
@@ -124,11 +126,11 @@ def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
 
 
 def addresses_of(example: Example, broker_address: str, topic: str) -> dict[str, Any]:
-    """The address of the broker, or that of the example with a free port or the name of the topic. A broker may name a
-    file with a second port."""
+    """The address of the broker, or that of the example with a free port or the name of the topic. A broker may have
+    a second port."""
     first, *others = broker_address.split() or [""]
-    if others and Path(others[0]).is_file():
-        return {"ADDRESS": first, "SENDER_PORT": Path(others[0]).read_text()}
+    if others and others[0].isdigit():
+        return {"ADDRESS": first, "SENDER_PORT": others[0]}
     if first:
         return {"ADDRESS": first}
     found = re.search(r'\bADDRESS\b[^=\n]* = "([^"]*)"', example.text)

@@ -24,8 +24,8 @@ def rpc_cases() -> list[Case]:
 
 def connect_call(pool: NodePool, case: Case) -> tuple[ScriptedNode, ScriptedNode]:
     """A client `ask` that reaches a server `answer`."""
-    given = case.settings("receiver")
-    server = pool.node(case.manifest, case.receiver, case.wait, frame_bytes=64 + (1 << 20), **given)
+    given, host = case.settings("receiver"), case.hosts.get("receiver")
+    server = pool.node(case.manifest, case.receiver, case.wait, host=host, **given)
     link = server.open("server", "answer", pool.link())
     client = server if case.one_process else start_client(pool, case)
     client.open("client", "ask", link)
@@ -38,7 +38,7 @@ def start_client(pool: NodePool, case: Case) -> ScriptedNode:
     """Starts the node of the client."""
     waits = case.manifest.offers[case.sender].waits
     wait = case.wait if case.wait in waits else waits[0]
-    return pool.node(case.manifest, case.sender, wait, **case.settings("sender"))
+    return pool.node(case.manifest, case.sender, wait, host=case.hosts.get("sender"), **case.settings("sender"))
 
 
 def call_until_answered(client: ScriptedNode, server: ScriptedNode, link: str = "", payload_bytes: int = 8) -> int:

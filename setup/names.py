@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
 
-STAYS = frozenset({"lost", "held", "unsupported"})
+STAYS = frozenset({"advertised", "lost", "held", "unsupported"})
 IRREGULAR = re.compile(
     "begun|bound|broken|brought|built|caught|chosen|come|done|drawn|driven|fed|felt|found|given|gone|got|grown|heard|held|"
     "hidden|hung|kept|known|laid|led|left|lent|lost|made|meant|met|paid|said|seen|sent|shown|sold|spent|spoken|stood|taken|"

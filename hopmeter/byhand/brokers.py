@@ -33,15 +33,9 @@ class Broker:
         values = said.get("environment")
         known = manifest.daemon.environment if manifest.daemon else {}
         environment = {name: str(values[name]) for name in known if isinstance(values, dict) and name in values}
-        if here is not None:
-            environment |= {name: _filled(known[name], here) for name in environment if "{port}" not in known[name]}
+        if here is not None and manifest.daemon:
+            environment = manifest.daemon.environment_on(environment, here)
         return cls(str(said.get("address", "")), environment)
-
-
-def _filled(text: str, here: Mapping[str, str]) -> str:
-    for place, value in here.items():
-        text = text.replace("{" + place + "}", value)
-    return text
 
 
 def given(words: Iterable[str], names: Iterable[str], option: str = "--daemon") -> dict[str, str]:

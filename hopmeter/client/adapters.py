@@ -26,8 +26,8 @@ class Setup:
     daemon: str
     settings: dict[str, Any]
     largest_frame_bytes: int
-    host: str = LOOPBACK
-    """The address that link ends bind; adapters get it from hopmeter.node.contract.host."""
+    bind: str = LOOPBACK
+    advertised: str = LOOPBACK
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,9 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
 def away(manifest: Manifest) -> dict[str, Any]:
     """Return the settings with which a transport reaches another machine. Raises ConnectError for a transport that does
     not; the error names the transports that can."""
-    offer = manifest.offers.get("python")
-    if offer is not None and offer.network is not None:
-        return dict(offer.network)
-    others = [
-        name for name, other in every().items() if (found := other.offers.get("python")) and found.network is not None
-    ]
+    if manifest.network is not None:
+        return dict(manifest.network)
+    others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]
     raise ConnectError(
         "E-ONE-MACHINE", f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}"
     )

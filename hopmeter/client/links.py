@@ -47,7 +47,8 @@ class Asked:
     def setup(self, record: Record) -> Setup:
         """Return the setup of an adapter: this end's own settings, and the binding end's values for all others."""
         settings = {**record.settings, **self.settings}
-        return Setup(record.run, record.directory, self.daemon, settings, record.frame_bytes, host=self.host)
+        ends = (record.run, record.directory, self.daemon, settings, record.frame_bytes)
+        return Setup(*ends, bind=self.host, advertised=self.host)
 
     def link(self, name: str, record: Record) -> Link:
         """Return the link for an end; its address is empty until the binding end has announced it."""

@@ -22,6 +22,7 @@ from hopmeter.codecs import CodecError, Lender
 from hopmeter.codecs.cuda import lending
 from hopmeter.codecs.cuda.lending import KEPT
 from hopmeter.errors import UsageError
+from hopmeter.manifest.daemon import without_secret
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.node.contract import LOOPBACK
@@ -64,7 +65,7 @@ def connect(
     _shareable(share, kept, host)
     largest = _largest(manifest, largest_bytes)
     if manifest.daemon is not None and daemon is None:
-        address = _to_fill_in(manifest.daemon.address.replace("{host}", LOOPBACK))
+        address = _to_fill_in(without_secret(manifest.daemon.address).replace("{host}", LOOPBACK))
         remedy = f'start the broker, and give its address: connect("{transport}", daemon="{address}")'
         raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)
     adapter(manifest, offer)
@@ -91,7 +92,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 def _to_fill_in(template: str) -> str:
     """Return an address template with capitals for values that only the user knows: `127.0.0.1:PORT
-    DIRECTORY/publishers`."""
+    DIRECTORY/redis.sock`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
 

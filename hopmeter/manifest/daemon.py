@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -20,9 +21,10 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class Daemon(Strict):
-    """`[daemon]` of a manifest. Its texts may contain `{port}` (a free one), `{directory}` (private), `{run}`,
-    `{host}` (the address it listens on), `{here}` (the address of the reader's machine, in `environment`), and any
-    setting's name in braces."""
+    """`[daemon]` of a manifest. Its texts may contain `{port}` and `{port2}` (free ones), `{directory}` (private),
+    `{run}`, `{host}` (the address it listens on), `{here}` (the address of the reader's machine, in `environment`),
+    `{secret}` (a password of this daemon alone), `{secret_hash}` (the same, as mosquitto stores it), `{anonymous}`
+    (whether clients need no password), and any setting's name in braces."""
 
     title: str
     """The name of the daemon in messages and results."""
@@ -55,6 +57,12 @@ class Daemon(Strict):
             raise RefusedValueError("E-VALUE-FORM", f'ready = "{self.ready}" is neither "port" nor "line: TEXT"')
         return self
 
+    def environment_on(self, environment: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables for nodes on another host than the daemon: those that say where the daemon is, from its
+        own `environment`, and the rest for the host whose `here` and `directory` are given. Others are left out."""
+        known = {name: text for name, text in self.environment.items() if name in environment}
+        return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
+
     @property
     def line(self) -> str:
         """Return the line that proves that the daemon is ready; empty if a port proves that."""
@@ -66,6 +74,20 @@ class Daemon(Strict):
         if self.command[0] == PYTHON:
             return self._python() if self._python else None
         return find_program(self.command[0])
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return a text of a manifest with values instead of the names in braces."""
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def without_secret(text: str) -> str:
+    """Return a text of a manifest for a daemon without a password: the lines and parts of addresses with it are left
+    out."""
+    lines = re.sub(r"\w+:\{secret\}@", "", text).splitlines(keepends=True)
+    return "".join(line for line in lines if "{secret" not in line)
 
 
 def find_program(program: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hopmeter.manifest.choices import Language, Pattern, Placement, Value, Wait
+from hopmeter.manifest.choices import Language, Pattern, Placement, Wait
 from hopmeter.manifest.strict import Strict
 from hopmeter.manifest.user_install import Owned
 
@@ -45,8 +45,6 @@ class LanguagePart(Strict):
     """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
     objects: list[str] = []
     """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
-    network: dict[str, Value] | None = None
-    """For Python: the settings with which link ends at `host(setup)` reach another machine; None if they cannot."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -85,7 +83,6 @@ class Offer(BaseModel):
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []
-    network: dict[str, Value] | None = None
 
     @property
     def is_heavy(self) -> bool:

@@ -20,6 +20,7 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 
 - **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
+- **Other machines**: whether its messages reach another machine, and the settings that this needs.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
   language. `hopmeter run --language pairs` measures all pairs.
 - **Reference**: a transport that is not a library to install, but a part of hopmeter, of the system or of a language.
@@ -45,7 +46,7 @@ def page(manifests: Iterable[Manifest]) -> str:
     """Format the whole page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
-        ("transport", *LANGUAGES, "broker or daemon", "pairs of languages", "what it is"),
+        ("transport", *LANGUAGES, "broker or daemon", "other machines", "pairs of languages", "what it is"),
         [summary_row(manifest) for manifest in ordered],
     )
     adapters = table(
@@ -60,7 +61,14 @@ def summary_row(manifest: Manifest) -> list[str]:
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     daemon = manifest.daemon.title if manifest.daemon else NONE
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
-    return [f"`{manifest.name}`", *languages, daemon, language_pairs(manifest), what]
+    return [f"`{manifest.name}`", *languages, daemon, network(manifest), language_pairs(manifest), what]
+
+
+def network(manifest: Manifest) -> str:
+    """Return whether messages reach another machine, with the settings for it."""
+    if manifest.network is None:
+        return NONE
+    return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
 
 
 def language_pairs(manifest: Manifest) -> str:

@@ -61,6 +61,10 @@ class Manifest(Strict):
     parts: bool = False
     forward: Literal["copy", "move"] = "copy"
     keep: bool = False
+    network: dict[str, Value] | None = None
+    """The settings with which messages reach another machine; None if they cannot."""
+    message_limit: bool = False
+    """Whether receivers refuse messages that are larger than the largest frame, before they take memory for them."""
     system_copies: Annotated[int, Field(ge=0)] | None = None
     """Copies of a payload that the operating system makes on each hop; None if unknown."""
     reply: Literal["inline", "deferred"] | None = None
@@ -110,6 +114,7 @@ class Manifest(Strict):
     def _conformance_can_be_set(self) -> Manifest:
         for case in self.conformance:
             self._check_values("conformance", case.settings)
+        self._check_values("network", self.network or {})
         self._check_values("lossless", self.lossless.settings if self.lossless else {})
         return self
 
@@ -142,7 +147,6 @@ class Manifest(Strict):
                     "E-VALUES-CONFLICT",
                     'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
-            self._check_values("network", part.network or {})
         return self
 
     @property
@@ -179,7 +183,7 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PYTHON_ONLY = ("preload", "environment", "interpreter", "objects", "network")
+PYTHON_ONLY = ("preload", "environment", "interpreter", "objects")
 PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
 """Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")

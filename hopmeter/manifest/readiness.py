@@ -22,7 +22,7 @@ from hopmeter.model.workload import NO_CODEC
 from hopmeter.system import paths
 
 PATIENCE_S = 30
-SPEC_FORMAT = 6
+SPEC_FORMAT = 7
 """The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"

@@ -47,22 +47,19 @@ class Setup(Protocol):
     """The address of the transport's broker or daemon, in the manifest's format; empty if it has no broker."""
     settings: dict[str, Any]
     """Every setting of the manifest, with its default if the user gave no value."""
+    bind: str
+    """The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
+    be 0.0.0.0, for all devices."""
+    advertised: str
+    """The IPv4 address at which other machines reach this one. It goes into the address of a link end, and a transport
+    that finds its peers by itself uses the network device with this address."""
     largest_frame_bytes: int
     """The size of the largest frame, including the header, that will be sent over any link of this process."""
 
 
-@runtime_checkable
-class NetworkSetup(Protocol):
-    """A setup whose links may connect to another machine. Only `hopmeter.connect` makes such setups; the setup of a
-    node is of another class."""
-
-    host: str
-    """The address of this machine to which link ends bind."""
-
-
-def host(setup: Setup) -> str:
-    """Return the address to which link ends bind; only this function chooses it."""
-    return setup.host if isinstance(setup, NetworkSetup) else LOOPBACK
+def network_device(setup: Setup) -> str:
+    """Return the network device that a transport uses, in words, for its facts."""
+    return "the loopback device" if setup.advertised.startswith("127.") else f"the device of {setup.advertised}"
 
 
 class Link(Protocol):

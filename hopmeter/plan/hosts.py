@@ -96,10 +96,9 @@ def _payload_faults(cell: Cell) -> Iterator[str]:
 
 def _network_faults(manifest: Manifest, settings: Mapping[str, object]) -> Iterator[str]:
     """Yield why a transport does not reach another machine."""
-    needed = [offer.network for offer in manifest.offers.values() if offer.network is not None]
-    if not needed:
+    if manifest.network is None:
         yield tag("D-HOST-NETWORK", f"{manifest.name} does not leave the machine")
         return
-    for name, value in needed[0].items():
+    for name, value in manifest.network.items():
         if settings.get(name) != value:
             yield tag("D-HOST-NETWORK", f"{manifest.name} leaves the machine only with --set {name}={value}")

@@ -12,6 +12,7 @@ from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Carrier, Flow
+from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
@@ -42,6 +43,10 @@ class Site:
     """The folder of the Python adapter, by language."""
     daemon: str = ""
     """The address of the transport's daemon, if it has one."""
+    bind: str = LOOPBACK
+    """The address on which the nodes' link ends listen."""
+    advertised: str = LOOPBACK
+    """The address at which nodes on other hosts reach these nodes."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,10 @@ class Place:
     """The folder of the Python adapter, by language."""
     daemon: str = ""
     """The address of the transport's daemon, if it has one."""
+    bind: str = LOOPBACK
+    """The address on which the nodes' link ends listen."""
+    advertised: str = LOOPBACK
+    """The address at which nodes on other hosts reach these nodes."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     sites: dict[str, Site] = field(default_factory=dict)
@@ -72,7 +81,9 @@ class Place:
 
     def site(self, carrier: Carrier) -> Site:
         """Return the environment of a transport."""
-        return self.sites.get(carrier.key) or Site(self.directory, self.adapters, self.daemon)
+        return self.sites.get(carrier.key) or Site(
+            self.directory, self.adapters, self.daemon, self.bind, self.advertised
+        )
 
 
 def node_specs(cell: Cell, place: Place, others: Mapping[str, Place] | None = None) -> list[tuple[str, dict[str, Any]]]:
@@ -121,6 +132,8 @@ def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
         "settings": carrier.settings,
         "directory": str(site.directory),
         "daemon": site.daemon,
+        "bind": site.bind,
+        "advertised": site.advertised,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),
         "drain_ns": _ns(cell.schedule.drain_s),
         "retry_ns": _ns(cell.schedule.retry_s),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import grp
+import hashlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -16,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hopmeter.manifest.daemon import Daemon as Told
+from hopmeter.manifest.daemon import fill, without_secret
 from hopmeter.manifest.readiness import environment
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
@@ -44,6 +48,8 @@ class BrokerContext:
     core: int | None = None
     host: str = LOOPBACK
     """The address on which the daemon listens."""
+    anonymous: bool = False
+    """Whether programs without its password may use the daemon: programs that are not nodes of hopmeter."""
 
 
 class Daemon:
@@ -79,10 +85,12 @@ class Daemon:
         return self
 
     def _start(self) -> None:
-        self._port = _free_port(self._ground.host)
+        self._secret = secrets.token_hex(16)
+        self._port, self._port2 = _free_ports(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
             (self._ground.directory / name).write_text(self._fill_placeholders(text), encoding="utf-8")
+            (self._ground.directory / name).chmod(0o600)
         self.address = self._fill_placeholders(self._told.address)
         self.environment = {name: self._fill_placeholders(value) for name, value in self._told.environment.items()}
         command = [self._told.program or self._told.command[0], *map(self._fill_placeholders, self._told.command[1:])]
@@ -113,12 +121,12 @@ class Daemon:
             os.sched_setaffinity(0, {self._ground.core})
 
     def _fill_placeholders(self, text: str) -> str:
-        places = {"port": self._port, "directory": self._ground.directory, "group": _group()}
+        places = {"port": self._port, "port2": self._port2, "directory": self._ground.directory, "group": _group()}
         places |= {"host": self._ground.host, "here": self._ground.host}
-        words = {**self._ground.settings, **places}
-        for name, value in {**words, "run": self._ground.run}.items():
-            text = text.replace("{" + name + "}", str(value).lower() if isinstance(value, bool) else str(value))
-        return text
+        places |= {"secret": self._secret, "secret_hash": _hash(self._secret), "anonymous": self._ground.anonymous}
+        text = without_secret(text) if self._ground.anonymous else text
+        words = {**self._ground.settings, **places, "run": self._ground.run}
+        return fill(text, {name: _in_words(value) for name, value in words.items()})
 
     def _prove(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -203,7 +211,20 @@ def _group() -> str:
         return str(os.getgid())
 
 
-def _free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def _hash(secret: str) -> str:
+    """Return a password in mosquitto's form `$7$`: PBKDF2 with SHA-512. Few rounds suffice for 128 random bits."""
+    salt, rounds = os.urandom(12), 101
+    made = hashlib.pbkdf2_hmac("sha512", secret.encode(), salt, rounds)
+    return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(made).decode()}"
+
+
+def _in_words(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _free_ports(host: str) -> tuple[int, int]:
+    """Return two ports that are free at the same time."""
+    with socket.socket() as one, socket.socket() as other:
+        for probe in (one, other):
+            probe.bind((host, 0))
+        return one.getsockname()[1], other.getsockname()[1]

@@ -4,6 +4,7 @@
 //! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
 
 use std::cell::Cell;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,12 @@ pub struct Setup {
     pub directory: PathBuf,
     /// The address of the transport's broker, as the manifest writes it; empty if the transport has no broker.
     pub daemon: String,
+    /// The address on which link ends listen: that of the loopback device unless nodes run on several machines. May be
+    /// 0.0.0.0, for all devices.
+    pub bind: Ipv4Addr,
+    /// The address at which nodes on other machines reach this one. It goes into the address of a link end, and a
+    /// transport that finds its peers by itself uses the network device with this address.
+    pub advertised: Ipv4Addr,
     /// Every setting of the manifest; settings that the scenario does not give have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
     /// The largest frame, header included, that will be sent over any link of this process.
@@ -53,6 +60,15 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The network device that a transport uses, in words, for its facts.
+    pub fn network_device(&self) -> String {
+        if self.advertised.is_loopback() {
+            "the loopback device".into()
+        } else {
+            format!("the device of {}", self.advertised)
+        }
+    }
+
     /// The value of a setting, in the type that the adapter requests.
     ///
     /// # Errors

@@ -194,6 +194,8 @@ impl Node<'_> {
             run: self.spec.run.clone(),
             directory: self.spec.directory.clone(),
             daemon: self.spec.daemon.clone(),
+            bind: self.spec.bind,
+            advertised: self.spec.advertised,
             settings: self.spec.settings.clone(),
             largest_frame_bytes: HEADER_BYTES + self.spec.largest_payload_bytes(),
         }

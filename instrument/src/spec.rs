@@ -2,6 +2,7 @@
 //! it.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ mod choices;
 pub use choices::*;
 
 /// The version of the spec file and of the control channel. Planner and node must have the same version.
-pub const SPEC_FORMAT: u32 = 6;
+pub const SPEC_FORMAT: u32 = 7;
 
 /// One endpoint of this node, and its role.
 #[derive(Clone, Debug, Deserialize)]
@@ -146,6 +147,12 @@ pub struct Spec {
     /// The address of the transport's daemon, if it has one.
     #[serde(default)]
     pub daemon: String,
+    /// The address on which link ends listen.
+    #[serde(default = "loopback")]
+    pub bind: Ipv4Addr,
+    /// The address at which other nodes reach this one.
+    #[serde(default = "loopback")]
+    pub advertised: Ipv4Addr,
     /// The folder of a Python adapter; unused in other languages.
     pub adapter: Option<PathBuf>,
     /// How receivers wait. How the polled receivers of this node wait, if its receivers wait in different ways.
@@ -186,6 +193,11 @@ impl Flow {
 
 fn one() -> usize {
     1
+}
+
+/// The address of nodes that are all on one machine.
+pub fn loopback() -> Ipv4Addr {
+    Ipv4Addr::LOCALHOST
 }
 
 fn ten_seconds_ns() -> i64 {

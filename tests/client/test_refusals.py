@@ -70,7 +70,7 @@ def test_what_is_closed_says_so(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_missing_is_told_with_what_to_fill_in(tmp_path: Path) -> None:
-    for transport, address in (("wrapyfi", "127.0.0.1:PORT DIRECTORY/publishers"), ("mqtt", "127.0.0.1:PORT")):
+    for transport, address in (("wrapyfi", "127.0.0.1:PORT PORT2"), ("mqtt", "127.0.0.1:PORT")):
         with pytest.raises(ConnectError) as told:
             hopmeter.connect(transport, folder=tmp_path)
         assert f'daemon="{address}"' in told.value.remedy

@@ -73,6 +73,16 @@ void addresses_are_taken_apart_or_refused() {
     check_equal(thrown_by([&] { HostPort::parse(wrong); }), "the address " + std::string(wrong) + " is not HOST:PORT");
 }
 
+void the_address_of_a_broker_may_have_credentials() {
+  const auto open = BrokerAddress::parse("127.0.0.1:1883");
+  check(open.user.empty() && open.password.empty(), "nobody is named");
+  const auto closed = BrokerAddress::parse("hopmeter:a:b@10.0.0.7:1883");
+  check(closed.user == "hopmeter" && closed.password == "a:b", "who, and the password");
+  check_equal(closed.text(), std::string("10.0.0.7:1883"));
+  check_equal(thrown_by([&] { BrokerAddress::parse("hopmeter@10.0.0.7:1883"); }),
+              std::string("the user of the broker at 10.0.0.7:1883 has no password"));
+}
+
 void a_mailbox_keeps_the_order_and_says_when_it_is_full() {
   Mailbox<std::shared_ptr<int>> mailbox(2);
   check(!mailbox.pop(0ns) && !mailbox.pop(1ms), "nothing is there");
@@ -256,6 +266,7 @@ int main() {
   a_resource_is_given_back_once();
   a_draft_holds_the_whole_frame_of_any_size();
   addresses_are_taken_apart_or_refused();
+  the_address_of_a_broker_may_have_credentials();
   a_mailbox_keeps_the_order_and_says_when_it_is_full();
   a_mailbox_wakes_the_one_that_waits();
   a_loop_thread_steps_until_it_is_destroyed_without_waiting_for_a_sleep();

@@ -58,11 +58,18 @@ def line(sender: Host, receiver: Host) -> Iterator[Line]:
         yield Line(here, there)
 
 
-def least_delay_ns(sender: Host, receiver: Host) -> int:
-    """The delay of the fastest of 20: a busy machine only ever adds to it."""
+def least_delay_ns(sender: Host, receiver: Host, sought_ns: int = 0) -> int:
+    """The delay of the fastest of up to 200 datagrams, one at a time: a busy machine only ever adds to it. Ends early
+    with one that is at most 5 ms above the delay that is sought."""
+    least = sys.maxsize
     with line(sender, receiver) as datagrams:
-        datagrams.send(*range(20))
-        return min(arrived - sent for _, sent, arrived in (datagrams.next() for _ in range(20)))
+        for number in range(200):
+            datagrams.send(number)
+            _, sent, arrived = datagrams.next()
+            least = min(least, arrived - sent)
+            if least < sought_ns + 5 * MS:
+                break
+    return least
 
 
 def delays_by_plan(seed: int, way: Way, count: int) -> list[tuple[float, ...]]:
@@ -73,10 +80,10 @@ def delays_by_plan(seed: int, way: Way, count: int) -> list[tuple[float, ...]]:
 
 def test_each_direction_has_the_delay_that_was_planned() -> None:
     with two_hosts(Wire(there=Way(delay_s=0.04), back=Way(delay_s=0.01))) as (a, b):
-        assert 40 * MS <= least_delay_ns(a, b) < 50 * MS
-        assert 10 * MS <= least_delay_ns(b, a) < 20 * MS
+        assert 40 * MS <= least_delay_ns(a, b, 40 * MS) < 50 * MS
+        assert 10 * MS <= least_delay_ns(b, a, 10 * MS) < 20 * MS
         b.send_by(Way(delay_s=0.06), a)
-        assert 60 * MS <= least_delay_ns(b, a) < 70 * MS
+        assert 60 * MS <= least_delay_ns(b, a, 60 * MS) < 70 * MS
 
 
 def test_exactly_the_planned_frames_are_lost_doubled_and_overtaken() -> None:

@@ -103,6 +103,11 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
             'E-UNKNOWN-SETTING settings.fast.where: "hwn"',
         ),
         ("[settings.fast]", "[settings.fast]\nwhere = { hwm = [-1] }", "E-VALUE-RANGE -1 0"),
+        (
+            'forward = "move"',
+            'forward = "move"\nnetwork = { hwn = 1 }',
+            'E-UNKNOWN-SETTING network: "hwn"',
+        ),
         ('name = "bus"', 'name = "Bus"', "E-VALUE-FORM name"),
         ('name = "bus"', 'name = "other"', 'E-VALUES-CONFLICT "other" "bus"'),
         ('title = "Bus"', 'title = "Bus', "E-TOML-SYNTAX"),

@@ -66,6 +66,28 @@ def test_a_foreseen_failure_carries_its_remedy_and_no_traceback(measure: Measure
     assert "Traceback" not in error
 
 
+ADDRESSES = """
+    def publisher(self, link):
+        raise OSError(f"listen on {self.setup.bind}, say {self.setup.advertised}")
+    Transport.publisher = publisher
+"""
+
+
+def test_an_adapter_learns_where_to_listen_and_what_to_tell_others(measure: Measure) -> None:
+    told = failure_reason(measure(ADDRESSES, bind="0.0.0.0", advertised="10.0.0.7"))
+    assert "listen on 0.0.0.0, say 10.0.0.7" in told
+
+
+def test_a_node_listens_on_the_loopback_device_if_nothing_else_is_said(measure: Measure) -> None:
+    assert "listen on 127.0.0.1, say 127.0.0.1" in failure_reason(measure(ADDRESSES))
+
+
+def test_an_address_that_is_none_is_refused(measure: Measure) -> None:
+    outcome = measure(advertised="nowhere")
+    assert outcome.code == 1
+    assert "IPv4" in outcome.log
+
+
 def test_a_kept_fill_is_refused_afterwards(measure: Measure) -> None:
     body = "kept = self.__dict__.setdefault('kept', fill); fill(frame) if kept else 0; self.line.put(frame)"
     body += "; self.calls = getattr(self, 'calls', 0) + 1; late(kept, frame) if self.calls > 3 else 0; return True"

@@ -85,7 +85,7 @@ def test_a_participant_has_a_process_for_each_transport_of_its_flows() -> None:
 
 def test_each_process_has_its_own_spec_settings_folder_and_daemon() -> None:
     whole = cell(flow=alter("frames", settings={"slots": 8}))
-    site = Site(Path("/d1"), {"python": Path("/b")}, "there:1")
+    site = Site(Path("/d1"), {"python": Path("/b")}, "there:1", bind="0.0.0.0", advertised="10.0.0.7")
     own = next(each for each in carriers(whole) if each.settings == {"slots": 8})
     specs = [
         spec for _, spec in node_specs(whole, Place("0" * 16, 0, 1, Path("/d"), Path("/s"), {}, sites={own.key: site}))
@@ -94,6 +94,10 @@ def test_each_process_has_its_own_spec_settings_folder_and_daemon() -> None:
     assert ("shuttle", '{"slots": 8}', "/d1", "there:1") in found
     assert ("bus", '{"depth": 1}', "/d", "") in found
     assert ("shuttle", '{"slots": 4}', "/d", "") in found, "other settings are another process"
+    assert {(spec["directory"], spec["bind"], spec["advertised"]) for spec in specs} == {
+        ("/d1", "0.0.0.0", "10.0.0.7"),
+        ("/d", "127.0.0.1", "127.0.0.1"),
+    }
 
 
 def test_a_bridge_passes_each_message_of_a_flow_on_to_the_process_that_needs_it() -> None:

@@ -81,9 +81,8 @@ def test_each_node_gets_the_folders_of_its_host() -> None:
 
 
 LACKING = {**READY, ("bus", "rust"): replace(READY["bus", "rust"], ready=False, missing="?", get="hopmeter build bus")}
-NETWORKED = {"waits": ["spin", "block"], "library": "L", "network": {"endpoint": "tcp"}}
 SETTING = {"endpoint": {"default": "ipc", "choices": ["ipc", "tcp"], "help": "Where."}}
-TCP = {"settings": SETTING, "languages": {"rust": {"waits": ["block"], "library": "L"}, "python": NETWORKED}}
+TCP = {"settings": SETTING, "network": {"endpoint": "tcp"}}
 
 
 @pytest.mark.parametrize(

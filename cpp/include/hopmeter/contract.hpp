@@ -42,6 +42,16 @@ class Setup {
   std::string directory() const { return detail::string(raw_->directory); }
   /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
   std::string daemon() const { return detail::string(raw_->daemon); }
+  /// The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
+  /// be 0.0.0.0, for all devices.
+  std::string bind() const { return detail::string(raw_->bind); }
+  /// The IPv4 address at which nodes on other machines reach this one. Put it into the address of a link end; a
+  /// transport that finds its peers by itself uses the network device with this address.
+  std::string advertised() const { return detail::string(raw_->advertised); }
+  /// The network device that a transport uses, in words, for its facts.
+  std::string network_device() const {
+    return advertised().starts_with("127.") ? "the loopback device" : "the device of " + advertised();
+  }
   /// The size of the largest frame, header included, on any link of this process.
   std::size_t largest_frame_bytes() const noexcept { return raw_->largest_frame_bytes; }
 

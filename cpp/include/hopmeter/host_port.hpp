@@ -1,4 +1,4 @@
-/// Addresses as HOST:PORT.
+/// Addresses as HOST:PORT, and as USER:PASSWORD@HOST:PORT.
 #pragma once
 
 #include <charconv>
@@ -24,6 +24,25 @@ struct HostPort {
     }
     throw Error("the address " + std::string(address) + " is not HOST:PORT");
   }
+};
+
+/// The address of a broker; without credentials if it needs none.
+struct BrokerAddress {
+  std::string user, password;
+  HostPort place;
+
+  static BrokerAddress parse(std::string_view address) {
+    const auto at = address.rfind('@');
+    if (at == address.npos) return {"", "", HostPort::parse(address)};
+    const auto credentials = address.substr(0, at), place = address.substr(at + 1);
+    const auto colon = credentials.find(':');
+    if (colon == credentials.npos) throw Error("the user of the broker at " + std::string(place) + " has no password");
+    return {std::string(credentials.substr(0, colon)), std::string(credentials.substr(colon + 1)),
+            HostPort::parse(place)};
+  }
+
+  /// The address without the credentials.
+  std::string text() const { return place.host + ":" + std::to_string(place.port); }
 };
 
 }  // namespace hopmeter

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of this interface; node and library must have the same version.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// The length of a frame's header.
 pub const HEADER_BYTES: usize = 64;
@@ -83,6 +83,10 @@ pub struct Setup {
     pub directory: Text,
     /// The address of the transport's broker; empty if the transport has no broker.
     pub daemon: Text,
+    /// The IPv4 address on which link ends listen; may be 0.0.0.0.
+    pub bind: Text,
+    /// The IPv4 address at which nodes on other machines reach this one.
+    pub advertised: Text,
     /// The size of the largest frame, header included, on any link of this process.
     pub largest_frame_bytes: usize,
     pub settings: *const Settings,

@@ -1,6 +1,7 @@
 //! Tests the C ABI with an adapter that is written in Rust but uses only the C interface.
 
 use std::ffi::{c_char, c_void};
+use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -195,6 +196,10 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
     let name: *const c_char = c"depth".as_ptr();
     let read = unsafe { crate::settings::hopmeter_setting_integer(setup.settings, name, &mut depth, error) };
     assert_eq!((setup.daemon.to_owned_text().as_str(), setup.run.to_owned_text().as_str()), ("here", "00"));
+    assert_eq!(
+        (setup.bind.to_owned_text().as_str(), setup.advertised.to_owned_text().as_str()),
+        ("0.0.0.0", "10.0.0.7")
+    );
     assert_eq!(setup.largest_frame_bytes, 66);
     unsafe { *out = calls::Transport { object: (&raw mut *out).cast(), calls: &TRANSPORT } };
     if read == abi::ACCEPTED {
@@ -217,7 +222,15 @@ fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CT
     let settings = settings.as_object().expect("an object").clone();
     CTransport::open(
         adapter.open,
-        &Setup { run: "00".into(), directory: "/".into(), daemon: "here".into(), settings, largest_frame_bytes: 66 },
+        &Setup {
+            run: "00".into(),
+            directory: "/".into(),
+            daemon: "here".into(),
+            bind: Ipv4Addr::UNSPECIFIED,
+            advertised: Ipv4Addr::new(10, 0, 0, 7),
+            settings,
+            largest_frame_bytes: 66,
+        },
     )
 }
 

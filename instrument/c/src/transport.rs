@@ -32,6 +32,7 @@ type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::
 struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
+    _addresses: [String; 2],
 }
 
 impl OwnedSetup {
@@ -40,14 +41,17 @@ impl OwnedSetup {
         let kept = &settings.0;
         let directory =
             kept.directory.to_str().ok_or_else(|| Error::new("the trial's folder has a name that is no UTF-8"))?;
+        let addresses = [kept.bind.to_string(), kept.advertised.to_string()];
         let setup = abi::Setup {
             run: Text::lend(&kept.run),
             directory: Text::lend(directory),
             daemon: Text::lend(&kept.daemon),
+            bind: Text::lend(&addresses[0]),
+            advertised: Text::lend(&addresses[1]),
             largest_frame_bytes: kept.largest_frame_bytes,
             settings: &raw const *settings,
         };
-        Ok(Box::new(Self { setup, _settings: settings }))
+        Ok(Box::new(Self { setup, _settings: settings, _addresses: addresses }))
     }
 }
 

@@ -24,6 +24,8 @@ struct PySetup {
     run: String,
     directory: String,
     daemon: String,
+    bind: String,
+    advertised: String,
     settings: Py<PyAny>,
     largest_frame_bytes: usize,
 }
@@ -64,6 +66,8 @@ impl PySetup {
             run: setup.run.clone(),
             directory: setup.directory.to_string_lossy().into_owned(),
             daemon: setup.daemon.clone(),
+            bind: setup.bind.to_string(),
+            advertised: setup.advertised.to_string(),
             settings: py.import("json")?.call_method1("loads", (settings,))?.unbind(),
             largest_frame_bytes: setup.largest_frame_bytes,
         })

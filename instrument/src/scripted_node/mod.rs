@@ -56,6 +56,8 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
         run: opening.run,
         directory: opening.directory,
         daemon: opening.daemon,
+        bind: opening.bind,
+        advertised: opening.advertised,
         settings: opening.settings,
         largest_frame_bytes: opening.largest_frame_bytes,
     };

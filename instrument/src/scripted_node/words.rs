@@ -1,12 +1,13 @@
 //! The commands of a scripted node.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use crate::contract::Link;
 use crate::error::{Context, Result};
-use crate::spec::{PayloadKind, Wait};
+use crate::spec::{PayloadKind, Wait, loopback};
 
 /// The first command: how to open the transport.
 #[derive(Debug, Deserialize)]
@@ -16,6 +17,10 @@ pub struct Opening {
     pub directory: PathBuf,
     #[serde(default)]
     pub daemon: String,
+    #[serde(default = "loopback")]
+    pub bind: Ipv4Addr,
+    #[serde(default = "loopback")]
+    pub advertised: Ipv4Addr,
     pub settings: serde_json::Map<String, serde_json::Value>,
     pub largest_frame_bytes: usize,
 }

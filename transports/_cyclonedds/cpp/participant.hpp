@@ -1,4 +1,4 @@
-/// The objects that all link ends of a node share: one domain, which uses the loopback device only, and one participant
+/// The objects that all link ends of a node share: one domain, which uses one network device only, and one participant
 /// in it.
 #pragma once
 
@@ -50,17 +50,20 @@ inline dds_domainid_t domain_of(const std::string& run) {
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
-/// The configuration of the domain, in the format of `CYCLONEDDS_URI`. Peers are found without multicast, at the ports
-/// of a hundred processes; the ports of 120 processes would overlap with the next domain.
+/// The configuration of the domain, in the format of `CYCLONEDDS_URI`. On one machine, peers are found without
+/// multicast; on other machines, by multicast. Peers are also looked for at the ports of a hundred processes; the ports
+/// of 120 processes would overlap with the next domain.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
-  const bool large = is_large(setup);
-  return std::string(
-             "<CycloneDDS><Domain id='any'><General><Interfaces><NetworkInterface address='127.0.0.1' "
-             "multicast='false'/></Interfaces><AllowMulticast>false</AllowMulticast>") +
+  const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");
+  const std::string interface =
+      "address='" + setup.advertised() + "' multicast='" + (is_local ? "false" : "true") + "'";
+  return "<CycloneDDS><Domain id='any'><General><Interfaces><NetworkInterface " + interface +
+         "/></Interfaces><AllowMulticast>" + (is_local ? "false" : "spdp") + "</AllowMulticast>" +
          (large ? "<MaxMessageSize>65500B</MaxMessageSize>" : "") +
          "</General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99"
-         "</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers>" +
-         (options.is_tagged ? "<Tag>" + setup.run() + "</Tag>" : "") + "</Discovery>" +
+         "</MaxAutoParticipantIndex><Peers><Peer address='" +
+         setup.advertised() + "'/></Peers>" + (options.is_tagged ? "<Tag>" + setup.run() + "</Tag>" : "") +
+         "</Discovery>" +
          (large ? "<Internal><SocketReceiveBufferSize max='" + std::to_string(large_buffer_bytes) + "B'/></Internal>"
                 : "") +
          "</Domain></CycloneDDS>";
@@ -73,9 +76,10 @@ class Participant {
         id_(domain_of(setup.run())),
         domain_(demand(dds_create_domain(id_, configuration(setup, options).c_str()),
                        "open domain " + std::to_string(id_), "read its reason in the log of this node")),
-        participant_(demand(dds_create_participant(id_, nullptr, nullptr),
-                            "take part in domain " + std::to_string(id_) + " on 127.0.0.1",
-                            "see that the loopback device is up and that fewer than 100 processes use this domain")) {}
+        participant_(demand(
+            dds_create_participant(id_, nullptr, nullptr),
+            "take part in domain " + std::to_string(id_) + " on " + setup.advertised(),
+            "see that " + setup.network_device() + " is up and that fewer than 100 processes use this domain")) {}
 
   dds_entity_t operator*() const noexcept { return *participant_; }
 
@@ -92,13 +96,14 @@ class Participant {
     dds_instance_handle_t own = 0;
     demand(dds_get_instance_handle(*participant_, &own), "get the handle of its participant");
     const std::lock_guard lock(mutex_);
-    paths_.insert(endpoint->participant_instance_handle == own ? "within the process" : "UDP on the loopback device");
+    paths_.insert(endpoint->participant_instance_handle == own ? "within the process"
+                                                               : "UDP on " + setup.network_device());
   }
 
   hopmeter::Facts facts() {
     auto facts = buffer_facts(setup);
     facts.emplace_back("domain", std::to_string(id_));
-    facts.emplace_back("interface", "lo, 127.0.0.1");
+    facts.emplace_back("interface", setup.advertised());
     facts.emplace_back("shared_memory", "not used");
     const std::lock_guard lock(mutex_);
     std::string all;

@@ -16,7 +16,7 @@ from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
-from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, host
+from hopmeter.node.contract import LOOPBACK, AdapterError, Link, Setup, network_device
 
 DOMAINS = 99
 """The ports of lower domains are below the ephemeral ports of the system."""
@@ -56,7 +56,7 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     either, because they do not support tags. Peers are searched for at the ports of a hundred processes; more ports
     would overlap with the next domain.
     """
-    at = host(setup)
+    at = setup.advertised
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
     large = setup.settings["profile"] == "large"
     size = "<MaxMessageSize>65500B</MaxMessageSize>" if large else ""
@@ -82,9 +82,9 @@ class Participant:
             self._domain = Domain(domain, configuration(setup, tagged=tagged))
             self._participant = DomainParticipant(domain)
         except Exception as cause:
-            remedy = "see that the loopback device is up and that fewer than 100 processes use this domain"
+            remedy = f"see that {network_device(setup)} is up and that fewer than 100 processes use this domain"
             raise AdapterError(
-                f"Cyclone DDS could not take part in domain {domain} on {host(setup)}", remedy
+                f"Cyclone DDS could not take part in domain {domain} on {setup.advertised}", remedy
             ) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
@@ -162,10 +162,10 @@ class Participant:
         told = reader.get_matched_publication_data(writer)
         if told is not None:  # otherwise the writer has gone in the meantime
             within = told.participant_instance_handle == self._own
-            self._ways.add("within the process" if within else "UDP on the loopback device")
+            self._ways.add("within the process" if within else f"UDP on {network_device(self.setup)}")
 
     def facts(self) -> dict[str, str]:
-        facts = {"domain": str(self._number), "interface": "lo, 127.0.0.1", "shared_memory": "not used"}
+        facts = {"domain": str(self._number), "interface": self.setup.advertised, "shared_memory": "not used"}
         if self._ways:
             facts["path"] = ", ".join(sorted(self._ways))
         if self.setup.settings["profile"] == "large":

@@ -19,6 +19,7 @@ class Discovery final : public fast::DomainParticipantListener {
  public:
   Discovery(const hopmeter::Setup& setup, const Options& options)
       : options_(options),
+        udp("UDP on " + setup.network_device()),
         run_(setup.run()),
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
@@ -45,7 +46,6 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* within = "within the process";
   static constexpr const char* data_sharing = "data sharing";
   static constexpr const char* shared_memory = "shared memory";
-  static constexpr const char* udp = "UDP on the loopback device";
 
   /// The writers or the readers of a topic: whether some of them are in this process, and the paths to those in other
   /// processes.
@@ -144,6 +144,7 @@ class Discovery final : public fast::DomainParticipantListener {
   }
 
   Options options_;
+  const std::string udp;
   std::string run_;
   /// The library sends best-effort samples over every transport that a reader has; the counters of the loopback device
   /// prove this.

@@ -36,6 +36,11 @@ struct Options {
   std::int32_t patience_ms = 100;
   /// Looks for peers with other DDS libraries without multicast: it tries the ports of a hundred participants.
   bool meets_others = false;
+  /// The address of the network device that is used.
+  std::string address = "127.0.0.1";
+
+  /// Whether all peers are on this machine.
+  bool is_local() const { return address.starts_with("127."); }
 };
 
 /// Applies the advice in the library's documentation for samples larger than a datagram, to every option that has the

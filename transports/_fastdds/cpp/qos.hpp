@@ -29,7 +29,7 @@ inline std::uint32_t domain_of(const std::string& run) {
 
 inline auto udp_transport(const Options& options) {
   auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-  udp->interfaceWhiteList = {"127.0.0.1"};
+  udp->interfaceWhiteList = {options.address};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
   // Looks for peers at the ports of this many participants; with 120, the ports would overlap with the next domain.
@@ -66,7 +66,8 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   if (options.transport != "shm") transports.push_back(udp_transport(options));
   if (options.transport != "udp") transports.push_back(shared_memory_transport(options));
   if (options.flow_bytes != 0) qos.flow_controllers().push_back(flow_controller(options));
-  if (!options.meets_others) return qos;
+  // Peers on other machines are found by multicast.
+  if (!options.meets_others || !options.is_local()) return qos;
   // Without a multicast address, the participant does not listen for multicast, and sends its announcements to the
   // named peers. A port of 0 stands for the ports that the standard assigns to the participants of a domain.
   rtps::Locator_t loopback;

@@ -35,6 +35,8 @@ class Family {
  public:
   virtual ~Family() = default;
 
+  /// The path of the bytes, as the result shows it.
+  virtual std::string path() const = 0;
   /// Opens the listening socket of a link.
   virtual Endpoint listen(const hopmeter::Link& link) const = 0;
   /// Sets the options that an accepted connection does not inherit from the listening socket.

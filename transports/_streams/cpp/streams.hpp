@@ -39,7 +39,7 @@ class StreamTransport : public hopmeter::Transport {
     return std::make_unique<StreamClient>(family_.connect(link.address), blocks(link), link.frame_bytes);
   }
 
-  hopmeter::Facts facts() override { return {{"path", Ours::path}}; }
+  hopmeter::Facts facts() override { return {{"path", family_.path()}}; }
 
  private:
   static bool blocks(const hopmeter::Link& link) { return link.wait == hopmeter::Wait::block; }

@@ -19,6 +19,7 @@ fastdds::Options options(const Setup& setup) {
       .is_data_sharing = setup.setting<bool>("data_sharing"),
       .is_asynchronous = setup.setting<std::string>("publish") == "asynchronous",
       .heartbeat_ms = setup.setting<std::int32_t>("heartbeat_ms"),
+      .address = setup.advertised(),
   };
   if (setup.setting<std::string>("profile") == "large") fastdds::enlarge(options, setup.largest_frame_bytes());
   return options;

@@ -7,8 +7,11 @@
 
 #include "messages.hpp"
 
-/// Only the manifest limits the message size.
-inline constexpr int unlimited = -1;
+/// The largest message that is received: the largest frame, with the tags and lengths of its fields and a margin.
+inline int largest_message(const hopmeter::Setup& setup) {
+  constexpr std::size_t margin_bytes = 4096;
+  return static_cast<int>(setup.largest_frame_bytes() + margin_bytes);
+}
 
 inline std::chrono::system_clock::time_point deadline_after(hopmeter::Timeout timeout) {
   return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout);
@@ -21,18 +24,18 @@ inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>
 class ServiceHost {
  public:
   ServiceHost(const hopmeter::Setup& setup, const hopmeter::Link& link) {
-    builder.SetMaxReceiveMessageSize(unlimited);
-    builder.SetMaxSendMessageSize(unlimited);
+    builder.SetMaxReceiveMessageSize(largest_message(setup));
     builder.AddChannelArgument(GRPC_ARG_MINIMAL_STACK, is_minimal(setup));
     const bool is_tcp = setup.setting<std::string>("endpoint") == "tcp";
-    address_ = is_tcp ? "127.0.0.1:0" : "unix:" + setup.directory() + "/" + link.name + ".grpc";
+    address_ = is_tcp ? setup.bind() + ":0" : "unix:" + setup.directory() + "/" + link.name + ".grpc";
+    if (is_tcp) advertised_ = setup.advertised();
     builder.AddListeningPort(address_, grpc::InsecureServerCredentials(), &port_);
   }
 
   void start(grpc::Service& service) {
     server_ = builder.RegisterService(&service).BuildAndStart();
     if (!server_) throw hopmeter::Error("starting a gRPC server at " + address_);
-    if (address_ == "127.0.0.1:0") address_ = "127.0.0.1:" + std::to_string(port_);
+    if (!advertised_.empty()) address_ = advertised_ + ":" + std::to_string(port_);
   }
 
   /// Ends all calls; after it returns, no code of the server runs.
@@ -46,7 +49,7 @@ class ServiceHost {
   grpc::ServerBuilder builder;
 
  private:
-  std::string address_;
+  std::string address_, advertised_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -54,8 +57,7 @@ class ServiceHost {
 /// Connects to a server. Each link end has its own connection, as if it were a separate program.
 inline std::unique_ptr<Stub> connect(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(unlimited);
-  arguments.SetMaxSendMessageSize(unlimited);
+  arguments.SetMaxReceiveMessageSize(largest_message(setup));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MINIMAL_STACK, is_minimal(setup));
   return hopmeter::wire::Link::NewStub(

@@ -14,22 +14,24 @@ from typing import Any
 import grpc
 
 from hopmeter.node.calls import CalledServer, ReplyQueue
-from hopmeter.node.contract import Fill, Link, Setup, Take, host
+from hopmeter.node.contract import Fill, Link, Setup, Take
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .messages import SERVICE, Kind
 
 RECEIVERS = 64
 """The number of streams and calls that a server handles at once, each on a thread."""
+MESSAGE_BYTES = 4096
+"""The most bytes that a message adds to its frame: the tags and lengths of the fields, with a margin."""
 UNDER_WAY = 16
 """The number of messages that can wait for a receiver's stream; one message more is `busy`."""
 
 
 def options(setup: Setup) -> list[tuple[str, int]]:
-    """Return options: a message limit only from the manifest, a connection for each link end, and no proxy."""
+    """Return options: messages of at most the largest frame, a connection for each link end, and no proxy."""
     return [
         ("grpc.max_send_message_length", -1),
-        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_receive_message_length", setup.largest_frame_bytes + MESSAGE_BYTES),
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_http_proxy", 0),
         ("grpc.minimal_stack", int(setup.settings["minimal_stack"])),
@@ -43,10 +45,9 @@ class BindingEnd:
         self._pool = ThreadPoolExecutor(RECEIVERS)
         self._server = grpc.server(self._pool, options=options(transport.setup))
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, {method: handler})])
-        at = host(transport.setup)
         unix = f"unix:{transport.setup.directory}/{link.name}.grpc"
-        port = self._server.add_insecure_port(f"{at}:0" if transport.is_tcp else unix)
-        self.address = f"{at}:{port}" if transport.is_tcp else unix
+        port = self._server.add_insecure_port(f"{transport.setup.bind}:0" if transport.is_tcp else unix)
+        self.address = f"{transport.setup.advertised}:{port}" if transport.is_tcp else unix
         self._server.start()
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class Lcm final : public Transport {
   Owned<Publisher> publisher(const Link& link) override {
     if (in_memory_) return std::make_unique<Channel>(link, make_queue(link), "memq://");
     const bool of_link = setup_.setting<std::string>("group") == "link";
-    const auto url = Group(of_link ? link.name : setup_.run()).url();
+    const auto url = Group(of_link ? link.name : setup_.run()).url(setup_);
     return std::make_unique<Channel>(link, make_instance(url), url);
   }
 

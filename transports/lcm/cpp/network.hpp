@@ -22,7 +22,11 @@ struct Group {
     return "239.255." + std::to_string(hash_ >> 24) + "." + std::to_string(hash_ >> 16 & 255);
   }
   std::uint16_t port() const { return static_cast<std::uint16_t>(20000 + (hash_ & 0xFFFF) % 12000); }
-  std::string url() const { return "udpm://" + host() + ":" + std::to_string(port()) + "?ttl=0"; }
+  /// With a `ttl` of 0, messages do not leave the machine.
+  std::string url(const hopmeter::Setup& setup) const {
+    const auto* ttl = setup.advertised().starts_with("127.") ? "0" : "1";
+    return "udpm://" + host() + ":" + std::to_string(port()) + "?ttl=" + ttl;
+  }
 
  private:
   std::uint32_t hash_ = 2166136261U;
@@ -50,7 +54,11 @@ inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   const auto requested = setup.setting<std::uint32_t>("recv_buf_size");
   const auto granted = requested == 0 ? 0 : udp::granted_bytes(requested);
   std::string fallback;
-  if (!is_loopback)
+  const bool is_local = setup.advertised().starts_with("127.");
+  if (!is_local && source != setup.advertised())
+    fallback = "multicast leaves at the device of " + (is_loopback ? "the loopback address" : source) + ", not at " +
+               setup.network_device() + ": run `ip route replace 224.0.0.0/4 dev DEVICE` with that device, as root";
+  if (is_local && !is_loopback)
     fallback = "multicast is looped back at the device of " + source + ", in its small packets: " + multicast_remedy;
   if (granted < requested)
     fallback += (fallback.empty() ? "" : "; ") + std::string("the kernel grants ") + std::to_string(granted) +

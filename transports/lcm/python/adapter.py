@@ -8,7 +8,7 @@ from lcm import LCM
 
 from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.buffers import BytesBuffer
-from hopmeter.node.contract import LOOPBACK, AdapterError, Fill, Link, Setup, Take, host
+from hopmeter.node.contract import LOOPBACK, AdapterError, Fill, Link, Setup, Take
 
 from .network import REMEDY, facts, group
 
@@ -80,7 +80,7 @@ class Transport(BaseTransport):
         if self._in_memory:
             return Publisher(self._new_queue(link), link.name, "memq://")
         group_address, port = group(link.name if self.settings["group"] == "link" else self.setup.run)
-        ttl = 0 if host(self.setup) == LOOPBACK else 1  # with 0, messages do not leave the machine
+        ttl = 0 if self.setup.advertised == LOOPBACK else 1  # with 0, messages do not leave the machine
         url = f"udpm://{group_address}:{port}?ttl={ttl}"
         return Publisher(open_lcm(url), link.name, url)
 

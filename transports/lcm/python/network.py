@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from hopmeter.node.contract import Setup
+from hopmeter.node.contract import LOOPBACK, Setup, network_device
 
 REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or look at `hopmeter doctor`"
 
@@ -28,7 +28,11 @@ def facts(setup: Setup) -> dict[str, str]:
     # The scope of loopback addresses may be too narrow for a group; then there is no source address.
     is_loopback = source.startswith("127.") or source == "0.0.0.0"
     fallbacks = []
-    if not is_loopback:
+    is_local = setup.advertised == LOOPBACK
+    if not is_local and source != setup.advertised:
+        remedy = "run `ip route replace 224.0.0.0/4 dev DEVICE` with that device, as root"
+        fallbacks.append(f"multicast leaves at the device of {source}, not at {network_device(setup)}: {remedy}")
+    if is_local and not is_loopback:
         fallbacks.append(f"multicast is looped back at the device of {source}, in its small packets: {REMEDY}")
     if granted < asked:
         fallbacks.append(

@@ -34,8 +34,11 @@ class End final : public Publisher, public Subscriber, public Subscription {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
       static_cast<End*>(self)->take_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
     });
-    const auto [host, port] = HostPort::parse(setup.daemon());
-    demand(mosquitto_connect(handle(), host.c_str(), port, 600), "connecting to mosquitto at " + setup.daemon());
+    const auto broker = BrokerAddress::parse(setup.daemon());
+    if (!broker.user.empty())
+      demand(mosquitto_username_pw_set(handle(), broker.user.c_str(), broker.password.c_str()), "setting the password");
+    const auto& [host, port] = broker.place;
+    demand(mosquitto_connect(handle(), host.c_str(), port, 600), "connecting to mosquitto at " + broker.text());
   }
 
   ~End() override {

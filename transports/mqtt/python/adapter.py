@@ -104,7 +104,10 @@ class Transport(BaseTransport):
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
         client.max_inflight_messages_set(self.settings["inflight"])
-        host, _, port = self.setup.daemon.partition(":")
+        credentials, _, place = self.setup.daemon.rpartition("@")
+        if credentials:
+            client.username_pw_set(*credentials.split(":"))
+        host, _, port = place.partition(":")
         demand(client.connect(host, int(port), KEEP_ALIVE_S), "connecting to mosquitto")
         if connection := client.socket():
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(self.settings["nodelay"]))

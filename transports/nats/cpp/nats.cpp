@@ -6,6 +6,7 @@
 #include "hopmeter/completion.hpp"
 #include "hopmeter/draft.hpp"
 #include "hopmeter/hopmeter.hpp"
+#include "hopmeter/host_port.hpp"
 #include "hopmeter/resource.hpp"
 #include "hopmeter/transport_of.hpp"
 
@@ -32,7 +33,8 @@ class Connection {
     // Published messages are sent immediately, not with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
     natsConnection* connection = nullptr;
-    demand(natsConnection_Connect(&connection, raw), "connecting to nats-server at " + setup.daemon());
+    demand(natsConnection_Connect(&connection, raw),
+           "connecting to nats-server at " + BrokerAddress::parse(setup.daemon()).text());
     connection_.reset(connection);
   }
 

@@ -71,7 +71,7 @@ class PendingReply {
 class Requester final : public hopmeter::Client {
  public:
   explicit Requester(const hopmeter::Link& link)
-      : socket_(nng_req0_open), reply_(socket_), spins_(link.wait == hopmeter::Wait::spin) {
+      : socket_(nng_req0_open, link), reply_(socket_), spins_(link.wait == hopmeter::Wait::spin) {
     socket_.connect(link);
   }
 
@@ -125,7 +125,7 @@ class Requester final : public hopmeter::Client {
 
 class Responder final : public hopmeter::Server, public hopmeter::Replier {
  public:
-  Responder(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(nng_rep0_open) {
+  Responder(const hopmeter::Setup& setup, const hopmeter::Link& link) : socket_(nng_rep0_open, link) {
     demand(nng_socket_set_ms(*socket_, NNG_OPT_SENDTIMEO, reply_ms), "limiting replies");
     socket_.bind(setup, link);
   }

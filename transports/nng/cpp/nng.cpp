@@ -43,7 +43,7 @@ class Nng final : public Transport {
   Owned<Publisher> publisher(const Link& link) override {
     if (pushes_ && link.receivers > 1)
       throw Error("PUSH gives each frame to one receiver, and " + link.name + " has several", "use protocol = \"pub\"");
-    auto socket = std::make_unique<Socket>(pushes_ ? nng_push0_open : nng_pub0_open);
+    auto socket = std::make_unique<Socket>(pushes_ ? nng_push0_open : nng_pub0_open, link);
     if (const auto frames = setup_.setting<int>("send_buffer"); frames >= 0) socket->set(NNG_OPT_SENDBUF, frames);
     socket->bind(setup_, link);
     return socket;
@@ -58,13 +58,13 @@ class Nng final : public Transport {
   Facts facts() override {
     const auto endpoint = setup_.setting<std::string>("endpoint");
     if (endpoint == "ipc") return {{"path", "Unix sockets"}};
-    return {{"path", endpoint == "tcp" ? "tcp on the loopback device" : "memory of this process"}};
+    return {{"path", endpoint == "tcp" ? "tcp on " + setup_.network_device() : "memory of this process"}};
   }
 
  private:
   /// A connected SUB or PULL socket.
   std::unique_ptr<Socket> receiver(const Link& link) {
-    auto socket = std::make_unique<Socket>(pushes_ ? nng_pull0_open : nng_sub0_open);
+    auto socket = std::make_unique<Socket>(pushes_ ? nng_pull0_open : nng_sub0_open, link);
     if (!pushes_) {
       demand(nng_socket_set(**socket, NNG_OPT_SUB_SUBSCRIBE, "", 0), "subscribing");
       socket->set(NNG_OPT_RECVBUF, setup_.setting<int>("receive_buffer"));

@@ -39,10 +39,11 @@ inline std::size_t hand_over(const Message& message, const auto& take, auto&... 
 /// A socket of any protocol, which binds or connects. The socket is also a publisher or a polled subscriber.
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
  public:
-  explicit Socket(int (*open)(nng_socket*)) {
+  Socket(int (*open)(nng_socket*), const hopmeter::Link& link) {
     demand(open(&socket_), "opening a socket of nng");
-    // nng closes connections that send a larger message than this; the default is 1 MiB, and 0 means no limit.
-    demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, 0), "setting recv-size-max");
+    // nng closes connections that send a larger message than this; the default is 1 MiB.
+    const auto most = link.frame_bytes + envelope_bytes;
+    demand(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, most), "setting recv-size-max");
   }
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
@@ -57,7 +58,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
 
   void bind(const hopmeter::Setup& setup, const hopmeter::Link& link) {
     const auto endpoint = setup.setting<std::string>("endpoint");
-    if (endpoint == "tcp") return bind_port();
+    if (endpoint == "tcp") return bind_port(setup);
     address_ =
         endpoint == "ipc" ? "ipc://" + setup.directory() + "/" + link.name + ".nng" : process_prefix() + link.name;
     demand(nng_listen(socket_, address_.c_str(), nullptr, 0), "listening at " + address_,
@@ -105,6 +106,9 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
   }
 
  private:
+  /// The most bytes that nng adds to a frame: the numbers of a call.
+  static constexpr std::size_t envelope_bytes = 256;
+
   static std::string process_prefix() { return "inproc://hopmeter/" + std::to_string(getpid()) + "/"; }
 
   /// Called only when the timeout changes, which is rare.
@@ -114,12 +118,13 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     receive_limit_ = limit;
   }
 
-  void bind_port() {
+  void bind_port(const hopmeter::Setup& setup) {
     nng_listener listener;
-    demand(nng_listen(socket_, "tcp://127.0.0.1:0", &listener, 0), "listening on the loopback device");
+    const auto url = "tcp://" + setup.bind() + ":0";
+    demand(nng_listen(socket_, url.c_str(), &listener, 0), "listening at " + url);
     int port = 0;
     demand(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), "asking nng for its port");
-    address_ = "tcp://127.0.0.1:" + std::to_string(port);
+    address_ = "tcp://" + setup.advertised() + ":" + std::to_string(port);
   }
 
   nng_socket socket_{};

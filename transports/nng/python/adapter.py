@@ -13,11 +13,13 @@ import pynng
 from pynng import ffi, lib
 
 from hopmeter.node.base import BaseTransport
-from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, host
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, network_device
 
 LONGEST_CALL_S = 1.0  # how long a call without a reply prevents a new one
 LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be offered again
-PATHS = {"ipc": "Unix sockets", "tcp": "tcp on the loopback device", "inproc": "memory of this process"}
+PATHS = {"ipc": "Unix sockets", "tcp": "tcp on {}", "inproc": "memory of this process"}
+ENVELOPE_BYTES = 256
+"""The most bytes that nng adds to a frame: the numbers of a call."""
 HERE = f"inproc://hopmeter/{os.getpid()}/"
 
 
@@ -138,7 +140,7 @@ class Server(End):
 class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.path = PATHS[self.settings["endpoint"]]
+        self.path = PATHS[self.settings["endpoint"]].format(network_device(self.setup))
         self._pushes = self.settings["protocol"] == "push"
 
     @staticmethod
@@ -149,42 +151,44 @@ class Transport(BaseTransport):
         if self._pushes and link.receivers > 1:
             what = f"PUSH gives each frame to one receiver, and {link.name} has several"
             raise AdapterError(what, 'use protocol = "pub"')
-        socket = self._open(pynng.Push0 if self._pushes else pynng.Pub0)
+        socket = self._open(pynng.Push0 if self._pushes else pynng.Pub0, link)
         if self.settings["send_buffer"] >= 0:
             socket.send_buffer_size = self.settings["send_buffer"]
         return End(socket, link, self._bind(socket, link))
 
     def subscriber(self, link: Link) -> End:
-        socket = self._open(pynng.Pull0 if self._pushes else pynng.Sub0)
+        socket = self._open(pynng.Pull0 if self._pushes else pynng.Sub0, link)
         if not self._pushes:
             socket.subscribe(b"")
             socket.recv_buffer_size = self.settings["receive_buffer"]
         return End(self._connect(socket, link), link)
 
     def server(self, link: Link) -> Server:
-        socket = self._open(pynng.Rep0)
+        socket = self._open(pynng.Rep0, link)
         socket.send_timeout = LONGEST_REPLY_MS
         return Server(socket, link, self._bind(socket, link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._connect(self._open(pynng.Req0), link), link)
+        return Client(self._connect(self._open(pynng.Req0, link), link), link)
 
-    def _open(self, protocol: Callable[..., pynng.Socket]) -> pynng.Socket:
-        """Open a socket without a size limit.
+    def _open(self, protocol: Callable[..., pynng.Socket], link: Link) -> pynng.Socket:
+        """Open a socket whose messages are at most frames of the link.
 
-        By default, nng closes connections that send more than 1 MiB; 0 means no limit.
+        nng closes connections that send more; its default is 1 MiB.
         """
-        return protocol(recv_max_size=0)
+        return protocol(recv_max_size=link.frame_bytes + ENVELOPE_BYTES)
 
     def _bind(self, socket: pynng.Socket, link: Link) -> str:
-        kinds = {"ipc": f"ipc://{self.setup.directory}/{link.name}.nng", "tcp": f"tcp://{host(self.setup)}:0"}
+        kinds = {"ipc": f"ipc://{self.setup.directory}/{link.name}.nng", "tcp": f"tcp://{self.setup.bind}:0"}
         url = kinds.get(self.settings["endpoint"], HERE + link.name)
         try:
             listener = socket.listen(url)
         except pynng.NNGException as refused:
             remedy = "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters"
             raise AdapterError(f"nng cannot listen at {url}", remedy) from refused
-        return f"tcp://{listener.local_address}" if url.startswith("tcp") else url
+        if not url.startswith("tcp"):
+            return url
+        return f"tcp://{self.setup.advertised}:{str(listener.local_address).rpartition(':')[2]}"
 
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
         """Connect and wait until the connection exists; nng itself reconnects later if necessary."""

@@ -23,14 +23,15 @@ class End final : public Publisher, public Subscriber {
   End(const Setup& setup, const Link& link) : channel_(link.name), spins_(link.wait == Wait::spin) {
     const auto daemon = setup.daemon();
     const auto space = daemon.find(' ');
+    const auto broker = BrokerAddress::parse(daemon.substr(0, space));
     if (setup.setting<std::string>("endpoint") == "unix") {
       context_.reset(redisConnectUnix(daemon.substr(space + 1).c_str()));
     } else {
-      const auto [host, port] = HostPort::parse(daemon.substr(0, space));
-      context_.reset(redisConnect(host.c_str(), port));
+      context_.reset(redisConnect(broker.place.host.c_str(), broker.place.port));
     }
     if (!context_) throw Error("connecting to redis-server: out of memory");
-    demand(context_->err == 0, "connecting to redis-server at " + daemon);
+    demand(context_->err == 0, "connecting to redis-server at " + broker.text());
+    if (!broker.user.empty()) log_in(broker);
   }
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
@@ -62,6 +63,13 @@ class End final : public Publisher, public Subscriber {
   }
 
  private:
+  void log_in(const BrokerAddress& broker) {
+    const Reply reply(static_cast<redisReply*>(
+        redisCommand(context_.get(), "AUTH %s %s", broker.user.c_str(), broker.password.c_str())));
+    demand(reply != nullptr, "logging in at redis-server");
+    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("logging in at redis-server: ") + reply->str);
+  }
+
   /// Publishes a frame and waits for the broker's answer, as hiredis does.
   Sent publish(std::span<const std::byte> frame) {
     const Reply reply(static_cast<redisReply*>(

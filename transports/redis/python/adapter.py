@@ -61,10 +61,13 @@ class Transport(BaseTransport):
 
     def _client(self) -> redis.Redis:
         """Return a connection for one link end; it connects when it sends its first command."""
+        credentials, _, place = self._tcp.rpartition("@")
+        user, _, password = credentials.partition(":")
+        known = {"username": user, "password": password} if credentials else {}
         if self._is_unix:
-            return redis.Redis(unix_socket_path=self._unix)
-        host, _, port = self._tcp.partition(":")
-        return redis.Redis(host, int(port))
+            return redis.Redis(unix_socket_path=self._unix, **known)
+        host, _, port = place.partition(":")
+        return redis.Redis(host, int(port), **known)
 
     def publisher(self, link: Link) -> Publisher:
         return Publisher(self._client(), link.name)

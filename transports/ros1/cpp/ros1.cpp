@@ -33,7 +33,7 @@ class Ros1 final : public Transport {
 
   Facts facts() override {
     if (!session_) return {};
-    const std::string tcp = "TCPROS on the loopback device";
+    const auto tcp = "TCPROS on " + setup_.network_device();
     if (!session_->receives_from_here) return {{"path", tcp}};
     const bool by_pointer = setup_.setting<std::string>("publish") == "pointer";
     const std::string here = by_pointer ? "a shared pointer within the process" : "serialised within the process";

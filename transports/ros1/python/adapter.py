@@ -12,7 +12,7 @@ from typing import Any
 
 from hopmeter.node.base import package_version
 from hopmeter.node.calls import BlockingCalls, CalledServer, Parts
-from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take, network_device
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .messages import Carrier, rospy
@@ -136,7 +136,6 @@ class Client:
 
 
 class Transport(CallbackTransport):
-    path = "TCPROS on the loopback device"
     version = package_version("rospy", "rospy")
     publisher = opens(Publisher)
     called_server = opens(Server)
@@ -144,6 +143,7 @@ class Transport(CallbackTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
+        self.path = f"TCPROS on {network_device(setup)}"
         self._starting, self._started = threading.Lock(), False
 
     def carrier(self, link: Link) -> Carrier:

@@ -119,6 +119,7 @@ fastdds::Options options(const Setup& setup) {
       .receive_buffer_bytes = cyclone::is_large(setup) ? cyclone::large_buffer_bytes : 0,
       .patience_ms = 0,
       .meets_others = true,
+      .address = setup.advertised(),
   };
 }
 
@@ -161,7 +162,7 @@ class FastTransport final : public fastdds::DdsTransport<Topics> {
     const auto& setup = session_.setup;
     auto facts = DdsTransport::facts();
     facts.emplace_back("domain", std::to_string(fastdds::domain_of(setup.run())));
-    facts.emplace_back("interface", "lo, 127.0.0.1");
+    facts.emplace_back("interface", setup.advertised());
     facts.emplace_back("shared_memory", "not used");
     if (setup.setting<std::string>("delivery") == "asynchronous")
       add_fallback(facts, "Fast DDS does not know delivery = asynchronous");

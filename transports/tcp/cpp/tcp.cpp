@@ -1,4 +1,4 @@
-/// TCP on the loopback device, with Nagle's algorithm switched off.
+/// TCP with Nagle's algorithm switched off.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,30 +14,32 @@ using streams::Socket;
 
 class Tcp final : public streams::Family {
  public:
-  static constexpr const char* path = "TCP on the loopback device";
-
   explicit Tcp(const hopmeter::Setup& setup)
-      : port_(setup.setting<std::uint16_t>("port")),
+      : setup_(setup),
+        port_(setup.setting<std::uint16_t>("port")),
         send_buffer_(setup.setting<int>("send_buffer")),
         receive_buffer_(setup.setting<int>("receive_buffer")) {}
+
+  std::string path() const override { return "TCP on " + setup_.network_device(); }
 
   Endpoint listen(const hopmeter::Link&) const override {
     auto listener = open_socket();
     // A fixed port can be bound again while connections of an earlier trial still exist.
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
-    sockaddr_in place = loopback(port_);
+    sockaddr_in place = to_socket_address(setup_.bind(), port_);
     auto* address = reinterpret_cast<sockaddr*>(&place);
     socklen_t size = sizeof place;
     if (::bind(*listener, address, size) != 0 || ::listen(*listener, streams::listen_backlog) != 0) {
-      throw Error::system("binding port " + std::to_string(port_) + " of 127.0.0.1",
+      throw Error::system("binding port " + std::to_string(port_) + " of " + setup_.bind(),
                           "use port = 0, which takes a free one");
     }
     if (::getsockname(*listener, address, &size) != 0) throw Error::system("asking which port was bound");
-    return {std::move(listener), "127.0.0.1:" + std::to_string(ntohs(place.sin_port))};
+    return {std::move(listener), setup_.advertised() + ":" + std::to_string(ntohs(place.sin_port))};
   }
 
   Socket connect(const std::string& address) const override {
-    const sockaddr_in place = loopback(hopmeter::HostPort::parse(address).port);
+    const auto [host, port] = hopmeter::HostPort::parse(address);
+    const sockaddr_in place = to_socket_address(host, port);
     auto connection = open_socket();
     if (::connect(*connection, reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0) {
       throw Error::system("connecting to " + address);
@@ -56,14 +58,15 @@ class Tcp final : public streams::Family {
     return socket;
   }
 
-  static sockaddr_in loopback(std::uint16_t port) {
+  static sockaddr_in to_socket_address(const std::string& host, std::uint16_t port) {
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::inet_pton(AF_INET, host.c_str(), &place.sin_addr) != 1) throw Error(host + " is not an IPv4 address");
     return place;
   }
 
+  hopmeter::Setup setup_;
   std::uint16_t port_;
   int send_buffer_, receive_buffer_;
 };

@@ -1,4 +1,4 @@
-"""TCP on the loopback device in Python; ../../_streams/README.md describes the frames and how they are sent."""
+"""TCP in Python; ../../_streams/README.md describes the frames and how they are sent."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import os
 import socket
 
 from hopmeter.node.base import BaseTransport
-from hopmeter.node.contract import AdapterError, Link, Setup, host
+from hopmeter.node.contract import AdapterError, Link, Setup, network_device
 
 from ..._streams.python.sending import Publisher, set_buffer
 from ..._streams.python.streams import Client, Server, Subscriber
 
 
 class Transport(BaseTransport):
-    path = "TCP on the loopback device"
-
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._host = host(setup)
+        self.path = f"TCP on {network_device(setup)}"
 
     @staticmethod
     def version() -> str:
@@ -36,16 +34,16 @@ class Transport(BaseTransport):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._bind(listener, self.settings["port"])
         listener.listen(128)
-        return listener, f"{self._host}:{listener.getsockname()[1]}"
+        return listener, f"{self.setup.advertised}:{listener.getsockname()[1]}"
 
     def _bind(self, listener: socket.socket, port: int) -> None:
         try:
-            listener.bind((self._host, port))
+            listener.bind((self.setup.bind, port))
         except OSError as cause:
             if cause.errno != errno.EADDRINUSE:
                 raise
             remedy = "use `--set port=0`, which takes a free port, or end the program that has it"
-            raise AdapterError(f"port {port} of {self._host} is taken", remedy) from cause
+            raise AdapterError(f"port {port} of {self.setup.bind} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:
         return Subscriber(link, self._connect(link.address))

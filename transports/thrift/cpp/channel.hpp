@@ -163,7 +163,8 @@ class Listener final : public apache::thrift::transport::TServerSocket {
     const auto& limits = stack.transports->limits();
     std::shared_ptr<Listener> listener(stack.uses_unix
                                            ? new Listener(limits, stack.setup.directory() + "/" + link.name + ".thrift")
-                                           : new Listener(limits, host, 0));
+                                           : new Listener(limits, stack.setup.bind(), 0));
+    listener->advertised_ = stack.setup.advertised();
     listener->setInterruptableChildren(is_interruptable);
     listener->listen();
     return listener;
@@ -179,7 +180,7 @@ class Listener final : public apache::thrift::transport::TServerSocket {
   }
 
   std::string address() const {
-    return isUnixDomainSocket() ? getPath() : std::string(host) + ":" + std::to_string(getPort());
+    return isUnixDomainSocket() ? getPath() : advertised_ + ":" + std::to_string(getPort());
   }
 
  protected:
@@ -189,11 +190,10 @@ class Listener final : public apache::thrift::transport::TServerSocket {
   }
 
  private:
-  static constexpr const char* host = "127.0.0.1";
-
   Listener(std::shared_ptr<TConfiguration> limits, const auto&... where)
       : TServerSocket(where...), limits_(std::move(limits)) {}
 
   std::shared_ptr<TConfiguration> limits_;
+  std::string advertised_;
   bool is_bound_ = false;
 };

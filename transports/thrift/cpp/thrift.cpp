@@ -77,7 +77,9 @@ class Thrift final : public Transport {
     });
   }
 
-  Facts facts() override { return {{"path", stack_.uses_unix ? "Unix sockets" : "TCP on the loopback device"}}; }
+  Facts facts() override {
+    return {{"path", stack_.uses_unix ? "Unix sockets" : "TCP on " + stack_.setup.network_device()}};
+  }
 
  private:
   Stack stack_;

@@ -10,7 +10,7 @@ from pathlib import Path
 from thrift.transport.TTransport import TTransportException
 
 from hopmeter.node.base import BaseTransport, package_version
-from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take, network_device
 
 from .channel import Channel, Stack, is_departure
 from .idl import Caller, Image, Timing, answer
@@ -69,7 +69,7 @@ class Server:
         self._stack, self._messages = stack, Messages(link)
         self._listener = stack.listener(link)
         bound = self._listener.handle.getsockname()
-        self.address = bound if stack.unix else f"{bound[0]}:{bound[1]}"
+        self.address = bound if stack.unix else f"{stack.advertised}:{bound[1]}"
         self._clients: dict[int, Channel] = {}
         self._readable = select.poll()
         self._readable.register(self._listener.handle, select.POLLIN)
@@ -134,7 +134,7 @@ class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._stack = Stack(setup)
-        self.path = "Unix sockets" if self._stack.unix else "TCP on the loopback device"
+        self.path = "Unix sockets" if self._stack.unix else f"TCP on {network_device(setup)}"
 
     def server(self, link: Link) -> Server:
         return Server(self._stack, link)

@@ -16,7 +16,7 @@ from thrift.transport.TTransport import (
     TTransportException,
 )
 
-from hopmeter.node.contract import Link, Setup, host
+from hopmeter.node.contract import Link, Setup
 
 MESSAGE_BYTES = 4096
 """The most bytes that a message adds to its frame: the name of the call and the tags of the fields, with a margin."""
@@ -27,7 +27,7 @@ class Stack:
 
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings
-        self._directory, self._host = setup.directory, host(setup)
+        self._directory, self._bind, self.advertised = setup.directory, setup.bind, setup.advertised
         self._largest = setup.largest_frame_bytes + MESSAGE_BYTES
         self.unix = setup.settings["endpoint"] == "unix"
 
@@ -45,7 +45,7 @@ class Stack:
         if self.unix:
             bound = TServerSocket(unix_socket=str(Path(self._directory, f"{link.name}.thrift")))
         else:
-            bound = TServerSocket(self._host, 0)
+            bound = TServerSocket(self._bind, 0)
         bound.listen()
         if not self.unix:
             bound.handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit this option

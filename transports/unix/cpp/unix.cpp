@@ -11,7 +11,7 @@ using streams::Socket;
 
 class Unix final : public streams::Family {
  public:
-  static constexpr const char* path = "Unix sockets";
+  std::string path() const override { return "Unix sockets"; }
 
   explicit Unix(const hopmeter::Setup& setup)
       : directory_(setup.directory()), send_buffer_(setup.setting<int>("send_buffer")) {}

@@ -9,7 +9,7 @@ import websockets.version
 from websockets.sync.client import ClientConnection, connect
 
 from hopmeter.node.base import BaseTransport
-from hopmeter.node.contract import Link, Setup, host
+from hopmeter.node.contract import Link, Setup, network_device
 
 from .calls import Client, Server
 from .connections import options
@@ -21,7 +21,7 @@ class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._unix = self.settings["endpoint"] == "unix"
-        self.path = "Unix sockets" if self._unix else "TCP on the loopback device"
+        self.path = "Unix sockets" if self._unix else f"TCP on {network_device(setup)}"
 
     @staticmethod
     def version() -> str:
@@ -40,7 +40,7 @@ class Transport(BaseTransport):
         return Client(link, self._connection(link))
 
     def _listener(self, link: Link) -> Listener:
-        return Listener(Path(self.setup.directory, f"{link.name}.ws") if self._unix else None, host(self.setup))
+        return Listener(Path(self.setup.directory, f"{link.name}.ws") if self._unix else None, self.setup)
 
     def _connection(self, link: Link) -> ClientConnection:
         made = connect_to(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)

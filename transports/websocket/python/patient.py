@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from hopmeter.node.contract import Setup
 from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
@@ -49,14 +50,14 @@ class PatientSocket(socket.socket):
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are patient: a Unix socket if `file` is given, otherwise TCP at `host`."""
+    """A listening socket whose connections are patient: a Unix socket if `file` is given, otherwise TCP."""
 
-    def __init__(self, file: Path | None, host: str) -> None:
+    def __init__(self, file: Path | None, setup: Setup) -> None:
         super().__init__(socket.AF_INET if file is None else socket.AF_UNIX, socket.SOCK_STREAM)
         self.file = file
-        self.bind((host, 0) if file is None else str(file))
+        self.bind((setup.bind, 0) if file is None else str(file))
         self.listen(128)
-        self.address = f"{host}:{self.getsockname()[1]}" if file is None else str(file)
+        self.address = f"{setup.advertised}:{self.getsockname()[1]}" if file is None else str(file)
 
     def accept(self) -> tuple[socket.socket, Any]:
         plain, peer = super().accept()

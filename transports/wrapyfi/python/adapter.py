@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import zmq
 from wrapyfi.middlewares.zeromq import ZeroMQMiddlewarePubSubListen, ZeroMQMiddlewarePubSubPublish
 
 from hopmeter.node.base import BaseTransport, package_version
-from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Objects, Setup, Take
+from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Objects, Setup, Take, network_device
 
 from .communicator import Communicator, WaitedListener
 
@@ -82,14 +81,12 @@ class Subscriber:
 
 
 class Transport(BaseTransport):
-    path = "TCP on the loopback device, through Wrapyfi's proxy broker"
-
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
+        self.path = f"TCP on {network_device(setup)}, through Wrapyfi's proxy broker"
         self._objects: Mapping[str, Objects] = {}
-        place, told = setup.daemon.split(maxsplit=1)
+        place, self._publishers_port = setup.daemon.split()
         host, _, self._listeners_port = place.rpartition(":")
-        self._publishers_port = Path(told).read_text() if told.startswith("/") else told
         # The launcher starts the broker, and messages prove that the link ends are connected.
         self._given: dict[str, Any] = {
             "socket_ip": host,

@@ -8,7 +8,7 @@ from typing import Any
 import zenoh
 
 from hopmeter.node.base import BaseTransport, opens, package_version
-from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
+from hopmeter.node.contract import Fill, Handle, Link, Setup, Take, network_device
 
 from .frames import COPIED_FROM_BYTES, Arrivals, Frames
 from .sessions import Sessions, Waker
@@ -180,7 +180,7 @@ class Transport(BaseTransport):
         return Client(self.arrivals, Frames(self.setup, link), querier)
 
     def facts(self) -> dict[str, str]:
-        way = "tcp on the loopback device" if self.sessions.reach_others else "within one session"
+        way = f"tcp on {network_device(self.setup)}" if self.sessions.reach_others else "within one session"
         word = self.settings["shared_memory"]
         expected = word == "loan" or (word == "auto" and self.setup.largest_frame_bytes >= COPIED_FROM_BYTES)
         drops = self.sessions.reach_others and self.settings["congestion"] == "drop"

@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 import zenoh
 
-from hopmeter.node.contract import AdapterError, Setup, host
+from hopmeter.node.contract import AdapterError, Setup
 from hopmeter.node.mapped_files import mapped_files
 
 PORTS_TRIED = 20
 WAKE_S = 0.05
+MARGIN_BYTES = 65_536
+"""The most bytes that zenoh adds to a frame, with a margin for its own messages."""
 
 
 class Sessions:
@@ -25,7 +27,8 @@ class Sessions:
 
     def __init__(self, setup: Setup) -> None:
         self.reach_others = False
-        self._host = host(setup)
+        self._message_bytes = setup.largest_frame_bytes + MARGIN_BYTES
+        self._bind, self._advertised = setup.bind, setup.advertised
         self._shared_memory: str = setup.settings["shared_memory"]
         self._shares_sessions = setup.settings["session"] == "shared"
         self._opening = threading.Lock()
@@ -54,10 +57,10 @@ class Sessions:
         """Open a listening session on a free port, which is chosen first because the Python API does not report
         zenoh's choice."""
         for _ in range(PORTS_TRIED):
-            with socket.create_server((self._host, 0)) as probe:
-                address = f"tcp/{self._host}:{probe.getsockname()[1]}"
+            with socket.create_server((self._bind, 0)) as probe:
+                port = probe.getsockname()[1]
             try:
-                return self._open("listen/endpoints", address), address
+                return self._open("listen/endpoints", f"tcp/{self._bind}:{port}"), f"tcp/{self._advertised}:{port}"
             except zenoh.ZError as taken:
                 refusal = taken
         raise AdapterError(f"zenoh can listen on none of {PORTS_TRIED} free ports", "look into its error") from refusal
@@ -71,6 +74,7 @@ class Sessions:
             "listen/endpoints": [],
             "connect/exit_on_failure": True,
             "connect/timeout_ms": 10_000,
+            "transport/link/rx/max_message_size": self._message_bytes,
             "transport/shared_memory/enabled": self._shared_memory != "off",
             "transport/shared_memory/transport_optimization/enabled": self._shared_memory == "auto",
             key: [address],

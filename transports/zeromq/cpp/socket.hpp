@@ -45,12 +45,14 @@ inline hopmeter::Received to_received(const zmq::message_t& message) {
 /// client (DEALER).
 class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, public hopmeter::Client {
  public:
-  Socket(Process& process, zmq::socket_type type, hopmeter::Wait wait)
-      : process_(process), socket_(process.context, type), spins_(wait == hopmeter::Wait::spin) {
+  Socket(Process& process, zmq::socket_type type, const hopmeter::Link& link)
+      : process_(process), socket_(process.context, type), spins_(link.wait == hopmeter::Wait::spin) {
     const auto hwm = process.setup.setting<int>("hwm");
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvhwm, hwm);
     socket_.set(zmq::sockopt::linger, 0);
+    // ZeroMQ closes connections that send a larger message; its default is no limit.
+    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(link.frame_bytes));
   }
 
   ~Socket() override {
@@ -64,7 +66,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
 
   void bind(const hopmeter::Link& link) {
     if (!process_.uses_tcp()) path_ = process_.setup.directory() + "/" + link.name + ".zmq";
-    const auto endpoint = path_.empty() ? "tcp://127.0.0.1:*" : "ipc://" + path_;
+    const auto endpoint = path_.empty() ? "tcp://" + process_.setup.bind() + ":*" : "ipc://" + path_;
     attempt("binding " + endpoint, [&] { socket_.bind(endpoint); });
   }
 
@@ -72,7 +74,11 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     attempt("connecting to " + link.address, [&] { socket_.connect(link.address); });
   }
 
-  std::string address() const override { return socket_.get(zmq::sockopt::last_endpoint); }
+  std::string address() const override {
+    const auto bound = socket_.get(zmq::sockopt::last_endpoint);
+    if (!path_.empty()) return bound;
+    return "tcp://" + process_.setup.advertised() + bound.substr(bound.rfind(':'));
+  }
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     return send_after(nullptr, payload_bytes, fill);

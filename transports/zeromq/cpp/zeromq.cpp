@@ -7,7 +7,7 @@ namespace {
 
 class Router final : public Server, public Replier {
  public:
-  Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router, link.wait) {
+  Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router, link) {
     // Without this option, a reply that finds the queue full would be dropped instead of refused.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
     socket_.bind(link);
@@ -54,24 +54,26 @@ class Zeromq final : public Transport {
   }
 
   Owned<Publisher> publisher(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::pub, link.wait);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::pub, link);
     (**socket).set(zmq::sockopt::xpub_nodrop, process_.setup.setting<bool>("nodrop"));
     socket->bind(link);
     return socket;
   }
   Owned<Subscriber> subscriber(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::sub, link.wait);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::sub, link);
     (**socket).set(zmq::sockopt::subscribe, "");
     socket->connect(link);
     return socket;
   }
   Owned<Server> server(const Link& link) override { return std::make_unique<Router>(process_, link); }
   Owned<Client> client(const Link& link) override {
-    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::dealer, link.wait);
+    auto socket = std::make_unique<Socket>(process_, zmq::socket_type::dealer, link);
     socket->connect(link);
     return socket;
   }
-  Facts facts() override { return {{"path", process_.uses_tcp() ? "TCP on the loopback device" : "Unix sockets"}}; }
+  Facts facts() override {
+    return {{"path", process_.uses_tcp() ? "TCP on " + process_.setup.network_device() : "Unix sockets"}};
+  }
 
  private:
   Process process_;

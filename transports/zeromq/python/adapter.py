@@ -10,7 +10,7 @@ import zmq
 
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
-from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, host
+from hopmeter.node.contract import HEADER_BYTES, Fill, Handle, Link, Setup, Take, network_device
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies smaller messages itself (64 KiB)
 NOBLOCK = int(zmq.NOBLOCK)
@@ -21,8 +21,8 @@ Frame = zmq.Frame | bytes
 class End:
     """A polled socket for messages: large ones without a copy, small ones as bytes, which pyzmq handles faster."""
 
-    def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None) -> None:
-        self._socket, self._file = socket, file
+    def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None, advertised: str = "") -> None:
+        self._socket, self._file, self._advertised = socket, file, advertised
         self._recv, self._send = socket.recv, socket.send
         self._flags = NOBLOCK if link.wait == "spin" else 0
         self._copies = link.frame_bytes < SHARED_FROM_BYTES
@@ -31,7 +31,8 @@ class End:
 
     @property
     def address(self) -> str:
-        return self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        bound = self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        return bound if self._file else f"tcp://{self._advertised}:{bound.rpartition(':')[2]}"
 
     def send_frame(self, payload_bytes: int, fill: Fill, client: Frame | None = None) -> bool:
         """Send a new frame: pyzmq copies small frames; ZeroMQ reads large frames in place."""
@@ -107,7 +108,7 @@ class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._is_tcp = self.settings["endpoint"] == "tcp"
-        self.path = "TCP on the loopback device" if self._is_tcp else "Unix sockets"
+        self.path = f"TCP on {network_device(setup)}" if self._is_tcp else "Unix sockets"
         self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
 
     @staticmethod
@@ -128,19 +129,20 @@ class Transport(BaseTransport):
         return self._connect(Client, link, zmq.DEALER)
 
     def _bind(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
-        socket = self._socket(*socket_type)
+        socket = self._socket(link, *socket_type)
         file = None if self._is_tcp else Path(self.setup.directory, f"{link.name}.zmq")
-        socket.bind(f"ipc://{file}" if file else f"tcp://{host(self.setup)}:*")
-        return end(socket, link, file)
+        socket.bind(f"ipc://{file}" if file else f"tcp://{self.setup.bind}:*")
+        return end(socket, link, file, self.setup.advertised)
 
     def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
-        socket = self._socket(*socket_type)
+        socket = self._socket(link, *socket_type)
         socket.connect(link.address)
         return end(socket, link)
 
-    def _socket(self, kind: int, *option: Any) -> zmq.Socket[Any]:
+    def _socket(self, link: Link, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         socket.linger = 0
+        socket.setsockopt(zmq.MAXMSGSIZE, link.frame_bytes)  # without it, a peer could have any amount allocated here
         socket.set_hwm(self.settings["hwm"])
         if option:
             socket.setsockopt(*option)

@@ -1,5 +1,4 @@
-//! The listening addresses of adapters whose library moves the bytes: TCP on the loopback device, or Unix sockets in
-//! the trial's folder.
+//! The listening addresses of adapters whose library moves the bytes: TCP, or Unix sockets in the trial's folder.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -12,7 +11,8 @@ use rustix::net::sockopt::set_tcp_nodelay;
 /// The setting `endpoint`.
 #[derive(Clone)]
 pub enum Endpoint {
-    Tcp,
+    /// The address on which link ends listen, the address at which others reach them, and the device in words.
+    Tcp(Ipv4Addr, Ipv4Addr, String),
     /// The trial's folder, and the suffix of the names of socket files.
     Unix(PathBuf, &'static str),
 }
@@ -20,7 +20,11 @@ pub enum Endpoint {
 impl Endpoint {
     pub fn read(setup: &Setup, suffix: &'static str) -> Result<Self> {
         let is_unix = setup.setting::<String>("endpoint")? == "unix";
-        Ok(if is_unix { Self::Unix(setup.directory.clone(), suffix) } else { Self::Tcp })
+        Ok(if is_unix {
+            Self::Unix(setup.directory.clone(), suffix)
+        } else {
+            Self::Tcp(setup.bind, setup.advertised, setup.network_device())
+        })
     }
 
     pub fn is_unix(&self) -> bool {
@@ -28,15 +32,18 @@ impl Endpoint {
     }
 
     /// The path that the bytes take.
-    pub fn path(&self) -> &'static str {
-        if self.is_unix() { "Unix sockets" } else { "TCP on the loopback device" }
+    pub fn path(&self) -> String {
+        match self {
+            Self::Tcp(_, _, device) => format!("TCP on {device}"),
+            Self::Unix(..) => "Unix sockets".into(),
+        }
     }
 
     /// # Errors
     /// When the address cannot be bound: the file exists, or its path is longer than a socket address allows.
     pub fn listen(&self, link: &Link) -> Result<Listener> {
         match self {
-            Self::Tcp => Listener::tcp(),
+            Self::Tcp(bind, advertised, _) => Listener::tcp(*bind, *advertised),
             Self::Unix(folder, suffix) => Listener::unix(folder.join(format!("{}.{suffix}", link.name))),
         }
     }
@@ -63,9 +70,10 @@ pub struct Listener {
 
 impl Listener {
     /// Accepted connections inherit TCP_NODELAY from the listening socket.
-    fn tcp() -> Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("binding a port of 127.0.0.1")?;
-        let address = listener.local_addr().context("asking which port was bound")?.to_string();
+    fn tcp(bind: Ipv4Addr, advertised: Ipv4Addr) -> Result<Self> {
+        let listener = TcpListener::bind((bind, 0)).context(format!("binding a port of {bind}"))?;
+        let port = listener.local_addr().context("asking which port was bound")?.port();
+        let address = format!("{advertised}:{port}");
         listener.set_nonblocking(true).context("making the listener nonblocking")?;
         set_tcp_nodelay(&listener, true).context("setting TCP_NODELAY")?;
         Ok(Self { socket: listener.into(), address, file: None })
@@ -104,7 +112,9 @@ mod tests {
     #[test]
     fn both_kinds_of_endpoint_connect_and_leave_no_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        for endpoint in [Endpoint::Tcp, Endpoint::Unix(folder.path().into(), "test")] {
+        let here = Ipv4Addr::LOCALHOST;
+        let tcp = Endpoint::Tcp(Ipv4Addr::UNSPECIFIED, here, String::new());
+        for endpoint in [tcp, Endpoint::Unix(folder.path().into(), "test")] {
             let listener = endpoint.listen(&link(String::new())).expect("bound");
             let client = endpoint.connect(&link(listener.address.clone())).expect("connected");
             let server = crate::accept_on(&listener.socket).expect("accepted").expect("one waits");

@@ -26,7 +26,7 @@ const PREFIX_BYTES: usize = 64;
 /// The addressing of one kind of stream socket: the only difference between `unix` and `tcp`.
 pub trait Family: Send + Sync + 'static {
     /// The path of the bytes, as the result shows it.
-    const PATH: &'static str;
+    fn path(&self) -> String;
 
     /// Creates the listening socket of a link; returns the socket and the address for receivers.
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)>;
@@ -72,7 +72,7 @@ impl<F: Family> Transport for Streams<F> {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".to_owned(), F::PATH.to_owned())]
+        vec![("path".to_owned(), self.family.path())]
     }
 }
 

@@ -17,7 +17,9 @@ const FRAME_BYTES: usize = 100_000;
 struct Files(tempfile::TempDir);
 
 impl Family for Files {
-    const PATH: &'static str = "Unix sockets";
+    fn path(&self) -> String {
+        "Unix sockets".into()
+    }
 
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
         let path = self.0.path().join(&link.name);

@@ -26,17 +26,23 @@ mod wire {
 struct Grpc {
     runtime: Runtime,
     endpoint: Endpoint,
+    /// The largest message that is received: the largest frame, with the tags and lengths of its fields and a margin.
+    message_bytes: usize,
 }
+
+/// The most bytes that a message adds to its frame.
+const MARGIN_BYTES: usize = 4096;
 
 impl Grpc {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let runtime = Runtime::start("tonic", setup.setting("workers")?)?;
-        Ok(Arc::new(Self { runtime, endpoint: Endpoint::read(setup, "grpc")? }))
+        let message_bytes = setup.largest_frame_bytes + MARGIN_BYTES;
+        Ok(Arc::new(Self { runtime, endpoint: Endpoint::read(setup, "grpc")?, message_bytes }))
     }
 
     fn bind(&self, link: &Link, ask: Option<UnboundedSender<PendingCall>>, streams: Streams) -> Result<RunningServer> {
         let service = Service { ask, streams, kind: link.payload };
-        RunningServer::start(self.runtime.clone(), service, self.endpoint.listen(link)?)
+        RunningServer::start(self.runtime.clone(), service, self.message_bytes, self.endpoint.listen(link)?)
     }
 
     /// A channel for one link end. The channel connects when it is first used.
@@ -53,7 +59,7 @@ impl Grpc {
                 remote("http://localhost".into())?.connect_with_connector_lazy(tower::service_fn(connect))
             }
         };
-        Ok(LinkClient::new(channel).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX))
+        Ok(LinkClient::new(channel).max_decoding_message_size(self.message_bytes).max_encoding_message_size(usize::MAX))
     }
 
     fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {

@@ -88,8 +88,9 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    pub fn start(runtime: Runtime, service: Service, listener: Listener) -> Result<Self, Error> {
-        let wire = LinkServer::new(service).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX);
+    pub fn start(runtime: Runtime, service: Service, message_bytes: usize, listener: Listener) -> Result<Self, Error> {
+        let wire =
+            LinkServer::new(service).max_decoding_message_size(message_bytes).max_encoding_message_size(usize::MAX);
         let router = Server::builder().add_service(wire);
         let (stop, stopped) = oneshot::channel();
         let stopped = async move { drop(stopped.await) };

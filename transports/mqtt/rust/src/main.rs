@@ -34,9 +34,16 @@ impl Mqtt {
 
     /// A connection for one link end; it does nothing until it is polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
-        let place = self.setup.daemon.split_once(':');
+        let (credentials, place) = match self.setup.daemon.rsplit_once('@') {
+            Some((credentials, place)) => (credentials.split_once(':'), place),
+            None => (None, self.setup.daemon.as_str()),
+        };
+        let place = place.split_once(':');
         let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;
         let mut options = MqttOptions::new(id, host, port.parse().context("the broker's port")?);
+        if let Some((user, password)) = credentials {
+            options.set_credentials(user, password);
+        }
         let packet_bytes = self.setup.largest_frame_bytes + ENVELOPE_BYTES;
         options.set_keep_alive(Duration::from_secs(600)).set_max_packet_size(packet_bytes, packet_bytes);
         let inflight = self.setup.setting("inflight")?;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use async_nats::Client as Connection;
+use async_nats::ConnectOptions;
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
 
@@ -25,9 +26,15 @@ struct Nats {
 impl Nats {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let runtime = Runtime::start("nats", 1)?;
-        let connecting = async_nats::connect(&setup.daemon);
-        let connection =
-            runtime.block_on(connecting).context(format!("connecting to nats-server at {}", setup.daemon))?;
+        let (credentials, place) = match setup.daemon.rsplit_once('@') {
+            Some((credentials, place)) => (credentials.split_once(':'), place),
+            None => (None, setup.daemon.as_str()),
+        };
+        let options = credentials.map_or_else(ConnectOptions::new, |(user, password)| {
+            ConnectOptions::with_user_and_password(user.into(), password.into())
+        });
+        let connecting = options.connect(place);
+        let connection = runtime.block_on(connecting).context(format!("connecting to nats-server at {place}"))?;
         Ok(Arc::new(Self { runtime, connection }))
     }
 

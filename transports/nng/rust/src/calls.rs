@@ -29,7 +29,7 @@ pub struct CallClient {
 
 impl CallClient {
     pub fn open(link: &Link) -> Result<Self> {
-        let socket = open(Protocol::Req0)?;
+        let socket = open(Protocol::Req0, link)?;
         connect(&socket, link)?;
         Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, started: None, late: VecDeque::new() })
     }
@@ -88,7 +88,7 @@ pub struct CallServer {
 
 impl CallServer {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
-        let socket = open(Protocol::Rep0)?;
+        let socket = open(Protocol::Rep0, link)?;
         socket.set_opt::<SendTimeout>(Some(LONGEST_REPLY)).context("limiting replies")?;
         let address = bind(&socket, setup, link)?;
         Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, address })

@@ -49,7 +49,7 @@ impl Transport for Nng {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), self.endpoint.path().into())]
+        vec![("path".into(), self.endpoint.path(&self.setup))]
     }
 }
 

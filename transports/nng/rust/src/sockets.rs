@@ -17,18 +17,18 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// The path that the bytes take.
-    pub fn path(self) -> &'static str {
+    pub fn path(self, setup: &Setup) -> String {
         match self {
-            Self::Ipc => "Unix sockets",
-            Self::Tcp => "tcp on the loopback device",
-            Self::Inproc => "memory of this process",
+            Self::Ipc => "Unix sockets".into(),
+            Self::Tcp => format!("tcp on {}", setup.network_device()),
+            Self::Inproc => "memory of this process".into(),
         }
     }
 
     fn url(self, setup: &Setup, link: &Link) -> String {
         match self {
             Self::Ipc => format!("ipc://{}/{}.nng", setup.directory.display(), link.name),
-            Self::Tcp => "tcp://127.0.0.1:0".into(),
+            Self::Tcp => format!("tcp://{}:0", setup.bind),
             Self::Inproc => process_url() + &link.name,
         }
     }
@@ -38,10 +38,14 @@ fn process_url() -> String {
     format!("inproc://hopmeter/{}/", std::process::id())
 }
 
-pub fn open(protocol: Protocol) -> Result<Socket> {
+/// The most bytes that nng adds to a frame: the numbers of a call.
+const ENVELOPE_BYTES: usize = 256;
+
+pub fn open(protocol: Protocol, link: &Link) -> Result<Socket> {
     let socket = Socket::new(protocol).context("opening a socket of nng")?;
-    // nng closes connections that send more than this; the default is 1 MiB, 0 is without limit.
-    socket.set_opt::<RecvMaxSize>(0).context("lifting the limit of received messages")?;
+    // nng closes connections that send more than this; the default is 1 MiB.
+    let most = link.frame_bytes + ENVELOPE_BYTES;
+    socket.set_opt::<RecvMaxSize>(most).context("setting the limit of received messages")?;
     Ok(socket)
 }
 
@@ -54,7 +58,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     })?;
     let Endpoint::Tcp = endpoint else { return Ok(url) };
     let port = listener.get_opt::<BoundPort>().context("asking nng for its port")?;
-    Ok(format!("tcp://127.0.0.1:{port}"))
+    Ok(format!("tcp://{}:{port}", setup.advertised))
 }
 
 /// Waits until the socket is connected. nng reconnects by itself later, if necessary.

@@ -20,7 +20,7 @@ impl TopicPublisher {
             let what = format!("PUSH gives each frame to one receiver, and {} has several", link.name);
             return Err(Error::new(what).remedy("use protocol = \"pub\""));
         }
-        let socket = open(if pushes { Protocol::Push0 } else { Protocol::Pub0 })?;
+        let socket = open(if pushes { Protocol::Push0 } else { Protocol::Pub0 }, link)?;
         let frames: i32 = setup.setting("send_buffer")?;
         if frames >= 0 {
             socket.set_opt::<SendBufferSize>(frames).context("setting the send buffer")?;
@@ -43,7 +43,7 @@ impl Publisher for TopicPublisher {
 /// A SUB or PULL socket, connected.
 pub fn receiver(setup: &Setup, link: &Link) -> Result<Socket> {
     let pushes = pushes(setup)?;
-    let socket = open(if pushes { Protocol::Pull0 } else { Protocol::Sub0 })?;
+    let socket = open(if pushes { Protocol::Pull0 } else { Protocol::Sub0 }, link)?;
     if !pushes {
         socket.set_opt::<Subscribe>(Vec::new()).context("subscribing")?;
         socket.set_opt::<RecvBufferSize>(setup.setting("receive_buffer")?).context("setting the receive buffer")?;

@@ -18,8 +18,13 @@ impl Redis {
         let (tcp, unix) =
             setup.daemon.split_once(' ').ok_or_else(|| Error::new("the broker's address is incomplete"))?;
         let is_unix = setup.setting::<String>("endpoint")? == "unix";
-        let place = if is_unix { format!("redis+unix://{unix}") } else { format!("redis://{tcp}") };
-        let client = redis::Client::open(place.as_str()).context(format!("understanding the address {place}"))?;
+        let credentials = tcp.rsplit_once('@').and_then(|(credentials, _)| credentials.split_once(':'));
+        let place = match credentials {
+            _ if !is_unix => format!("redis://{tcp}"),
+            Some((user, password)) => format!("redis+unix://{unix}?user={user}&pass={password}"),
+            None => format!("redis+unix://{unix}"),
+        };
+        let client = redis::Client::open(place.as_str()).context("understanding the address of redis-server")?;
         let path = if is_unix { "Unix socket through redis-server" } else { "TCP through redis-server" };
         Ok(Arc::new(Self { client, path: path.into() }))
     }

@@ -1,4 +1,4 @@
-//! The ROS 2 node that all link ends of a process share; it uses the loopback device only.
+//! The ROS 2 node that all link ends of a process share; it uses one network device only.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -25,6 +25,8 @@ pub struct Session {
     node: Mutex<Node>,
     participant: DomainParticipant,
     domain: u16,
+    address: Ipv4Addr,
+    device: String,
     pub quality: Quality,
     unheeded: Vec<String>,
 }
@@ -32,9 +34,17 @@ pub struct Session {
 impl Session {
     pub fn open(setup: &Setup) -> Result<Self> {
         let domain = domain_of(&setup.run)?;
-        let participant = participant(domain)?;
+        let participant = participant(domain, setup)?;
         let node = Mutex::new(node(participant.clone())?);
-        Ok(Self { node, participant, domain, quality: Quality::read(setup)?, unheeded: unsupported_settings(setup)? })
+        Ok(Self {
+            node,
+            participant,
+            domain,
+            address: setup.advertised,
+            device: setup.network_device(),
+            quality: Quality::read(setup)?,
+            unheeded: unsupported_settings(setup)?,
+        })
     }
 
     pub fn publisher<M: Serialize>(&self, place: &Place) -> Result<Publisher<M>> {
@@ -56,8 +66,8 @@ impl Session {
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("domain".into(), self.domain.to_string()),
-            ("interface".into(), "lo, 127.0.0.1".into()),
-            ("path".into(), "UDP on the loopback device".into()),
+            ("interface".into(), self.address.to_string()),
+            ("path".into(), format!("UDP on {}", self.device)),
             ("shared_memory".into(), "not used".into()),
         ];
         if !self.unheeded.is_empty() {
@@ -75,11 +85,11 @@ fn domain_of(run: &str) -> Result<u16> {
 }
 
 /// Looks for peers at the ports of the first processes on this machine, as RustDDS does by default.
-fn participant(domain: u16) -> Result<DomainParticipant> {
-    let loopback = [Ipv4Addr::LOCALHOST];
-    DomainParticipantBuilder::new(domain).with_only_networks(loopback).build().map_err(|cause| {
-        Error::new(format!("RustDDS could not take part in domain {domain} on 127.0.0.1"))
-            .remedy("see that the loopback device is up and that fewer than 100 processes use this domain")
+fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
+    let (address, device) = (setup.advertised, setup.network_device());
+    DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {
+        Error::new(format!("RustDDS could not take part in domain {domain} on {address}"))
+            .remedy(format!("see that {device} is up and that fewer than 100 processes use this domain"))
             .because(cause)
     })
 }

@@ -1,4 +1,4 @@
-//! TCP on the loopback device, without Nagle's delay.
+//! TCP without Nagle's delay.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -14,6 +14,9 @@ use rustix::net::{AddressFamily, bind, connect, getsockname, listen, sockopt};
 const WAITING_RECEIVERS: i32 = 128;
 
 struct Tcp {
+    bind: Ipv4Addr,
+    advertised: Ipv4Addr,
+    device: String,
     port: u16,
     send_buffer: usize,
     receive_buffer: usize,
@@ -32,18 +35,20 @@ impl Tcp {
 }
 
 impl Family for Tcp {
-    const PATH: &'static str = "TCP on the loopback device";
+    fn path(&self) -> String {
+        format!("TCP on {}", self.device)
+    }
 
     fn listen(&self, _link: &Link) -> Result<(OwnedFd, String)> {
         let listener = self.socket()?;
         // A fixed port can be bound again while connections of an earlier trial linger.
         sockopt::set_socket_reuseaddr(&listener, true).context("setting SO_REUSEADDR")?;
-        bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))
-            .map_err(|cause| port_error(self.port, cause))?;
-        listen(&listener, WAITING_RECEIVERS).map_err(|cause| port_error(self.port, cause))?;
+        let place = SocketAddr::from((self.bind, self.port));
+        bind(&listener, &place).map_err(|cause| port_error(place, cause))?;
+        listen(&listener, WAITING_RECEIVERS).map_err(|cause| port_error(place, cause))?;
         let bound = getsockname(&listener).context("asking which port was bound")?;
         let bound = SocketAddr::try_from(bound).context("asking which port was bound")?;
-        Ok((listener, bound.to_string()))
+        Ok((listener, format!("{}:{}", self.advertised, bound.port())))
     }
 
     fn configure_accepted(&self, _connection: &OwnedFd) -> Result<()> {
@@ -58,14 +63,17 @@ impl Family for Tcp {
     }
 }
 
-fn port_error(port: u16, cause: Errno) -> Error {
-    Error::new(format!("binding port {port} of 127.0.0.1"))
+fn port_error(place: SocketAddr, cause: Errno) -> Error {
+    Error::new(format!("binding port {} of {}", place.port(), place.ip()))
         .remedy("use port = 0, which takes a free one")
         .because(cause)
 }
 
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
     let tcp = Tcp {
+        bind: setup.bind,
+        advertised: setup.advertised,
+        device: setup.network_device(),
         port: setup.setting("port")?,
         send_buffer: setup.setting("send_buffer")?,
         receive_buffer: setup.setting("receive_buffer")?,

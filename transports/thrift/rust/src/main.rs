@@ -47,7 +47,7 @@ impl Transport for Thrift {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), self.endpoint.path().into())]
+        vec![("path".into(), self.endpoint.path())]
     }
 }
 

@@ -18,7 +18,9 @@ struct Unix {
 }
 
 impl Family for Unix {
-    const PATH: &'static str = "Unix sockets";
+    fn path(&self) -> String {
+        "Unix sockets".into()
+    }
 
     fn listen(&self, link: &Link) -> Result<(OwnedFd, String)> {
         let path = self.directory.join(format!("{}.sock", link.name)).display().to_string();

@@ -64,7 +64,7 @@ impl Transport for WebSockets {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), self.endpoint.path().into())]
+        vec![("path".into(), self.endpoint.path())]
     }
 }
 

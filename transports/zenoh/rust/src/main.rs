@@ -53,17 +53,19 @@ struct Zenoh {
     shared_memory: SharedMemory,
     arrivals: Arc<Arrivals>,
     largest_frame_bytes: usize,
+    device: String,
 }
 
 impl Zenoh {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let shared_memory: SharedMemory = setup.setting("shared_memory")?;
         Ok(Arc::new(Self {
-            sessions: Sessions::new(setup.setting("session")?, shared_memory),
+            sessions: Sessions::new(setup, shared_memory)?,
             quality: Quality::read(setup)?,
             shared_memory,
             arrivals: Arc::new(Arrivals::new(shared_memory)),
             largest_frame_bytes: setup.largest_frame_bytes,
+            device: setup.network_device(),
         }))
     }
 
@@ -111,7 +113,8 @@ impl Transport for Zenoh {
 
     fn facts(&self) -> Vec<(String, String)> {
         let reach_others = self.sessions.reach_others();
-        let mut told = self.arrivals.facts(reach_others, self.shared_memory.is_used_for(self.largest_frame_bytes));
+        let way = if reach_others { format!("tcp on {}", self.device) } else { "within one session".into() };
+        let mut told = self.arrivals.facts(&way, self.shared_memory.is_used_for(self.largest_frame_bytes));
         if reach_others && self.quality.congestion == CongestionControl::Drop {
             told.push(("loss".into(), DROPPED.into()));
         }

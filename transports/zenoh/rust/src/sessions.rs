@@ -5,6 +5,7 @@
 //! the address belongs to the node itself, the ends connect within the listening session, without a socket.
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,9 @@ use serde::Deserialize;
 use zenoh::{Config, Session, Wait};
 
 use crate::frames::SharedMemory;
+
+/// The most bytes that zenoh adds to a frame, with a margin for its own messages.
+const MARGIN_BYTES: usize = 65_536;
 
 /// How link ends share sessions.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -32,6 +36,10 @@ pub struct Listening {
 pub struct Sessions {
     sharing: Sharing,
     shared_memory: SharedMemory,
+    bind: Ipv4Addr,
+    advertised: Ipv4Addr,
+    /// The largest message that a session receives.
+    message_bytes: usize,
     listening: Mutex<Option<Listening>>,
     connected: Mutex<HashMap<String, Session>>,
     /// Whether a link of this node leads to another session.
@@ -39,9 +47,17 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub fn new(sharing: Sharing, shared_memory: SharedMemory) -> Self {
-        let (listening, connected) = (Mutex::default(), Mutex::default());
-        Self { sharing, shared_memory, listening, connected, others: AtomicBool::new(false) }
+    pub fn new(setup: &Setup, shared_memory: SharedMemory) -> Result<Self> {
+        Ok(Self {
+            sharing: setup.setting("session")?,
+            shared_memory,
+            bind: setup.bind,
+            advertised: setup.advertised,
+            message_bytes: setup.largest_frame_bytes + MARGIN_BYTES,
+            listening: Mutex::default(),
+            connected: Mutex::default(),
+            others: AtomicBool::new(false),
+        })
     }
 
     /// Returns the session of a binding end.
@@ -79,11 +95,12 @@ impl Sessions {
     }
 
     fn listen(&self) -> Result<Listening> {
-        let session = self.open("listen/endpoints", "tcp/127.0.0.1:0")?;
+        let session = self.open("listen/endpoints", &format!("tcp/{}:0", self.bind))?;
         let locators = session.info().locators().wait();
-        let address = locators.first().map(ToString::to_string);
-        let address = address.ok_or_else(|| Error::new("zenoh does not say on which port it listens"))?;
-        Ok(Listening { session, address })
+        let port =
+            locators.first().and_then(|first| first.to_string().rsplit_once(':').map(|(_, port)| port.to_owned()));
+        let port = port.ok_or_else(|| Error::new("zenoh does not say on which port it listens"))?;
+        Ok(Listening { session, address: format!("tcp/{}:{port}", self.advertised) })
     }
 
     fn connect(&self, address: &str) -> Result<Session> {
@@ -107,6 +124,7 @@ impl Sessions {
             ("listen/endpoints", "[]"),
             ("connect/exit_on_failure", "true"),
             ("connect/timeout_ms", "10000"),
+            ("transport/link/rx/max_message_size", &self.message_bytes.to_string()),
             ("transport/shared_memory/enabled", if shares { "true" } else { "false" }),
             ("transport/shared_memory/transport_optimization/enabled", if copies_itself { "true" } else { "false" }),
             (key, &format!("[\"{endpoint}\"]")),

@@ -1,0 +1,60 @@
+"""A broker on a test host: `python -m conformance.broker` reads what to start as JSON from a line of its input, answers
+with the broker's address, and ends the broker when the input ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from hopmeter.manifest import discovery
+from hopmeter.manifest.model import Manifest
+from hopmeter.runtime.daemon import BrokerContext, Daemon
+from tests.hosts.network import ROOT, Host
+
+
+class HostBroker:
+    """A broker that listens on the address of a test host."""
+
+    def __init__(self, manifest: Manifest, context: BrokerContext, host: Host) -> None:
+        self._closing = ExitStack()
+        self._process = self._closing.enter_context(host.popen([sys.executable, "-m", __name__], cwd=ROOT))
+        told = {"folder": str(manifest.folder), "run": context.run, "settings": dict(context.settings)}
+        self._told = {**told, "directory": str(context.directory), "log": str(context.log), "host": host.address}
+
+    def __enter__(self) -> Self:
+        answer = json.loads(self._exchange(json.dumps(self._told)))
+        self.address, self.environment, self.pid = answer["address"], answer["environment"], answer["pid"]
+        return self
+
+    def _exchange(self, line: str) -> str:
+        print(line, file=self._process.stdin, flush=True)
+        assert self._process.stdout is not None
+        answer = self._process.stdout.readline()
+        assert answer, "the broker did not start"
+        return answer
+
+    def close(self) -> None:
+        """End the broker."""
+        with self._closing:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait(20)
+
+
+def serve(told: dict[str, Any]) -> None:
+    """Run the broker until the input ends."""
+    manifest = discovery.load(Path(told["folder"], "transport.toml"))
+    assert manifest.daemon is not None
+    places = {name: Path(told[name]) for name in ("directory", "log")}
+    context = BrokerContext(told["run"], settings=told["settings"], host=told["host"], **places)
+    with Daemon(manifest.daemon, context) as daemon:
+        found = {"address": daemon.address, "environment": daemon.environment, "pid": daemon.pid}
+        print(json.dumps(found), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.stdin.readline()))

@@ -1,0 +1,87 @@
+"""Every transport that reaches another machine, between two test hosts that only a wire joins: content, order, sizes
+and calls of each pair of languages. A broker runs on the host of the sender."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.cases import READY, Case
+from conformance.connection import connect, receive_frames, send_while_receiving, seqs
+from conformance.node_pool import NodePool
+from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
+from conformance.test_rpc import NATIVE, call, connect_call
+from hopmeter.manifest.model import Manifest
+from tests.hosts.keeper import CABLE
+from tests.hosts.network import Host, two_hosts
+
+NETWORKED = {manifest.name: manifest for manifest, _ in READY if manifest.network is not None}
+SIZES = (0, 1, 1000, 65_536, 1 << 20)
+
+
+def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
+    """Every ordered pair of languages that is ready here, also of one language."""
+    ready = [language for known, language in READY if known is manifest]
+    ends = [(one, other) for one in ready for other in ready if one == other or manifest.cross_language]
+    wait = {language: next((w for w in manifest.offers[language].waits if w == "block"), "") for language in ready}
+    return [
+        Case(manifest, one, other, wait[other] or manifest.offers[other].waits[0], manifest.network or {}, hosts=hosts)
+        for one, other in ends
+    ]
+
+
+def exchange_frames(case: Case, pool: NodePool) -> None:
+    """Frames arrive whole, in order and in all sizes, and they travel over the wire."""
+    connection = connect(pool, case)
+    before = bytes_on_wire(connection.receivers[0])
+    for first in range(0, 50, 10):
+        assert connection.sender.send("out", first, 10, 100)["accepted"] == 10
+        assert seqs(receive_frames(connection.receivers[0], "in0", 10)) == list(range(first, first + 10))
+    sizes = [size for size in SIZES if size <= case.max_bytes]
+    for seq, size in enumerate(sizes):
+        seen = send_while_receiving(connection.sender, connection.receivers[0], ("out", "in0"), seq, size)
+        assert [(frame["seq"], frame["payload_bytes"]) for frame in seen] == [(seq, size)]
+    assert bytes_on_wire(connection.receivers[0]) - before >= sum(sizes), "the frames took another way than the wire"
+
+
+def exchange_calls(case: Case, pool: NodePool) -> None:
+    """Calls are answered with what was sent, in all sizes."""
+    client, server = connect_call(pool, case)
+    before, sizes = bytes_on_wire(server), [size for size in SIZES if size <= case.max_bytes]
+    for seq, size in enumerate(sizes):
+        replies = call(client, server, seq, size)
+        assert [(reply["seq"], reply["payload_bytes"]) for reply in replies] == [(seq, size)]
+    assert bytes_on_wire(server) - before >= sum(sizes), "the calls took another way than the wire"
+
+
+def bytes_on_wire(node: ScriptedNode) -> int:
+    """How many bytes the host of a node has received from the other one."""
+    lines = Path(f"/proc/{node.process.pid}/net/dev").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.strip().startswith(f"{CABLE}:"))
+
+
+def exchanges(case: Case) -> list[Callable[[Case, NodePool], None]]:
+    """What a pair of languages has to pass: frames, and calls if both have calls of the transport's own."""
+    patterns = [case.manifest.offers[language].patterns for language in (case.sender, case.receiver)]
+    frames = [exchange_frames] if all("pubsub" in each for each in patterns) else []
+    has_calls = case.manifest.name in NATIVE and all("rpc" in each for each in patterns)
+    return frames + ([exchange_calls] if has_calls else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", NETWORKED)
+def test_each_pair_of_languages_reaches_another_host(transport: str) -> None:
+    failures: dict[str, str] = {}
+    with two_hosts() as (one, other), NodePool(one) as pool:
+        for case in pairs(NETWORKED[transport], {"sender": one, "receiver": other}):
+            for exchange in exchanges(case):
+                try:
+                    exchange(case, pool)
+                except (AssertionError, NodeError, NodeDiedError) as error:
+                    failures[f"{case.label}: {exchange.__name__}"] = f"{type(error).__name__}: {error}"
+                    pool.end()
+                else:
+                    pool.release()
+        assert not failures, "\n".join([*(": ".join(each) for each in failures.items()), *map(str, pool.log_tails())])
