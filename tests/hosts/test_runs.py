@@ -148,7 +148,8 @@ def test_ctrl_c_ends_the_nodes_of_all_hosts(tmp_path: Path, scenario: Path, star
     wait_for_trial(tmp_path / ".run.partial")
     assert len(processes(tmp_path, "agent")) == 2
     done.send_signal(signal.SIGINT)
-    done.communicate()
+    out, error = done.communicate()
+    assert "--hosts hosts.toml" in out + error
     assert done.returncode == 130 and read(tmp_path / ".run.partial", "trials")
 
 

@@ -183,8 +183,18 @@ def _print_resume_command(display: Display, folder: Any) -> None:
     console, path = display.console, str(folder.path)
     console.print()
     console.print(f"interrupted; finished trials are in {path}", markup=False, soft_wrap=True)
-    further = ["report", path] if folder.is_finished else ["run", "--resume", path, *display.request.options]
+    further = (
+        ["report", path]
+        if folder.is_finished
+        else ["run", "--resume", path, *_hosts_option(folder), *display.request.options]
+    )
     console.print(f"continue with: {shlex.join(['hopmeter', *further])}", markup=False, soft_wrap=True)
+
+
+def _hosts_option(folder: Any) -> list[str]:
+    """Return the option with which a run over several hosts continues."""
+    words = [str(word) for word in folder.about.get("command") or ()] if folder.about.get("hosts") else []
+    return words[words.index("--hosts") :][:2] if "--hosts" in words else []
 
 
 def _print_paths(console: Console, path: Path, report: Path | None) -> None:
