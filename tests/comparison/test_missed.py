@@ -27,7 +27,7 @@ from tests.report.rows import run_of
 from tests.workload_runs import WORKLOAD
 
 from .runs import MACHINE
-from .test_compare import HOURS, exit_code
+from .test_compare import HOURS, Hopmeter, with_sides
 
 TABLES = 200
 MOST_FALSE = 0.05 + 2 * (0.05 * 0.95 / TABLES) ** 0.5
@@ -153,26 +153,26 @@ FEW, MANY = [20, 22, 18, 21, 19, 20, 23, 17], [90, 85, 95, 88, 93, 91, 87, 90]
     ],
 )
 def test_the_gate_sees_missed_deadlines_of_the_whole_and_of_each_flow(
-    new: list[int], rules: list[str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    new: list[int], rules: list[str], code: int, tmp_path: Path, hopmeter_here: Hopmeter
 ) -> None:
     run = make_run(tmp_path / "run", {"old": FEW, "new": new}, sides=True)
     words = [word for rule in rules for word in ("--fail-if", rule)]
-    done, out, _ = exit_code(["compare", str(run), *words, "--json"], capsys)
-    rows = {row["flow"]: row for row in map(json.loads, out.splitlines()) if row["metric"] == SHARE}
-    assert done == code
+    ran = hopmeter_here("compare", str(run), *words, "--json")
+    rows = {row["flow"]: row for row in map(json.loads, ran.stdout.splitlines()) if row["metric"] == SHARE}
+    assert ran.returncode == code
     assert rows["frames"]["difference"] == pytest.approx((sum(new) - sum(FEW)) / 8000)
     assert rows[""]["difference"] == pytest.approx(rows["frames"]["difference"] / 2)
     assert rows["commands"]["verdict"] == "same"
     assert rows["frames"]["low"] <= rows["frames"]["difference"] <= rows["frames"]["high"]
 
 
-def test_the_terminal_and_the_files_show_missed_deadlines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_and_the_files_show_missed_deadlines(tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     run = make_run(tmp_path / "run", {"old": FEW, "new": MANY}, sides=True)
     summary, junit = tmp_path / "s.md", tmp_path / "j.xml"
     files = ["--summary", str(summary), "--junit", str(junit), "--export", f"bencher:{tmp_path / 'b.json'}"]
-    done, out, _ = exit_code(["compare", str(run), "--fail-if", "slower:5%", *files], capsys)
-    said = " ".join(out.split()).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert done == 3
+    ran = hopmeter_here("compare", str(run), "--fail-if", "slower:5%", *files)
+    said = " ".join(ran.stdout.split()).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert ran.returncode == 3
     assert "Missed deadlines: of 3 cells, 2 are late more often (zeromq (rust) the whole workload +" in said
     assert "gate failed: zeromq (rust) frames (miss_share): misses more deadlines" in said
     assert "old % missed" in said and "late more often" in summary.read_text()
@@ -182,7 +182,7 @@ def test_the_terminal_and_the_files_show_missed_deadlines(tmp_path: Path, capsys
 
 @pytest.mark.parametrize(("new", "code"), [(FEW, 0), (MANY, 3)])
 def test_a_baseline_knows_how_much_missed_deadlines_drift(
-    new: list[int], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    new: list[int], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hopmeter_here: Hopmeter
 ) -> None:
     monkeypatch.chdir(tmp_path)
     several = [
@@ -190,13 +190,11 @@ def test_a_baseline_knows_how_much_missed_deadlines_drift(
     ]
     baselines.store("main", several)
     run = make_run(tmp_path / "new", {"c": new})
-    done, out, _ = exit_code(["compare", "main", str(run), "--fail-if", "slower:5%"], capsys)
-    assert done == code
-    assert ("gate failed: zeromq (rust) the whole workload (miss_share)" in out) == (code == 3)
+    ran = hopmeter_here("compare", "main", str(run), "--fail-if", "slower:5%")
+    assert ran.returncode == code
+    assert ("gate failed: zeromq (rust) the whole workload (miss_share)" in ran.stdout) == (code == 3)
 
 
-def test_a_rule_for_deadlines_needs_deadlines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from .test_compare import with_sides
-
-    done, _, err = exit_code(["compare", str(with_sides(tmp_path, 1.0)), "--fail-if", "missed:1%"], capsys)
-    assert done == 2 and "E-GATE" in err
+def test_a_rule_for_deadlines_needs_deadlines(tmp_path: Path, hopmeter_here: Hopmeter) -> None:
+    ran = hopmeter_here("compare", str(with_sides(tmp_path, 1.0)), "--fail-if", "missed:1%")
+    assert ran.returncode == 2 and "E-GATE" in ran.stderr
