@@ -88,6 +88,8 @@ class AgentTrial:
         for link in checks.table(spec, "links").values():
             if not checks.matching(link, "name", LINK).startswith(self.run):
                 raise ValueError("a link has the name of another run")
+        for key in ("bind", "advertised"):
+            checks.address(spec, key)
         adapter = str(manifest.folder / "python") if language == "python" else None
         settings = check_settings(manifest, checks.table(spec, "settings"))
         resolved = spec_paths.resolve(spec, self.part.folder, self.file)

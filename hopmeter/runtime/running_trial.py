@@ -40,7 +40,7 @@ class RunningTrial:
         )
         self._sides = turns.sides if turns else 1
         self._parts = {name: hosts[name].trial(run, work.manifests) for name in work.host_names}
-        self._places = {name: make_place(work, part, run, turns) for name, part in self._parts.items()}
+        self._places = {name: make_place(work, name, part, run, turns) for name, part in self._parts.items()}
         self._ends = ExitStack()
         for part in self._parts.values():
             self._ends.callback(part.close)

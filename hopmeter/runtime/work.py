@@ -91,10 +91,11 @@ def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
 
 
-def make_place(work: Work, part: TrialHost, run: str, turns: Turns | None) -> Place:
+def make_place(work: Work, host: str, part: TrialHost, run: str, turns: Turns | None) -> Place:
     """Describe the environment of a trial on one host."""
-    sites = {carrier.key: site for carrier, site in zip(carriers(work.cell), part.sites, strict=True)}
-    first = part.sites[0]
+    address = work.address(host)
+    own = [replace(site, bind=address, advertised=address) for site in part.sites]
+    sites, first = {carrier.key: site for carrier, site in zip(carriers(work.cell), own, strict=True)}, own[0]
     place = Place(run, work.trial, work.seed, first.directory, part.folder, first.adapters)
     place = replace(place, pictures=work.pictures, recordings=work.recordings)
     return replace(place, sites=sites, why=work.why, turns=turns)

@@ -166,7 +166,16 @@ def test_an_agent_ends_when_its_peer_is_no_coordinator(home: Path, line: bytes) 
     assert done.returncode == 2 and lacking(done.stderr.decode(), "E-HOST-PEER") == []
 
 
-SPEC = {"run": RUN, "transport": "tcp", "links": {}, "settings": {}, "endpoints": [], "flows": []}
+SPEC = {
+    "bind": "127.0.0.1",
+    "advertised": "127.0.0.1",
+    "run": RUN,
+    "transport": "tcp",
+    "links": {},
+    "settings": {},
+    "endpoints": [],
+    "flows": [],
+}
 
 
 @pytest.mark.parametrize(
@@ -197,6 +206,7 @@ def test_an_agent_refuses_what_no_coordinator_asks_for(agent: Connection, do: st
         {"run": "f" * 16},
         {"transport": "zeromq"},
         {"directory": "/tmp"},
+        {"bind": "evil"},
         {"directory": "/trial/../../etc"},
         {"settings": {"no_such": 1}},
         {"links": {"l0": {"name": "../../evil"}}},
