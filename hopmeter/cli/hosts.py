@@ -43,7 +43,7 @@ def hosts(
 
 def _print(console: Console, found: list[HostState]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("host", "address", "hopmeter", "spec", "round trip", "transports that are ready"):
+    for head in ("host", "address", "hopmeter", "spec", "round trip", "clock", "transports that are ready"):
         table.add_column(head, overflow="fold")
     for each in found:
         table.add_row(each.name, each.address, *_cells(each))
@@ -56,10 +56,13 @@ def _print(console: Console, found: list[HostState]) -> None:
 
 def _cells(state: HostState) -> tuple[str, ...]:
     if state.greeting is None:
-        return ("not reachable", "–", "–", "–")
+        return ("not reachable", "–", "–", "–", "–")
     trip = "this machine" if state.round_trip_us is None else f"{state.round_trip_us:,.0f} µs"
+    clock = "the same"
+    if state.clock_offset_us is not None and state.round_trip_us is not None:
+        clock = f"{state.clock_offset_us:+,.0f} ± {state.round_trip_us / 2:,.0f} µs"
     ready: dict[str, list[str]] = {}
     for each in state.ready:
         ready.setdefault(each.transport, []).append(f"{each.language} {each.version}")
     words = [f"{name} ({', '.join(languages)})" for name, languages in sorted(ready.items())]
-    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, ", ".join(words) or "none"
+    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, clock, ", ".join(words) or "none"

@@ -26,6 +26,8 @@ class HostState:
     round_trip_us: float | None = None
     """None for this machine."""
     ready: tuple[Readiness, ...] = ()
+    clock_offset_us: float | None = None
+    """The host's clock minus that of this machine, by half of the round trip at most; None if it is the same clock."""
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of `hopmeter hosts --json`."""
@@ -38,6 +40,7 @@ class HostState:
             "hopmeter": self.greeting.hopmeter if self.greeting else None,
             "spec_format": self.greeting.spec_format if self.greeting else None,
             "round_trip_us": self.round_trip_us,
+            "clock_offset_us": self.clock_offset_us,
             "transports": {f"{each.transport} ({each.language})": each.version for each in self.ready},
         }
 
@@ -63,6 +66,8 @@ def _reach(name: str, entry: HostEntry) -> HostState:
             one = connect(name, entry, process, ground.directory)
             ready = HostSession({name: entry}, {name: one}).facts()[name].ready.values()
             found = tuple(each for each in ready if each.ready)
-            return HostState(name, entry.address, None, one.greeting, one.round_trip.least_ns / 1000, found)
+            trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000
+            is_same = one.greeting.clock == Greeting.own().clock
+            return HostState(name, entry.address, None, one.greeting, trip_us, found, None if is_same else offset_us)
         finally:
             process.close()
