@@ -49,7 +49,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
         if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
         for each in examined:
-            values = _figures(cell, each, folder)
+            values = trial_values(cell, each, folder)
             folder.judge(replace(each.result, cell=cell.id), values)
             trials.append(asdict(each.result) | values | {"cell": cell.id})
     _complete_workloads(cells, rows, complete_workload)
@@ -79,7 +79,8 @@ def _complete_workloads(
             complete(each, [part for part in parts[cell.id] if part is not each])
 
 
-def _figures(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
+def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
+    """Return the values of a trial, or of the trial of a flow or path; empty if it is not good."""
     if trial.measured is None:
         return {}
     pieces = [piece for piece in trial.measured.latencies.get(headline(cell), []) if len(piece)]

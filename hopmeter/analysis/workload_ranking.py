@@ -1,7 +1,7 @@
 """Rank whole workloads: by the deadlines that they keep, then by the worst p99 of a flow, then by CPU.
 
-The criteria share the 5 % equally, because each of them can separate equal transports by chance. docs/method.md
-has the rule and its error rates.
+A criterion tests only the pairs that those before it leave open. The criteria share the 5 % equally, because each of
+them can separate equal transports by chance. docs/method.md has the rule and its error rates.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from hopmeter.analysis.choices import choices
@@ -17,9 +17,10 @@ from hopmeter.analysis.rounds import round_numbers
 from hopmeter.analysis.worst_flow import WorstFlows
 from hopmeter.model.cell import Cell
 from hopmeter.statistics import Observation, Pair
-from hopmeter.statistics.criteria import Decisions, decide_by_criteria, ranks_of, share_level
+from hopmeter.statistics.criteria import Decisions, Ids, decide_in_order, ranks_of, share_level
 from hopmeter.statistics.ranking import ALPHA, fit
-from hopmeter.statistics.share_tests import ShareTrial, compare_shares
+from hopmeter.statistics.share_tests import ShareTrial, can_differ, compare_shares
+from hopmeter.statistics.single_pairs import judge_pairs
 
 Values = Mapping[str, Any]
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
@@ -35,14 +36,11 @@ class WorkloadRanking:
     choices: tuple[str, ...]
     """The cells that are ranked."""
     pairs: Mapping[str, Sequence[Pair]]
-    """The pairs of choices by criterion; a criterion that does not apply is missing."""
+    """The pairs that each criterion compared: those that earlier ones leave open. One that does not apply is
+    missing."""
+    decisions: Decisions
     worst: WorstFlows
     rounds: Mapping[str, int]
-
-    @cached_property
-    def decisions(self) -> Decisions:
-        """The criterion that decides a pair, by the better and the other cell."""
-        return decide_by_criteria(self.pairs)
 
     @cached_property
     def ranks(self) -> dict[str, tuple[int, int]]:
@@ -97,12 +95,14 @@ def _rank(
     ids = {cell.id for cell in measured}
     good = [each for each in trials if each["cell"] in ids and each["good"] and each["round"] is not None]
     chosen = tuple(cell.id for cell in choices(measured))
-    worst = WorstFlows.of(measured, rows, good, flow_trials)
+    worst = WorstFlows.of(measured, good, flow_trials)
+    own = [each for each in good if each["cell"] in chosen]
     criteria = [name for name, applies in _applicable(cells[0], worst).items() if applies]
-    alpha = share_level(ALPHA, len(criteria))
-    pairs = {name: _compare(name, chosen, good, worst, alpha) for name in criteria}
+    alpha = _levels(criteria, own)
+    compare = {name: partial(_compare, name, own, worst, alpha[name]) for name in criteria}
+    pairs, decisions = decide_in_order(chosen, compare)
     rounds = {cell: len({each["round"] for each in good if each["cell"] == cell}) for cell in ids}
-    return WorkloadRanking(group, chosen, pairs, worst, rounds)
+    return WorkloadRanking(group, chosen, pairs, decisions, worst, rounds)
 
 
 def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
@@ -110,17 +110,29 @@ def _applicable(cell: Cell, worst: WorstFlows) -> dict[str, bool]:
     return {DEADLINES: cell.has_deadline, TAIL: bool(worst.flows), CPU: True}
 
 
+def _levels(criteria: Sequence[str], trials: Sequence[Values]) -> dict[str, float]:
+    """Return the level of each criterion. Deadlines need none if too few were missed to decide any pair."""
+    level = share_level(ALPHA, len(criteria))
+    if DEADLINES not in criteria or can_differ(map(_share_trial, _with_deadlines(trials)), level):
+        return dict.fromkeys(criteria, level)
+    return dict.fromkeys(criteria, share_level(ALPHA, len(criteria) - 1)) | {DEADLINES: level}
+
+
+def _with_deadlines(trials: Iterable[Values]) -> list[Values]:
+    return [each for each in trials if each.get("deadlines")]
+
+
 def _compare(
-    criterion: str, chosen: Sequence[str], trials: Sequence[Values], worst: WorstFlows, alpha: float
+    criterion: str, trials: Sequence[Values], worst: WorstFlows, alpha: float, pairs: Sequence[Ids]
 ) -> Sequence[Pair]:
-    own = [each for each in trials if each["cell"] in chosen]
+    """Compare pairs of choices; `trials` are those of all choices."""
     if criterion == DEADLINES:
-        counted = [_share_trial(each) for each in own if each.get("deadlines")]
-        between = [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
-        return compare_shares(chosen, counted, between, alpha)
-    return (
-        worst.compare(chosen, alpha) if criterion == TAIL else fit(_cpu_observations(own), alpha, scale="ratio").pairs
-    )
+        return compare_shares(map(_share_trial, _with_deadlines(trials)), pairs, alpha)
+    if criterion == TAIL:
+        return worst.compare(pairs, alpha)
+    wanted = set(map(frozenset, pairs))
+    fitted = fit(_cpu_observations(trials), alpha, scale="ratio").pairs
+    return judge_pairs([pair for pair in fitted if pair.cells in wanted], alpha, "ratio")
 
 
 def _share_trial(trial: Values) -> ShareTrial:

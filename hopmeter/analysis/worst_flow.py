@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.analysis.choices import fit_table
-from hopmeter.analysis.floors import headline
 from hopmeter.analysis.percentiles import PERMILLE, is_resolved
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import flow_cell
@@ -32,9 +32,7 @@ class WorstFlows:
     """By cell and round."""
 
     @classmethod
-    def of(
-        cls, cells: Sequence[Cell], rows: Mapping[str, Values], trials: Sequence[Values], flow_trials: Sequence[Values]
-    ) -> WorstFlows:
+    def of(cls, cells: Sequence[Cell], trials: Sequence[Values], flow_trials: Sequence[Values]) -> WorstFlows:
         """Compare the flows of whole workloads; `trials` are their good ones. A p99 that the messages of all trials do
         not resolve is not compared."""
         if not cells:
@@ -42,9 +40,10 @@ class WorstFlows:
         rounds = {(each["cell"], each["trial"]): each["round"] for each in trials}
         steal = {(each["cell"], each["round"]): each.get("steal_share") for each in trials}
         own = {(each["cell"], each["trial"]): each for each in flow_trials}
+        sent = _count_messages(cells, own, rounds)
         tails = {(cell.id, name): _tails(cell, part, own, rounds) for cell in cells for name, part in _parts(cell)}
         names = [name for name, _ in _parts(cells[0])]
-        resolved = [name for name in names if all(_is_resolved(cell, name, rows) for cell in cells)]
+        resolved = [name for name in names if all(is_resolved(sent[cell.id, name], PERMILLE["p99"]) for cell in cells)]
         flows = {name: _fit(cells, name, tails, steal) for name in resolved}
         return cls({name: each for name, each in flows.items() if len(each.cells) == len(cells)}, tails, steal)
 
@@ -72,14 +71,13 @@ class WorstFlows:
         low, high = (None if low is None else min(low, ratio)), (None if high is None else max(high, ratio))
         return {"worst_p99_ratio": ratio, "worst_p99_ratio_low": low, "worst_p99_ratio_high": high, "worst_flow": name}
 
-    def compare(self, cells: Sequence[str], alpha: float) -> list[Pair]:
-        """Compare the worst flows of all pairs of cells, round by round.
+    def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[Pair]:
+        """Compare the worst flows of some pairs of cells, round by round.
 
         The data choose the flows, so each flow has its share of the level.
         """
-        pairs = [(one, other) for at, one in enumerate(cells) for other in cells[at + 1 :]]
         share = alpha / max(len(self.flows), 1)
-        return compare_single_pairs([self._question(*pair) for pair in pairs], len(cells), share, "ratio")
+        return compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
 
     def _question(self, one: str, other: str) -> Question:
         """Return the trials of two cells, each with its worst flow.
@@ -117,11 +115,16 @@ def _parts(cell: Cell) -> Iterator[tuple[str, Cell]]:
     yield from ((flow.name, flow_cell(cell, flow)) for flow in cell.workload.flows)
 
 
-def _is_resolved(cell: Cell, name: str, rows: Mapping[str, Values]) -> bool:
-    """Return whether all messages of a flow resolve its p99, even if it is a lost message."""
-    part = next(each for its_name, each in _parts(cell) if its_name == name)
-    row = rows.get(part.id) or {}
-    return is_resolved((row.get(f"{headline(part)}_count") or 0) + (row.get("lost") or 0), PERMILLE["p99"])
+def _count_messages(
+    cells: Sequence[Cell], flow_trials: Mapping[tuple[str, int], Values], rounds: Mapping[tuple[str, int], int]
+) -> Counter[tuple[str, str]]:
+    """Return how many messages of each flow the trials have; they resolve a p99 even if it is a lost message."""
+    found: Counter[tuple[str, str]] = Counter()
+    for cell in cells:
+        for name, part in _parts(cell):
+            own = (flow_trials.get((part.id, trial)) for whole, trial in rounds if whole == cell.id)
+            found[cell.id, name] = sum(each.get("sent") or 0 for each in own if each)
+    return found
 
 
 def _tails(

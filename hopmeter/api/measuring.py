@@ -183,7 +183,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
     """Run the trials with the payloads from files, and return whether all were executed."""
     from hopmeter.analysis.budget import BudgetedRounds
-    from hopmeter.analysis.in_question import InQuestion, count_misses_of
+    from hopmeter.analysis.in_question import InQuestion, measure_trials
     from hopmeter.analysis.requirements import judge_trials
     from hopmeter.analysis.search import Hunt
     from hopmeter.analysis.trial_medians import median_us
@@ -202,7 +202,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
             median_us(folder),
             folder.about.get("looks"),
             is_judged=judge_trials(folder, made.scenario.require),
-            in_question=InQuestion(made.runnable, count_misses_of(folder)) if made.scenario.alone else None,
+            in_question=InQuestion(made.runnable, measure_trials(folder)) if made.scenario.alone else None,
         )
     hosts = prepared.hosts.remote if prepared.hosts else {}
     executor = Executor(

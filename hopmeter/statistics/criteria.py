@@ -1,13 +1,16 @@
-"""Order cells by several criteria: a later criterion decides only pairs that earlier ones do not tell apart."""
+"""Order cells by several criteria: a later criterion tests only the pairs that earlier ones do not tell apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hopmeter.statistics.ranking import Pair
 
-Decisions = dict[tuple[str, str], str]
+Ids = tuple[str, str]
+Decisions = dict[Ids, str]
 """The criterion that decides a pair, by the better and the other cell."""
+Compare = Callable[[Sequence[Ids]], Sequence[Pair]]
+"""Compares some pairs, with decisions that hold together."""
 
 
 def share_level(alpha: float, criteria: int) -> float:
@@ -15,22 +18,27 @@ def share_level(alpha: float, criteria: int) -> float:
     return alpha / max(criteria, 1)
 
 
-def decide_by_criteria(criteria: Mapping[str, Iterable[Pair]]) -> Decisions:
-    """Return which pairs are decided, and by which criterion; the most important criterion comes first.
+def decide_in_order(
+    cells: Sequence[str], criteria: Mapping[str, Compare]
+) -> tuple[dict[str, Sequence[Pair]], Decisions]:
+    """Return the pairs that each criterion compared, and the decisions; the most important criterion comes first.
 
     A later decision that contradicts earlier ones in a circle does not count: if A is before B, and neither differs
     from C in this criterion, a later one must not put C before A and B before C at once.
     """
-    accepted: Decisions = {}
-    for name, pairs in criteria.items():
-        found = {(pair.a, pair.b) for pair in pairs if pair.decided}
-        new = {each for each in found if each not in accepted and each[::-1] not in accepted}
-        graph = new | set(accepted)
-        accepted |= {each: name for each in sorted(new) if not _leads(graph, each[1], each[0])}
-    return accepted
+    compared: dict[str, Sequence[Pair]] = {}
+    decisions: Decisions = {}
+    open_ = [(one, other) for at, one in enumerate(cells) for other in cells[at + 1 :]]
+    for name, compare in criteria.items():
+        compared[name] = compare(open_)
+        new = {(pair.a, pair.b) for pair in compared[name] if pair.decided}
+        graph = new | set(decisions)
+        decisions |= {each: name for each in sorted(new) if not _leads(graph, each[1], each[0])}
+        open_ = [each for each in open_ if each not in decisions and each[::-1] not in decisions]
+    return compared, decisions
 
 
-def _leads(graph: Iterable[tuple[str, str]], start: str, end: str) -> bool:
+def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
     """Return whether decisions lead from one cell to another."""
     edges = list(graph)
     seen, waiting = {start}, [start]

@@ -7,6 +7,7 @@ pairs with the best choice.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -60,6 +61,31 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
     pairs = cells * (cells - 1) // 2
     counts = sorted(_counts_of_ties(cells))
     return tuple(max(count for count in counts if count <= left) for left in range(pairs, 0, -1))
+
+
+@lru_cache(maxsize=256)
+def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
+    """Return the divisors if only some pairs of the cells are compared, such as those that are still open.
+
+    Cells that open pairs connect are counted together: if all of their pairs are open, as many may be equal at once as
+    for a table of these cells; otherwise any number.
+    """
+    counts = {0}
+    for cells, many in _components(pairs):
+        is_whole = 2 * many == len(cells) * (len(cells) - 1)
+        own = _counts_of_ties(len(cells)) if is_whole else range(many + 1)
+        counts = {each + more for each in counts for more in own}
+    return tuple(max(count for count in counts if count <= left) for left in range(len(pairs), 0, -1))
+
+
+def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozenset[Hashable], int]]:
+    """Return the cells that pairs connect, each set with the number of its pairs."""
+    found: list[tuple[frozenset[Hashable], int]] = []
+    for pair in pairs:
+        touched = [each for each in found if each[0] & set(pair)]
+        found = [each for each in found if each not in touched]
+        found.append((frozenset(pair).union(*(cells for cells, _ in touched)), 1 + sum(many for _, many in touched)))
+    return found
 
 
 def best_divisors(cells: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from hopmeter.statistics.observations import Observation
 from hopmeter.statistics.pair_tests import LEAST_ROUNDS
@@ -33,17 +34,16 @@ class ShareDifference:
     counts_p_value: float
 
 
-def compare_shares(
-    cells: Sequence[str], trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float
-) -> list[Pair]:
-    """Compare the shares of cells by rounds; the pair's `a` has the smaller share, and `difference` is `b` minus `a`.
+def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[Pair]:
+    """Compare the shares of some pairs of cells by rounds; `a` of a pair has the smaller share, and `difference` is `b`
+    minus `a`.
 
     Two tests have to decide. The rounds show how much trials differ, which messages of one trial do not show. The
     counts show how much chance is in few events, which rounds that happen to be alike do not show.
     """
     known = [each for each in trials if each.messages]
     questions = [_question(one, other, known) for one, other in pairs]
-    return compare_single_pairs(questions, len(cells), alpha, "difference")
+    return compare_single_pairs(questions, alpha, "difference")
 
 
 def compare_share_of_two(old: str, new: str, trials: Iterable[ShareTrial]) -> ShareDifference | None:
@@ -66,6 +66,20 @@ def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:
         for name in ("events", "messages")
     )
     return Question(one, other, observations, counts_p_value(events, messages))
+
+
+def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
+    """Return whether any two cells have so many events together that their counts could differ at this level (Tarone
+    1990)."""
+    sums: dict[str, tuple[int, int]] = {}
+    for each in trials:
+        events, messages = sums.get(each.cell, (0, 0))
+        sums[each.cell] = events + each.events, messages + each.messages
+    for (one, many), (other, more) in combinations(sums.values(), 2):
+        extremes = ([one + other, 0], [0, one + other])
+        if min(counts_p_value(each, [many, more]) for each in extremes) <= alpha:
+            return True
+    return False
 
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:

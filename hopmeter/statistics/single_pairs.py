@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopmeter.statistics.families import all_pairs_divisors
+from hopmeter.statistics.families import some_pairs_divisors
 from hopmeter.statistics.observations import Observation, Scale
 from hopmeter.statistics.pair_tests import LEAST_ROUNDS, step_down
 from hopmeter.statistics.ranking import LEAST_DIFFERENCE, Pair, fit, on_scale, quantile
@@ -27,23 +27,30 @@ class Question:
     least_p_value: float = 0.0
 
 
-def compare_single_pairs(questions: Sequence[Question], cells: int, alpha: float, scale: Scale) -> list[Pair]:
-    """Compare all pairs of so many cells; all decisions together are wrong with the probability `alpha` at most.
+def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[Pair]:
+    """Compare pairs; all decisions together are wrong with the probability `alpha` at most.
 
     Each pair is fitted alone, as `fit` does it for a few cells. A pair without common observations is left out.
     """
-    found = [(each, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
-    pairs = [(question, pair) for question, (pair, *_) in (each for each in found if each[1])]
+    found = [(each.least_p_value, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
+    known = [(least, pair) for least, (pair, *_) in (each for each in found if each[1])]
+    return judge_pairs([pair for _, pair in known], alpha, scale, [least for least, _ in known])
+
+
+def judge_pairs(pairs: Sequence[Pair], alpha: float, scale: Scale, least_p_values: Sequence[float] = ()) -> list[Pair]:
+    """Decide pairs that were fitted, so that all decisions together are wrong with the probability `alpha` at most.
+
+    `least_p_values` are those of other tests that have to decide too.
+    """
     if not pairs:
         return []
-    divisors = all_pairs_divisors(cells)
-    divisors += (1,) * (len(pairs) - len(divisors))
-    p_values = np.array([max(question.least_p_value, _p_value(pair)) for question, pair in pairs])
-    decided, levels = step_down(p_values, divisors[: len(pairs)], alpha)
+    divisors = some_pairs_divisors(tuple((pair.a, pair.b) for pair in pairs))
+    p_values = np.array([_p_value(pair) for pair in pairs])
+    decided, levels = step_down(np.maximum(p_values, least_p_values or 0.0), divisors, alpha)
     single = alpha / divisors[0]
     return [
         _judge(pair, bool(yes), float(level), single, scale)
-        for (_, pair), yes, level in zip(pairs, decided, levels, strict=True)
+        for pair, yes, level in zip(pairs, decided, levels, strict=True)
     ]
 
 

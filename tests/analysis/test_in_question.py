@@ -1,12 +1,12 @@
-"""A run with a budget measures flows alone only over transports that may keep the deadlines best."""
+"""A run with a budget measures flows alone only over transports that may carry the workload best."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from hopmeter.analysis.budget import BudgetedRounds
-from hopmeter.analysis.deadlines import Misses
 from hopmeter.analysis.in_question import InQuestion
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -21,21 +21,27 @@ TRIAL_S = 0.5
 MESSAGES = 100
 
 
-def run(misses: Mapping[str, int], fails: frozenset[str] = frozenset(), **changes: object) -> Counter[str]:
+def run(
+    misses: Mapping[str, int],
+    fails: frozenset[str] = frozenset(),
+    cpu: Mapping[str, float] | None = None,
+    **changes: object,
+) -> Counter[str]:
     """Execute the rounds of 60 s in simulated time, and count the trials of each cell. `misses` has how many of 100
-    messages of a trial are late, by transport."""
+    messages of a trial are late, by transport, and `cpu` its CPU."""
     cells = add_cells_alone(
         [cell(id=name, transport=name, workload=WORKLOAD, limit_s=3.3, **changes) for name in misses]
     )
     scenario = Scenario.model_validate({"title": "t", "question": "q?", "budget": "60s"})
     made = Plan("made", scenario, cells, 7)
 
-    def count(one: Cell, _: TrialResult) -> dict[str, Misses]:
-        return {"urgent": Misses(MESSAGES, misses[one.id], 1), "path": Misses(MESSAGES, 0, 0)}
+    def measure(one: Cell, result: TrialResult) -> list[dict[str, Any]]:
+        counts = {"deadlines": MESSAGES, "misses": misses[one.id], "cpu_core_percent": (cpu or {}).get(one.id)}
+        return [{"cell": one.id, "trial": result.trial, "round": result.round, "good": True, **counts}]
 
     now = 0.0
     trials: Counter[str] = Counter()
-    question = InQuestion(cells, count)
+    question = InQuestion(cells, measure)
     rounds = BudgetedRounds(made, [], lambda *_: None, clock=lambda: now, in_question=question)
     while turns := rounds.next_round():
         for turn in turns:
@@ -48,8 +54,13 @@ def run(misses: Mapping[str, int], fails: frozenset[str] = frozenset(), **change
 
 def test_a_transport_that_is_proved_to_miss_more_gets_no_more_trials_alone() -> None:
     found = run({"good": 1, "bad": 60})
-    assert found["bad-alone-urgent"] == 3, "the interval of a share needs three trials"
+    assert found["bad-alone-urgent"] == 3, "a comparison needs three rounds"
     assert found["good"] == found["bad"] == found["good-alone-urgent"] > 30
+
+
+def test_the_whole_ranking_decides_what_is_in_question() -> None:
+    found = run({"frugal": 1, "hungry": 1}, cpu={"frugal": 10.0, "hungry": 30.0})
+    assert found["hungry-alone-urgent"] == 3 < found["frugal-alone-urgent"]
 
 
 def test_transports_that_may_be_the_best_are_both_measured_alone() -> None:

@@ -2,7 +2,8 @@
 `python -m tests.statistics.workload_simulation`.
 
 Prints the tables of docs/method.md. Every number belongs to the whole rule: deadlines, then the worst p99 of a flow,
-then CPU, each at its share of the level. Many tables are fitted at once; `decide_one` ranks one of them as a run does.
+then CPU, each at its share of the level, among the pairs that are still open. Many tables are fitted at once;
+`decide_one` ranks one of them as a run does.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from scipy.special import bdtr, bdtrc
 
 from hopmeter.analysis.worst_flow import WorstFlows
 from hopmeter.statistics import Observation, fit
-from hopmeter.statistics.criteria import Decisions, decide_by_criteria, share_level
-from hopmeter.statistics.families import all_pairs_divisors
+from hopmeter.statistics.criteria import Decisions, decide_in_order, share_level
+from hopmeter.statistics.families import some_pairs_divisors
 from hopmeter.statistics.noise_model import fit_noise
 from hopmeter.statistics.pair_tests import PairTests, compare_cells, step_down
-from hopmeter.statistics.share_tests import ShareTrial, compare_shares
+from hopmeter.statistics.share_tests import ShareTrial, can_differ, compare_shares
+from hopmeter.statistics.single_pairs import judge_pairs
 from tests.statistics.noise_settings import (
     Floats,
     Setting,
@@ -36,11 +38,12 @@ from tests.statistics.noise_settings import (
     unseen_outliers,
 )
 
-CELLS = (2, 3, 5)
+CELLS = (2, 3, 5, 8)
 FITS = (5, 8, 12, 24)
 MESSAGES = 2500
 """Messages with a deadline in each trial: 5 s at 500 Hz."""
 FLOWS = ("camera", "objects", "commands")
+MANY_FLOWS = (*FLOWS, "lidar", "map", "log", "joy", "state")
 ALPHA = 0.05
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
 CPU_NOISE = 0.2
@@ -49,11 +52,21 @@ CPU_NOISE = 0.2
 
 @dataclass(frozen=True)
 class Effects:
-    """By how much the last transport differs from the others: its share of misses, the p99 of one flow, and its CPU."""
+    """By how much the last transport differs from the others: its share of misses, the p99 of one flow, and its CPU.
+
+    `cells` are so many transports at the end that differ, all alike. If `punctual` is not 0, all but so many at the end
+    miss ten times as many deadlines.
+    """
 
     misses: float = 1.0
     p99: float = 1.0
     cpu: float = 1.0
+    cells: int = 1
+    punctual: int = 0
+
+    def is_late(self, cells: int) -> NDArray[np.bool_]:
+        """Return which transports miss ten times as many deadlines."""
+        return np.arange(cells) < (cells - self.punctual if self.punctual else 0)
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,7 @@ class Workload:
     share: float
     burst: int = 1
     effects: Effects = field(default_factory=Effects)
+    flows: int = len(FLOWS)
 
 
 @dataclass(frozen=True)
@@ -90,12 +104,13 @@ class Tables:
 def draw_tables(one: Workload, cells: int, rounds: int, tables: int, seed: int = 1) -> Tables:
     """Draw tables. Half of the variance of a value is common to all values of its trial."""
     shape = (tables, cells, rounds)
-    drawn = [draw(one.noise, shape, 100 * seed + at) for at in range(3 + len(FLOWS))]
+    drawn = [draw(one.noise, shape, 100 * seed + at) for at in range(3 + one.flows)]
     common, steal = drawn[0]
     misses, *tails, cpu = ((common + each) / np.sqrt(2) for each, _ in drawn[1:])
-    last = (np.arange(cells) == cells - 1)[:, None]
+    last = (np.arange(cells) >= cells - one.effects.cells)[:, None]
     tails[0] = tails[0] + last * np.log(one.effects.p99)
-    counts = _draw_misses(one, misses + last * np.log(one.effects.misses), seed)
+    late = one.effects.is_late(cells)[:, None]
+    counts = _draw_misses(one, misses + last * np.log(one.effects.misses) + late * np.log(10), seed)
     return Tables(counts, tails, CPU_NOISE * cpu + last * np.log(one.effects.cpu), steal)
 
 
@@ -108,17 +123,23 @@ def _draw_misses(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
 
 
 def decide_all(tables: Tables) -> dict[str, Floats]:
-    """Return by criterion which pairs are decided: -1 if the first is better, 1 if the second is, otherwise 0."""
+    """Return by criterion which pairs are decided: -1 if the first is better, 1 if the second is, otherwise 0.
+
+    A criterion decides only pairs that those before it leave open.
+    """
     alpha = share_level(ALPHA, 3)
     shares = tables.misses / MESSAGES
     fits = [_compare(shares[:, pair], tables.steal[:, pair]) for pair in tables.pairs]
     counted = [_counts_p_values(tables.misses[:, pair].sum(axis=2)) for pair in tables.pairs]
     cpu = _compare(tables.cpu, tables.steal)
-    return {
-        DEADLINES: _decide_pairs(fits, tables.cells, alpha, counted),
-        TAIL: _decide_pairs(list(_tail_fits(tables)), tables.cells, alpha / len(FLOWS)),
-        CPU: step_down(cpu.p_values(), all_pairs_divisors(tables.cells), alpha)[0] * np.sign(cpu.differences),
-    }
+    found = {DEADLINES: _decide_pairs(tables, _join(fits), alpha, others=np.stack(counted, axis=1))}
+    most = np.sort(tables.misses.sum(axis=2), axis=1)[:, -2:].sum(axis=1)
+    share = ALPHA * np.where(2 * 0.5**most <= alpha, 1 / 3, 1 / 2)
+    open_ = found[DEADLINES] == 0
+    tails = _join(list(_tail_fits(tables)))
+    found[TAIL] = _decide_pairs(tables, tails, share / len(tables.tails), open_)
+    found[CPU] = _decide_pairs(tables, (cpu.p_values(), cpu.differences), share, open_ & (found[TAIL] == 0))
+    return found
 
 
 def _compare(values: Floats, steal: Floats) -> PairTests:
@@ -127,14 +148,35 @@ def _compare(values: Floats, steal: Floats) -> PairTests:
     return compare_cells(fit_noise(centred, steal, np.ones(values.shape, bool)), steal, centred)
 
 
-def _decide_pairs(fits: Sequence[PairTests], cells: int, alpha: float, others: Sequence[Floats] = ()) -> Floats:
-    """Step down through pairs that were fitted alone; `others` are p-values that have to be small too."""
+def _join(fits: Sequence[PairTests]) -> tuple[Floats, Floats]:
+    """Return the p-values and differences of pairs that were fitted alone; the axes are table and pair."""
     p_values = np.concatenate([each.p_values() for each in fits], axis=1)
-    if others:
-        p_values = np.maximum(p_values, np.stack(others, axis=1))
-    signs = np.sign(np.concatenate([each.differences for each in fits], axis=1))
-    decided: Floats = step_down(p_values, all_pairs_divisors(cells), alpha)[0] * signs
-    return decided
+    return p_values, np.concatenate([each.differences for each in fits], axis=1)
+
+
+def _decide_pairs(
+    tables: Tables,
+    tests: tuple[Floats, Floats],
+    alpha: Floats | float,
+    open_: NDArray[np.bool_] | None = None,
+    others: Floats | None = None,
+) -> Floats:
+    """Step down through the pairs of each table that are open; `others` are p-values that have to be small too.
+
+    `alpha` may be one level for each table. P-values are divided by it, so that the level of all tables is 1.
+    """
+    p_values, differences = tests
+    p_values = p_values if others is None else np.maximum(p_values, others)
+    p_values = p_values / np.reshape(alpha, (-1, 1))
+    decided = np.zeros(p_values.shape)
+    patterns, place = np.unique(np.ones_like(p_values, bool) if open_ is None else open_, axis=0, return_inverse=True)
+    for at, pattern in enumerate(patterns):
+        own, columns = np.flatnonzero(place.ravel() == at), np.flatnonzero(pattern)
+        if len(columns):
+            divisors = some_pairs_divisors(tuple(tables.pairs[column] for column in columns))
+            decided[np.ix_(own, columns)] = step_down(p_values[np.ix_(own, columns)], divisors, 1.0)[0]
+    found: Floats = decided * np.sign(differences)
+    return found
 
 
 def _counts_p_values(counts: NDArray[np.int64]) -> Floats:
@@ -174,22 +216,30 @@ def decide_one(tables: Tables, at: int) -> Decisions:
     known = [(cell, number) for cell in range(tables.cells) for number in range(tables.cpu.shape[2])]
     steal = {(names[c], n): float(tables.steal[at, c, n]) for c, n in known}
     shares = [ShareTrial(names[c], n, int(tables.misses[at, c, n]), MESSAGES, steal[names[c], n]) for c, n in known]
-    pairs = [(names[one], names[other]) for one, other in tables.pairs]
     used = [Observation(names[c], n, float(np.exp(tables.cpu[at, c, n])), steal[names[c], n]) for c, n in known]
+    names_of_flows = MANY_FLOWS[: len(tables.tails)]
     tails = {
         (names[c], flow): {n: float(np.exp(tables.tails[place][at, c, n])) for n in range(tables.cpu.shape[2])}
-        for place, flow in enumerate(FLOWS)
+        for place, flow in enumerate(names_of_flows)
         for c in range(tables.cells)
     }
-    flows = {flow: fit(_flow_observations(flow, names, tails, steal)) for flow in FLOWS}
-    alpha = share_level(ALPHA, 3)
-    return decide_by_criteria(
-        {
-            DEADLINES: compare_shares(names, shares, pairs, alpha),
-            TAIL: WorstFlows(flows, tails, steal).compare(names, alpha),
-            CPU: fit(used, alpha, scale="ratio").pairs,
-        }
+    worst = WorstFlows(
+        {flow: fit(_flow_observations(flow, names, tails, steal)) for flow in names_of_flows}, tails, steal
     )
+    alpha = share_level(ALPHA, 3)
+    later = alpha if can_differ(shares, alpha) else share_level(ALPHA, 2)
+    cpu = fit(used, alpha, scale="ratio").pairs
+    _, decisions = decide_in_order(
+        names,
+        {
+            DEADLINES: lambda pairs: compare_shares(shares, pairs, alpha),
+            TAIL: lambda pairs: worst.compare(pairs, later),
+            CPU: lambda pairs: judge_pairs(
+                [each for each in cpu if (each.a, each.b) in pairs or (each.b, each.a) in pairs], later, "ratio"
+            ),
+        },
+    )
+    return decisions
 
 
 def _flow_observations(
@@ -202,15 +252,26 @@ def _flow_observations(
 
 
 def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, seed: int = 1) -> float:
-    """Return the share of tables of equal transports with any difference by any criterion."""
-    found = decide_all(draw_tables(one, cells, rounds, tables, seed))
-    return float(np.any([(each != 0).any(axis=1) for each in found.values()], axis=0).mean())
+    """Return the share of tables with any difference, by any criterion, between transports that are equal in it."""
+    drawn = draw_tables(one, cells, rounds, tables, seed)
+    first = cells - one.effects.cells
+    across = np.array([(a < first) != (b < first) for a, b in drawn.pairs])
+    is_late = one.effects.is_late(cells)
+    late = np.array([is_late[a] != is_late[b] for a, b in drawn.pairs])
+    sizes = {DEADLINES: one.effects.misses, TAIL: one.effects.p99, CPU: one.effects.cpu}
+    found = decide_all(drawn)
+    true = {name: across & (size != 1) | late & (name == DEADLINES) for name, size in sizes.items()}
+    false = [(found[name] != 0) & ~true[name] for name in sizes]
+    return float(np.any(false, axis=(0, 2)).mean())
 
 
 def found_differences(one: Workload, cells: int, rounds: int, criterion: str, tables: int = 1000) -> float:
-    """Return the share of the pairs with the last transport that a criterion decides the right way."""
+    """Return the share of the pairs with the last transport that a criterion decides the right way; those that miss ten
+    times as many deadlines do not count."""
     drawn = draw_tables(one, cells, rounds, tables, 2)
-    own = [at for at, pair in enumerate(drawn.pairs) if pair[1] == cells - 1]
+    own = [
+        at for at, pair in enumerate(drawn.pairs) if pair[1] == cells - 1 and not one.effects.is_late(cells)[pair[0]]
+    ]
     return float((decide_all(drawn)[criterion][:, own] == -1).mean())
 
 
@@ -228,6 +289,14 @@ SETTINGS: dict[str, Workload] = {
     "unseen outliers": Workload(unseen_outliers, 0.02),
     "unix": Workload(unix, 0.02),
     "shm": Workload(shm, 0.02),
+    "8 flows": Workload(equal_variances, 0.02, flows=8),
+    "8 flows, stolen outliers": Workload(stolen_outliers, 0.02, flows=8),
+    "one misses 4 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=4)),
+    "one misses 1.5 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=1.5)),
+    "one misses 2 times as often, `unix`": Workload(unix, 0.01, 1, Effects(misses=2)),
+    "two miss 4 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=4, cells=2)),
+    "two have a p99 of 1.5 times": Workload(equal_variances, 0.0, 1, Effects(p99=1.5, cells=2)),
+    "all but two miss 10 times as often": Workload(equal_variances, 0.01, 1, Effects(punctual=2)),
 }
 POWERS: dict[str, tuple[str, Workload]] = {
     "1 % and 2 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(misses=2))),
@@ -238,6 +307,14 @@ POWERS: dict[str, tuple[str, Workload]] = {
     "p99 of one flow 2 times": (TAIL, Workload(equal_variances, 0.0, 1, Effects(p99=2))),
     "p99 of one flow 2 times, `unix`": (TAIL, Workload(unix, 0.0, 1, Effects(p99=2))),
     "CPU 1.1 times": (CPU, Workload(equal_variances, 0.0, 1, Effects(cpu=1.1))),
+    "p99 of one flow 1.5 times, the third one misses 10 times as often": (
+        TAIL,
+        Workload(equal_variances, 0.01, 1, Effects(p99=1.5, punctual=2)),
+    ),
+    "CPU 1.1 times, the third one misses 10 times as often": (
+        CPU,
+        Workload(equal_variances, 0.01, 1, Effects(cpu=1.1, punctual=2)),
+    ),
 }
 
 
