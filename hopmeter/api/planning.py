@@ -15,6 +15,7 @@ from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine, NoCoresError
+from hopmeter.plan.crowding import crowding
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
@@ -77,7 +78,9 @@ def _plan(
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []))
-    return Prepared(plan.make(path.stem, wanted, world), world, notes=notes, hosts=hosts)
+    made = plan.make(path.stem, wanted, world)
+    crowded = crowding(made.runnable, world.machine.allowed)
+    return Prepared(made, world, notes=[*notes, *([crowded] if crowded else [])], hosts=hosts)
 
 
 def name_question(

@@ -10,6 +10,7 @@ from hopmeter.analysis.message_samples import trials
 from hopmeter.analysis.run_results import Run
 from hopmeter.analysis.steal import steal_of
 from hopmeter.machine.measured import STEAL_PERCENT
+from hopmeter.plan.crowding import crowding
 from hopmeter.report import formatting
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.report.warning_rules import Caution, measured_rows, names, rule, sentence
@@ -33,6 +34,14 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
             f"{formatting.microseconds(worst['longest_us'])}. The machine causes tails of that length, not the "
             "transport.",
         )
+
+
+@rule
+def crowded(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn of a workload with many more programs than cores."""
+    cells = ((run, [row.cell for row in run.measured_rows]) for run in runs)
+    for text in formatting.distinct(crowding(own, run.part("machine").get("usable_cores") or ()) for run, own in cells):
+        yield Caution("W-CROWDED", "More programs than cores", text)
 
 
 @rule
