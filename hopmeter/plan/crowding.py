@@ -1,0 +1,33 @@
+"""Workloads with many more programs than cores: what they measure is also how long programs wait for a core."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from hopmeter.model.cell import Cell
+
+MOST_PROGRAMS = 4
+"""More programs for each core get a warning."""
+
+
+def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
+    """Return what it means that the workload of some cells has many more programs than cores; empty if it has not."""
+    found = {many for cell in cells if (many := _programs_and_cores(cell, usable))}
+    programs, cores = max(found, key=lambda each: each[0] / each[1], default=(0, 1))
+    if programs <= MOST_PROGRAMS * cores:
+        return ""
+    shared = "1 core" if cores == 1 else f"{cores} cores"
+    return (
+        f"The workload runs {programs} programs on {shared}, so messages also wait for a core: with more cores latencies "
+        "may be shorter, fewer deadlines may be missed, and the order of the transports may differ."
+    )
+
+
+def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:
+    """Return the numbers of processes of a whole workload and of the cores that they share; None if unknown."""
+    if not cell.is_whole_workload or cell.workload is None or cell.comparison.alone:
+        return None
+    programs = cell.workload.participants
+    pinned = [each.core_list for each in programs]
+    cores = {core for cores in pinned for core in cores} if all(pinned) else set(usable)
+    return (sum(len(each.transports) or 1 for each in programs), len(cores)) if cores else None
