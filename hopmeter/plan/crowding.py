@@ -18,8 +18,8 @@ def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
         return ""
     shared = "1 core" if cores == 1 else f"{cores} cores"
     return (
-        f"The workload runs {programs} programs on {shared}, so messages also wait for a core: with more cores latencies "
-        "may be shorter, fewer deadlines may be missed, and the order of the transports may differ."
+        f"The workload runs {programs} programs on {shared}, so messages also wait for a core: with more cores "
+        "latencies may be shorter, fewer deadlines may be missed, and the order of the transports may differ."
     )
 
 
