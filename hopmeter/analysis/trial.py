@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.clock_claims import largest
 from hopmeter.analysis.deadlines import Misses, judge_deadline
+from hopmeter.analysis.floors import headline
+from hopmeter.analysis.growth import trend_of
 from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.latencies import Pieces, clock_uncertainties, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace
@@ -24,6 +26,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.flows import flows
 from hopmeter.plan.workloads import flow_cell, rows_of
+from hopmeter.statistics.trends import Trend
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
@@ -68,6 +71,8 @@ class Measured:
     """The misses of a flow or path with a deadline."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
     """The clock uncertainty of each latency that begins on one clock and ends on another."""
+    trend: Trend | None = None
+    """The growth of the median in the course of the trial, of the first pair; None if the trial is too short."""
 
     @property
     def achieved_hz(self) -> float | None:
@@ -92,6 +97,7 @@ def measure(cell: Cell, path: Path) -> Measured:
         if deadline_s is not None:
             doubt = trial.clocks.get("response", ClockUncertainty())
             trial.misses = judge_deadline(pair.intended_times, pair.completion_times, deadline_s, doubt.whole_ns)
+        trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair)
         trial.paces.append(measure_pace(pair))
@@ -105,6 +111,11 @@ def measure(cell: Cell, path: Path) -> Measured:
             "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
         )
     return trial
+
+
+def _start(cell: Cell, pair: Pair) -> Times:
+    """Return when the latency that ranks a cell begins."""
+    return pair.intended_times if headline(cell) == "response" else pair.send_times
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
@@ -122,7 +133,8 @@ def _measure_path(cell: Cell, file: Path) -> Measured:
     times = path_times(cell, file)
     reaction, deadline_s = times.reaction, cell.deadline_s
     counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))
-    trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]})
+    trend = trend_of(times.due, times.effect)
+    trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]}, trend=trend)
     trial.missing["reaction"] = counts.lost
     trial.clocks = dict.fromkeys(("reaction", "data_age"), times.clock) if times.clock.whole_ns else {}
     if deadline_s is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
+from hopmeter.analysis.growth import set_growth
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.percentiles import Nanoseconds, estimate_all, quantiles
 from hopmeter.analysis.repeated import set_aside_repeated
@@ -27,6 +28,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
+from hopmeter.statistics.trends import Trend
 from hopmeter.store import RunFolder
 
 Values = dict[str, Any]
@@ -42,12 +44,14 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     required = scenario.get("require") or []
     levels = look_levels(looks) if decision(scenario.get("until"), required) == "require" else {}
     cells, rows, judges, trials = [each for cell in folder.cells for each in rows_of(cell)], [], [], []
+    trends: dict[str, list[Trend]] = {}
     for cell in cells:
         examined = [examine(cell, each, folder) for each in set_aside_repeated(folder.trials_of(whole_id(cell)))]
         rows.append(row(cell, examined, folder))
         judges.append(Judge(cell, examined, [] if cell.comparison.alone else required, levels.get(cell.group, ALPHA)))
         if scenario.get("why") and rows[-1]["trials_good"]:
             rows[-1] |= why_columns(cell, folder.path)
+        trends[cell.id] = [each.measured.trend for each in examined if each.measured and each.measured.trend]
         for each in examined:
             values = trial_values(cell, each, folder)
             folder.judge(replace(each.result, cell=cell.id), values)
@@ -58,6 +62,7 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
     set_times_alone(cells, rows, trials)
+    set_growth(rows, trends)
     set_workload_ranks(cells, rows, rank_workloads(cells, by_id, trials, trials))
     for judge, each_row in zip(judges, rows, strict=True):
         each_row |= judge.columns(each_row)

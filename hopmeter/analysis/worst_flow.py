@@ -63,7 +63,7 @@ class WorstFlows:
     def columns(self, cell: str) -> dict[str, Any]:
         """Return the columns of a cell; empty if no flow has a p99."""
         name = self.flow(cell)
-        if name is None or cell not in self.flows[name].cells:
+        if name is None or cell not in self.flows[name].cells or self.flows[name].best is None:
             return {}
         ranking, ratio = self.flows[name], self._ratio(name, cell)
         pair = next((each for each in ranking.pairs if each.cells == {ranking.best, cell}), None)

@@ -15,6 +15,7 @@ from hopmeter.report.clock_sentences import claim_sentences, comparison_sentence
 from hopmeter.report.comparison_sentences import lead_sentences
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.copy_sentences import copy_sentences
+from hopmeter.report.growth_sentences import growth_sentence
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import as_it_is, idle_sentence
 from hopmeter.report.next_command import next_sentence
@@ -147,7 +148,7 @@ def summary(groups: Sequence[Group]) -> str:
 def caution(runs: Sequence[Run]) -> list[str]:
     """Return what to know together with the answer, and what to run next."""
     quick = "This is a quick look: it shows orders of magnitude, not small differences."
-    words = [sentence for run in runs if (sentence := precision_sentence(run))]
+    words = [sentence for run in runs for sentence in (growth_sentence(run), precision_sentence(run)) if sentence]
     words += [*claim_sentences(runs), *(sentence for run in runs for sentence in comparison_sentences(run))]
     words += [f"{quick if run.quick else ''} {sentence}".strip() for run in runs if (sentence := next_sentence(run))]
     for status, says in (

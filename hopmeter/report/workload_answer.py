@@ -32,7 +32,7 @@ def answer_sentences(group: Group) -> list[str]:
     """Return the answer of a whole workload: what meets the requirements, if there are any, and the order."""
     rows = ranked_rows(group)
     if not rows:
-        return ["No transport carried the whole workload; the reasons are below.", *_failures(group)]
+        return [*_without_rank(group), *_failures(group)]
     lead = _lead(group, rows) if len(rows) > 1 else f"{name(group, rows[0])} is alone: {_values(rows[0])}."
     return [
         *requirement_sentences(group),
@@ -42,6 +42,15 @@ def answer_sentences(group: Group) -> list[str]:
         *_failures(group),
         *_references(group),
     ]
+
+
+def _without_rank(group: Group) -> list[str]:
+    """Return what rows without a rank did, such as references alone."""
+    carried = [row for row in group.choices if row["status"] == "ok"]
+    if not carried:
+        return ["No transport carried the whole workload; the reasons are below."]
+    said = formatting.first([f"{name(group, row)}: {_values(row)}" for row in carried], MOST_NAMES, "other row")
+    return [f"{'; '.join(said)}.", "These rows are for comparison only, so they have no rank."]
 
 
 def ranked_rows(group: Group) -> list[Row]:

@@ -105,6 +105,15 @@ def test_what_is_not_told_apart_is_said_and_the_command_that_decides_it() -> Non
     assert next_sentence(run).startswith("To separate one from other, run `hopmeter run made-up --trials ")
 
 
+def test_rows_without_a_rank_carried_the_workload_all_the_same() -> None:
+    run = make_run({"synthetic": Made(LATE, CALM, CPU), "shm": Made(NONE, CALM, CPU, status="failed")})
+    for row in run.rows:
+        row.values["rank_low"] = None
+    first, why, failed = map(plain, answer_sentences(whole(run)))
+    assert first == "synthetic: it keeps 90.0 % (89.0–91.0) of the deadlines and uses 20.0 % of a core (?)."
+    assert why.endswith("they have no rank.") and failed == "shm failed."
+
+
 def test_failed_transports_and_slow_readers_are_named() -> None:
     made = {
         "broken": Made(NONE, CALM, CPU, status="failed"),

@@ -23,6 +23,7 @@ from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.company_words import alone_text, background_sentence
 from hopmeter.report.copy_sentences import copy_sentences
+from hopmeter.report.growth_sentences import growth_sentence
 from hopmeter.report.highest_rates import search_groups
 from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.precision_sentence import precision_sentence
@@ -263,7 +264,8 @@ def _print_legend(console: Console, run: Run) -> None:
     idle = idle_sentence([run], groups([run]))
     background = background_sentence(run.measured_rows)
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
-    for sentence in filter(None, [background, tail_sentence(groups([run])), precision_sentence(run), *idle, *clocks]):
+    tail, growth = tail_sentence(groups([run])), growth_sentence(run)
+    for sentence in filter(None, [background, tail, growth, precision_sentence(run), *idle, *clocks]):
         console.print(Text(sentence))
 
 

@@ -35,7 +35,7 @@ struct Plan {
     std::ostringstream json;
     json.precision(std::numeric_limits<double>::max_digits10);
     json << "{\"jitter\":\"" << setup.setting<std::string>("jitter") << '"';
-    for (const char* name : {"delay_us", "jitter_us", "loss", "late_us", "max_rate_hz"})
+    for (const char* name : {"delay_us", "jitter_us", "loss", "late_us", "growth_us", "max_rate_hz"})
       json << ",\"" << name << "\":" << setup.setting<double>(name);
     for (const char* name : {"seed", "lose_every", "duplicate_every", "reorder_every", "corrupt_every", "late_every",
                              "stall_at", "stall_ms", "queue"})

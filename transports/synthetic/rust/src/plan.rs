@@ -19,6 +19,7 @@ pub struct Plan {
     pub corrupt_every: u64,
     pub late_every: u64,
     pub late_us: f64,
+    pub growth_us: f64,
     pub stall_at: u64,
     pub stall_ms: u64,
     pub max_rate_hz: f64,
@@ -79,7 +80,8 @@ impl Plan {
     /// The travel time of a sample.
     pub fn delay_ns(&self, seq: u64) -> i64 {
         let late_us = if nth(seq, self.late_every) { self.late_us } else { 0.0 };
-        let delay_us = self.delay_us + late_us + self.jitter_us * self.deviate(seq);
+        let grown_us = self.growth_us * seq as f64;
+        let delay_us = self.delay_us + late_us + grown_us + self.jitter_us * self.deviate(seq);
         (delay_us.max(0.0) * 1000.0).round() as i64
     }
 
@@ -137,6 +139,7 @@ mod tests {
             corrupt_every: 0,
             late_every: 5,
             late_us: 0.0,
+            growth_us: 0.0,
             stall_at: 0,
             stall_ms: 0,
             max_rate_hz: 0.0,
@@ -185,6 +188,12 @@ mod tests {
         let late: Vec<u64> = (0..20).filter(|seq| plan.delay_ns(*seq) == 2_100_000).collect();
         assert_eq!(late, [4, 9, 14, 19]);
         assert!((0..20).filter(|seq| !late.contains(seq)).all(|seq| plan.delay_ns(seq) == 100_000));
+    }
+
+    #[test]
+    fn each_sample_travels_longer_than_the_one_before() {
+        let plan = Plan { growth_us: 2.0, ..plan(Jitter::Constant) };
+        assert_eq!((0..3).map(|seq| plan.delay_ns(seq)).collect::<Vec<_>>(), [100_000, 102_000, 104_000]);
     }
 
     /// Tests in other languages also compute the plan, so these values must stay the same in every language.

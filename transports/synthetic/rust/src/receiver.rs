@@ -147,7 +147,7 @@ mod tests {
         let mut settings = serde_json::json!({
             "delay_us": 0.0, "jitter": "constant", "jitter_us": 0.0, "seed": 1, "loss": 0.0, "lose_every": 0,
             "duplicate_every": 0, "reorder_every": 0, "corrupt_every": 0, "late_every": 0, "late_us": 0.0,
-            "stall_at": 0, "stall_ms": 0, "max_rate_hz": 0.0, "queue": 1024,
+            "growth_us": 0.0, "stall_at": 0, "stall_ms": 0, "max_rate_hz": 0.0, "queue": 1024,
         });
         settings.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
         let plan = Plan::read(settings).unwrap();

@@ -1,0 +1,49 @@
+"""What long trials say about growth: which medians grew or fell in the course of a trial, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.run_results import Row, Run
+from hopmeter.report import formatting
+from hopmeter.statistics.verdicts import verdict
+
+MOST_NAMES = 4
+
+
+def growth_sentence(run: Run) -> str:
+    """Return which rows have a trend, and how small it is in the others; empty if no trial was long enough."""
+    rows = [row for row in run.measured_rows if row["growth"] is not None]
+    moved = [row for row in rows if _has_moved(row)]
+    others = [row for row in rows if not _has_moved(row)]
+    changes = [_change(row) for row in sorted(moved, key=lambda row: -float(row["growth"]))]
+    known = formatting.join(formatting.first(changes, MOST_NAMES, "other row"))
+    said = "; ".join(filter(None, [known, _no_trend(others, bool(moved))]))
+    return f"Over the course of a trial, {said}." if said else ""
+
+
+def _has_moved(row: Row) -> bool:
+    """Return whether a median moved, and by more than what is called the same elsewhere."""
+    return verdict(row["growth"], row["growth_low"], row["growth_high"]) not in ("same", "undecided")
+
+
+def _change(row: Row) -> str:
+    """Return `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
+    low, high = sorted(abs(row[f"growth_{end}"] - 1) for end in ("low", "high"))
+    ends = f"{formatting.number(100 * low, 2)}–{formatting.percent(high)}"
+    grew = "grew" if row["growth"] > 1 else "fell"
+    return f"p50 of {_name(row)} {grew} by {formatting.percent(abs(row['growth'] - 1))} ({ends})"
+
+
+def _no_trend(rows: Sequence[Row], has_others: bool) -> str:
+    """Return `no trend: p50 changed by less than 4 %` for rows without one."""
+    if not rows:
+        return ""
+    most = max(max(row["growth_high"] - 1, 1 - row["growth_low"]) for row in rows)
+    which = f" in {formatting.plural(len(rows), 'other row')}" if has_others else ""
+    return f"there is no trend{which}: p50 changed by less than {formatting.percent(most)}"
+
+
+def _name(row: Row) -> str:
+    over = formatting.row_name(row) + (f" {row['profile']}" if row["profile"] else "")
+    return f"{row.cell.part} over {over}" if row.cell.part else over

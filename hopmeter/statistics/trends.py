@@ -1,0 +1,65 @@
+"""Whether values grow over time: a straight line through the logarithms of blocks that follow each other.
+
+Neighbouring blocks are alike, because a machine stays busy for a while. The line's error allows for this: it takes so
+many blocks as independent as their correlation leaves. docs/method.md has the error rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+import numpy as np
+
+from hopmeter.statistics.observations import Floats
+from hopmeter.statistics.ranking import quantile
+
+BLOCKS = 60
+BIAS = 2.0
+"""How many times the usual bias of a correlation of few blocks is added: with 1, neighbours that are alike look like
+growth too often."""
+FREEDOM = 0.2
+"""The share of degrees of freedom that count, because the correlation is an estimate itself."""
+MOST_CORRELATED = 0.95
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The logarithm of the value at the end divided by that at the beginning, its standard error and its degrees of
+    freedom."""
+
+    growth: float
+    error: float
+    freedom: float
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return the interval of the ratio at a level, such as 0.05."""
+        half = quantile(level, self.freedom) * self.error
+        return math.exp(max(self.growth - half, -700.0)), math.exp(min(self.growth + half, 700.0))
+
+
+def fit_trend(blocks: Floats) -> Trend:
+    """Fit a line through the logarithms of `BLOCKS` values above zero."""
+    values, many = np.log(blocks), len(blocks)
+    place = (np.arange(many) - (many - 1) / 2) / many
+    slope = float(place @ values / (place @ place))
+    rest = values - values.mean() - slope * place
+    squares = max(float(rest @ rest), 1e-18)
+    seen = float(rest[1:] @ rest[:-1]) / squares
+    correlation = min(max(seen + BIAS * (2 + 4 * seen) / many, 0.0), MOST_CORRELATED)
+    repeats = (1 + correlation) / (1 - correlation)
+    independent = many / repeats
+    left = max(independent - 2, 0.5)
+    error = math.sqrt(squares / many * independent / left * repeats / float(place @ place))
+    return Trend(slope, error, max(FREEDOM * left, 1.0))
+
+
+def combine(trends: Sequence[Trend]) -> Trend:
+    """Return the trend of several trials, which may differ more than each of them says."""
+    many = len(trends)
+    own = sum(each.error**2 for each in trends) / many**2
+    between = variance(each.growth for each in trends) / many if many > 1 else 0.0
+    freedom = sum(each.freedom for each in trends) if own >= between else many - 1.0
+    return Trend(fmean(each.growth for each in trends), math.sqrt(max(own, between)), freedom)
