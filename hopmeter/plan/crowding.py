@@ -24,10 +24,11 @@ def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
 
 
 def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:
-    """Return the numbers of processes of a whole workload and of the cores that they share; None if unknown."""
+    """Return the numbers of processes of a whole workload on this machine and of the cores that they share; None if
+    unknown."""
     if not cell.is_whole_workload or cell.workload is None or cell.comparison.alone:
         return None
-    programs = cell.workload.participants
+    programs = [each for each in cell.workload.participants if not each.host]
     pinned = [each.core_list for each in programs]
     cores = {core for cores in pinned for core in cores} if all(pinned) else set(usable)
     return (sum(len(each.transports) or 1 for each in programs), len(cores)) if cores else None

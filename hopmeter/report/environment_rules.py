@@ -37,7 +37,7 @@ def noise(runs: Sequence[Run]) -> Iterator[Caution]:
 
 
 @rule
-def crowded(runs: Sequence[Run]) -> Iterator[Caution]:
+def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of a workload with many more programs than cores."""
     cells = ((run, [row.cell for row in run.measured_rows]) for run in runs)
     for text in formatting.distinct(crowding(own, run.part("machine").get("usable_cores") or ()) for run, own in cells):

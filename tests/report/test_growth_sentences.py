@@ -13,12 +13,12 @@ def row(name: str, *growth: float) -> dict[str, Any]:
     return cell(name, 10, **dict(zip(("growth", "growth_low", "growth_high"), growth, strict=False)))
 
 
-def said(*rows: dict[str, Any]) -> str:
+def sentence(*rows: dict[str, Any]) -> str:
     return growth_sentence(run_of(*rows)).replace(THIN, " ")
 
 
 def test_rows_that_grew_are_named_first_and_the_others_have_a_bound() -> None:
-    found = said(row("nng", 1.0, 0.98, 1.03), row("zeromq", 1.12, 1.08, 1.15), row("zenoh", 0.8, 0.75, 0.9))
+    found = sentence(row("nng", 1.0, 0.98, 1.03), row("zeromq", 1.12, 1.08, 1.15), row("zenoh", 0.8, 0.75, 0.9))
     assert found == (
         "Over the course of a trial, p50 of zeromq (rust) grew by 12 % (8.0–15 %) and p50 of zenoh (rust) fell by 20 % "
         "(10–25 %); there is no trend in 1 other row: p50 changed by less than 3.0 %."
@@ -26,9 +26,9 @@ def test_rows_that_grew_are_named_first_and_the_others_have_a_bound() -> None:
 
 
 def test_without_a_trend_there_is_only_the_bound() -> None:
-    found = said(row("nng", 1.0, 0.98, 1.01), row("zeromq", 1.0, 0.96, 1.02))
+    found = sentence(row("nng", 1.0, 0.98, 1.01), row("zeromq", 1.0, 0.96, 1.02))
     assert found == "Over the course of a trial, there is no trend: p50 changed by less than 4.0 %."
 
 
 def test_short_trials_say_nothing() -> None:
-    assert said(row("nng"), row("zeromq")) == ""
+    assert sentence(row("nng"), row("zeromq")) == ""

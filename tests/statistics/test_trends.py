@@ -26,7 +26,7 @@ def bursts(rng: Generator) -> Floats:
     return independent(rng) + np.where(rng.random((SERIES, BLOCKS)) < 0.1, rng.exponential(3, (SERIES, BLOCKS)), 0)
 
 
-def correlated(rng: Generator, share: float) -> Floats:
+def autoregression(rng: Generator, share: float) -> Floats:
     """Neighbours have this correlation."""
     drawn = rng.normal(size=(SERIES, BLOCKS + 50))
     for at in range(1, BLOCKS + 50):
@@ -44,9 +44,9 @@ def busy_spells(rng: Generator, blocks: float) -> Floats:
 SETTINGS = {
     "independent": independent,
     "bursts": bursts,
-    "correlation 0.3": lambda rng: correlated(rng, 0.3),
-    "correlation 0.6": lambda rng: correlated(rng, 0.6),
-    "correlation 0.8": lambda rng: correlated(rng, 0.8),
+    "correlation 0.3": lambda rng: autoregression(rng, 0.3),
+    "correlation 0.6": lambda rng: autoregression(rng, 0.6),
+    "correlation 0.8": lambda rng: autoregression(rng, 0.8),
     "busy for 3 blocks": lambda rng: busy_spells(rng, 3),
     "busy for 6 blocks": lambda rng: busy_spells(rng, 6),
     "busy for 12 blocks": lambda rng: busy_spells(rng, 12),
@@ -69,7 +69,7 @@ def test_values_without_a_trend_rarely_show_one(name: str) -> None:
 def test_a_planned_trend_is_found_and_its_interval_contains_it() -> None:
     rng = np.random.default_rng(6)
     line = math.log(1.12) * np.arange(BLOCKS) / BLOCKS
-    bounds = [fit_trend(np.exp(line + 0.05 * each)).bounds(0.05) for each in correlated(rng, 0.3)[:200]]
+    bounds = [fit_trend(np.exp(line + 0.05 * each)).bounds(0.05) for each in autoregression(rng, 0.3)[:200]]
     assert sum(low > 1 for low, _ in bounds) >= 190
     assert sum(low <= 1.12 <= high for low, high in bounds) >= 185
 
