@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 
 pytestmark = pytest.mark.alone
 

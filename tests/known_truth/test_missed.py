@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.known_truth.measuring import hopmeter
+from tests.command import hopmeter
 
 pytestmark = pytest.mark.alone
 
