@@ -42,7 +42,7 @@ class Faulty final : public Transport {
 };
 
 std::string spec(const std::string& folder, const std::string& fault) {
-  return R"({"format": 6, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
+  return R"({"format": 7, "run": "00000000000000aa", "cell": "c", "trial": 0, "node": 0, "transport": "faulty",
     "settings": {"many": 256, "fault": ")" +
          fault + R"("}, "directory": ")" + folder + R"(", "adapter": null, "wait": "block", "fifo": 0, "mlock": false,
     "flows": [{"number": 0, "pattern": "pubsub", "payload": {"kind": "bytes"}, "payload_bytes": 8, "touch": "none",
