@@ -39,7 +39,7 @@ endif
 LINT_PACKAGES := clang-format shellcheck
 # The compilers of schemas, for codec libraries of users' messages.
 MESSAGE_PACKAGES := flatbuffers-compiler libflatbuffers-dev libprotobuf-dev protobuf-compiler
-TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build
+TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build openssh-client libwrap0
 AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
 TORCH_PACKAGE := python3-torch
@@ -94,6 +94,7 @@ test-cpp: all
 test-python: all
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
+	setup/sshd.sh
 	pytest -m "alone and not nightly" $$(grep -rlF mark.alone tests conformance --include='*.py') $(AGAIN) $(PYTEST)
 	pytest -m "not alone and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
 

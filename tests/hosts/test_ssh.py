@@ -22,7 +22,8 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"]))
+SSHD = shutil.which("sshd", path=os.pathsep.join(["/usr/sbin", "/usr/local/sbin", str(ROOT / "build/sshd/usr/sbin")]))
+"""`make test` unpacks one with setup/sshd.sh."""
 NEEDED = [name for name in ("ssh", "ssh-keygen", "unshare", "mount") if not shutil.which(name)]
 # Without the package's own user and folder, sshd refuses to start: in this mount namespace it has both.
 PREPARE = """mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd
@@ -74,7 +75,7 @@ class Server:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An ssh server with a host key, one user key that it accepts, and one that it does not know."""
     if SSHD is None or NEEDED:
-        pytest.skip(f"needs {', '.join([*NEEDED, *([] if SSHD else ['sshd'])])}: install openssh-server")
+        pytest.skip(f"needs {', '.join([*NEEDED, *([] if SSHD else ['sshd'])])}: setup/sshd.sh unpacks openssh-server")
     folder = tmp_path_factory.mktemp("sshd")
     for name in ("host", "user", "stranger"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
