@@ -11,6 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.hosts.agent_address import AgentAddress
+from hopmeter.hosts.tls import TlsFiles
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.scenario.workload import Name
 from hopmeter.system.toml_files import read_with_text, validate
@@ -33,6 +35,13 @@ def _check_address(address: str) -> str:
         raise RefusedValueError("E-VALUE-FORM", f'"{address}" is no IP address') from None
 
 
+def _check_listens(text: str) -> str:
+    address = AgentAddress.parse(text)
+    if not address.path and not address.port:
+        raise RefusedValueError("E-VALUE-FORM", f'"{text}" has no port; write the one that the agent prints')
+    return text
+
+
 class HostEntry(BaseModel):
     """How one host is reached."""
 
@@ -46,6 +55,13 @@ class HostEntry(BaseModel):
     agent: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="Instead of ssh: a command that is an agent on its stdin and stdout."
     )
+    listens: Annotated[str, AfterValidator(_check_listens)] | None = Field(
+        None, description="Instead of ssh: where an agent listens that was started by hand, HOST:PORT or unix:PATH."
+    )
+    secret_file: Path | None = Field(None, strict=False, description="With listens: the file of the agent's secret.")
+    cert: Path | None = Field(None, strict=False, description="With listens: the certificate to show, a PEM file.")
+    key: Path | None = Field(None, strict=False, description="With listens: the key of cert, a PEM file.")
+    ca: Path | None = Field(None, strict=False, description="With listens: the authority of the agent's certificate.")
     here: bool = Field(False, description="Whether this is the machine on which you start `hopmeter run`.")
     address: Annotated[str, AfterValidator(_check_address)] = Field(
         LOOPBACK, description="The IP address by which the other hosts reach it."
@@ -53,9 +69,41 @@ class HostEntry(BaseModel):
 
     @model_validator(mode="after")
     def _has_one_way(self) -> HostEntry:
-        if (self.ssh is not None) + (self.agent is not None) + self.here != 1:
-            raise RefusedValueError("E-HOST-ENTRY", "a host has one of ssh, agent and here")
+        if (self.ssh is not None) + (self.agent is not None) + (self.listens is not None) + self.here != 1:
+            raise RefusedValueError("E-HOST-ENTRY", "a host has one of ssh, agent, listens and here")
         return self
+
+    @model_validator(mode="after")
+    def _is_guarded(self) -> HostEntry:
+        files = [self.cert, self.key, self.ca]
+        if self.listens is None and any(each is not None for each in (self.secret_file, *files)):
+            raise RefusedValueError("E-HOST-ENTRY", "secret_file, cert, key and ca need listens")
+        if any(files) and not all(files):
+            raise RefusedValueError("E-HOST-ENTRY", "TLS needs all of cert, key and ca")
+        if self.listens is None:
+            return self
+        address = AgentAddress.parse(self.listens)
+        if address.path and any(files):
+            raise RefusedValueError("E-HOST-ENTRY", "a Unix socket has no TLS: leave out cert, key and ca")
+        if not address.stays_here and self.secret_file is None and not any(files):
+            what = f"listens = {self.listens} is on another machine: it needs secret_file, or cert, key and ca"
+            raise RefusedValueError("E-HOST-ENTRY", what)
+        if address.ip and "address" not in self.model_fields_set:
+            self.address = address.ip
+        return self
+
+    @property
+    def tls(self) -> TlsFiles | None:
+        """Return the files of TLS, if the agent uses it."""
+        if self.cert is None or self.key is None or self.ca is None:
+            return None
+        return TlsFiles(self.cert, self.key, self.ca)
+
+    def beside(self, folder: Path) -> HostEntry:
+        """Return the same with relative paths that begin in this folder."""
+        paths = {name: getattr(self, name) for name in ("secret_file", "cert", "key", "ca")}
+        found = {name: folder / path.expanduser() for name, path in paths.items() if path is not None}
+        return self.model_copy(update=found)
 
     @property
     def start(self) -> list[str]:
@@ -83,4 +131,5 @@ class HostsFile(BaseModel):
 def read_hosts(path: Path) -> HostsFile:
     """Return the hosts of a file. Raises UsageError that names the key and its line."""
     table, text = read_with_text(path)
-    return validate(HostsFile, table, str(path), text)
+    found = validate(HostsFile, table, str(path), text)
+    return HostsFile(host={name: each.beside(path.parent) for name, each in found.host.items()})

@@ -46,6 +46,8 @@ class LineChannel:
         self._unread_bytes = 0
         self.closed = False
         """Whether the peer has closed the channel; messages may still be unread."""
+        self.why_closed = ""
+        """What the operating system says of a connection that was cut."""
 
     def fileno(self) -> int:
         """Return the descriptor that announces messages."""
@@ -53,7 +55,7 @@ class LineChannel:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message. Raises ChannelError if it is too long, or if the peer does not read or is gone."""
-        left = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        left = memoryview(self._sign_line(json.dumps(message, separators=(",", ":")).encode()) + b"\n")
         if len(left) > LONGEST_LINE:
             raise ChannelError(f"a message of {len(left):,} bytes exceeds the maximum of {LONGEST_LINE:,}")
         deadline = time.monotonic() + PATIENCE_S
@@ -70,11 +72,26 @@ class LineChannel:
 
     def _write(self, left: memoryview) -> int:
         try:
-            return os.write(self._write_fd, left[:PIECE])
+            return self._write_piece(left[:PIECE])
         except BlockingIOError:
             return 0
         except OSError as cause:
+            self.why_closed = self.why_closed or cause.strerror or ""
             raise ClosedChannelError from cause
+
+    def _write_piece(self, piece: memoryview) -> int:
+        return os.write(self._write_fd, piece)
+
+    def _read_piece(self) -> bytes:
+        return os.read(self._read_fd, PIECE)
+
+    def _sign_line(self, line: bytes) -> bytes:
+        """Return a line as it travels."""
+        return line
+
+    def _check_line(self, line: bytes) -> bytes:
+        """Return a line that has arrived, as it was before it travelled. Raises ChannelError for a forged one."""
+        return line
 
     def receive(self) -> list[dict[str, Any]]:
         """Return the messages that have arrived, without waiting. Raises ChannelError for anything else."""
@@ -105,21 +122,21 @@ class LineChannel:
     def _read(self) -> bool:
         """Read a piece, and return whether there was one."""
         try:
-            piece = os.read(self._read_fd, PIECE)
+            piece = self._read_piece()
         except BlockingIOError:
             return False
-        except OSError:
-            piece = b""
+        except OSError as cause:
+            piece, self.why_closed = b"", self.why_closed or cause.strerror or ""
         if not piece:
             self.closed = True
             return False
         *lines, rest = (bytes(self._unread) + piece).split(b"\n") if b"\n" in piece else (self._unread + piece,)
-        self._lines += lines
         self._unread = bytearray(rest)
         self._unread_bytes += len(piece)
         longest = max(map(len, [*lines, self._unread]))
         if longest > LONGEST_LINE or self._unread_bytes > MOST_UNREAD_BYTES:
             raise ChannelError(f"it sent a line of more than {LONGEST_LINE:,} bytes, or too many lines at once")
+        self._lines += [self._check_line(line) for line in lines]
         return True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.hosts import checks
-from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.agent_link import AgentLink, open_link
 from hopmeter.hosts.clock import clock_of
 from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost
 from hopmeter.hosts.connection import Connection, RoundTrip, naming_damage
@@ -118,18 +118,18 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
     entries = read_hosts(path).host
     with ExitStack() as ends:
         folder = ends.enter_context(ScratchDir()).directory
-        processes: dict[str, AgentProcess] = {}
+        links: dict[str, AgentLink] = {}
         for name, entry in entries.items():
             if not entry.here:
-                processes[name] = AgentProcess(name, entry.start, folder / f"{name}.log")
-                ends.callback(processes[name].close)
-        reached = {name: connect(name, entries[name], each, folder) for name, each in processes.items()}
+                links[name] = open_link(name, entry, folder)
+                ends.callback(links[name].close)
+        reached = {name: connect(name, entries[name], each, folder) for name, each in links.items()}
         yield HostSession(entries, reached)
 
 
-def connect(name: str, entry: HostEntry, process: AgentProcess, folder: Path) -> Reached:
-    """Greet the agent that a process reaches. Raises HostError."""
-    connection = Connection(name, process.channel, process.why_gone)
+def connect(name: str, entry: HostEntry, link: AgentLink, folder: Path) -> Reached:
+    """Greet the agent that a link reaches. Raises HostError."""
+    connection = Connection(name, link.channel, link.why_gone)
     with naming(name):
         round_trip = connection.ping()
     clock, own = clock_of(connection.greeting, round_trip), folder / name

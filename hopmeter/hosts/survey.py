@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopmeter.hosts.agent_process import AgentProcess
-from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts.agent_link import open_link
+from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
 from hopmeter.hosts.session import HostSession, connect
 from hopmeter.manifest import Readiness, every, readiness_of_all
@@ -21,7 +22,7 @@ class HostState:
 
     name: str
     address: str
-    error: HostError | None = None
+    error: HopmeterError | None = None
     greeting: Greeting | None = None
     round_trip_us: float | None = None
     """None for this machine."""
@@ -50,7 +51,7 @@ def survey(path: Path) -> Iterator[HostState]:
     for name, entry in read_hosts(path).host.items():
         try:
             yield _here(name, entry) if entry.here else _reach(name, entry)
-        except HostError as failed:
+        except HopmeterError as failed:
             yield HostState(name, entry.address, failed)
 
 
@@ -61,13 +62,13 @@ def _here(name: str, entry: HostEntry) -> HostState:
 
 def _reach(name: str, entry: HostEntry) -> HostState:
     with ScratchDir() as ground:
-        process = AgentProcess(name, entry.start, ground.directory / f"{name}.log")
+        link = open_link(name, entry, ground.directory)
         try:
-            one = connect(name, entry, process, ground.directory)
+            one = connect(name, entry, link, ground.directory)
             ready = HostSession({name: entry}, {name: one}).facts()[name].ready.values()
             found = tuple(each for each in ready if each.ready)
             trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000
             is_same = one.greeting.clock == Greeting.own().clock
             return HostState(name, entry.address, None, one.greeting, trip_us, found, None if is_same else offset_us)
         finally:
-            process.close()
+            link.close()

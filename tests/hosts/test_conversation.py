@@ -95,20 +95,22 @@ def test_a_line_that_is_no_message_is_refused(line: bytes) -> None:
 
 
 def test_both_ends_may_send_more_than_the_channel_holds() -> None:
+    """Each end goes on reading until it has everything, as both ends of a conversation do."""
+    big = {"say": "x", "text": "y" * 900_000}
+
+    def talk(end: LineChannel, found: list[Any]) -> None:
+        for _ in range(3):
+            end.send(big)
+        wait_for(lambda: found.extend(end.receive()) or len(found) == 3)
+
     own, theirs = socket.socketpair()
     with own, theirs:
-        ends = [LineChannel(each.fileno(), each.fileno()) for each in (own, theirs)]
-        big = {"say": "x", "text": "y" * 900_000}
-        other = threading.Thread(target=lambda: [ends[1].send(big) for _ in range(3)])
+        found: tuple[list[Any], list[Any]] = ([], [])
+        other = threading.Thread(target=talk, args=(LineChannel(theirs.fileno(), theirs.fileno()), found[1]))
         other.start()
-        for _ in range(3):
-            ends[0].send(big)
-        found: list[Any] = []
-        wait_for(lambda: found.extend(ends[0].receive()) or len(found) == 3)
-        received: list[Any] = []
-        wait_for(lambda: received.extend(ends[1].receive()) or len(received) == 3)
+        talk(LineChannel(own.fileno(), own.fileno()), found[0])
         other.join()
-        assert found == received == [big] * 3
+        assert found == ([big] * 3, [big] * 3)
 
 
 def fake_agent(*lines: bytes) -> list[str]:

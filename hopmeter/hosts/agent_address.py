@@ -1,0 +1,149 @@
+"""Where an agent listens: `HOST:PORT`, or `unix:PATH` for a socket in a private folder."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.node.contract import LOOPBACK
+
+UNIX = "unix:"
+MOST_WAITING = 64
+LASTING = {socket.TCP_KEEPIDLE: 4, socket.TCP_KEEPINTVL: 2, socket.TCP_KEEPCNT: 3, socket.TCP_USER_TIMEOUT: 10_000}
+"""A peer that is silent for 10 s although it has to answer the kernel is gone."""
+ESTABLISHED = "01"
+
+
+@dataclass(frozen=True)
+class AgentAddress:
+    """A TCP port, or the path of a Unix socket."""
+
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> AgentAddress:
+        """Read `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for anything else."""
+        if text.startswith(UNIX) and (path := text.removeprefix(UNIX)):
+            return cls(path=str(Path(path).expanduser()))
+        host, _, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not host.isprintable() or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+            what = f'"{text}" is no HOST:PORT, such as 10.0.0.2:7777, and no {UNIX}PATH'
+            raise RefusedValueError("E-VALUE-FORM", what)
+        return cls(LOOPBACK if host == "localhost" else host, int(port))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{UNIX}{self.path}" if self.path else f"{host}:{self.port}"
+
+    @property
+    def ip(self) -> str | None:
+        """Return the IP address; None for a name and for a Unix socket."""
+        with suppress(ValueError):
+            return str(ipaddress.ip_address(self.host))
+        return None
+
+    @property
+    def stays_here(self) -> bool:
+        """Return whether no other machine can reach it."""
+        return bool(self.path) or (self.ip is not None and ipaddress.ip_address(self.ip).is_loopback)
+
+    def connect(self, patience_s: float) -> socket.socket:
+        """Connect to it. Raises OSError."""
+        if self.path:
+            made = socket.socket(socket.AF_UNIX)
+            made.settimeout(patience_s)
+            try:
+                made.connect(self.path)
+            except OSError:
+                made.close()
+                raise
+            return made
+        return make_lasting(socket.create_connection((self.host, self.port), patience_s))
+
+    @contextmanager
+    def listen(self) -> Iterator[socket.socket]:
+        """Listen inside the `with` block. Raises UsageError if that is impossible."""
+        try:
+            made = self._bind_path() if self.path else self._bind_port()
+        except (OSError, UnicodeError) as cause:
+            what = f"no agent can listen on {self}: {getattr(cause, 'strerror', None) or cause}"
+            remedy = "name an address of this machine and a free port: --listen HOST:PORT"
+            raise UsageError("E-AGENT-LISTEN", what, remedy) from cause
+        try:
+            with made:
+                yield made
+        finally:
+            if self.path:
+                Path(self.path).unlink(missing_ok=True)
+
+    def _bind_port(self) -> socket.socket:
+        found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=MOST_WAITING)
+
+    def _bind_path(self) -> socket.socket:
+        path = Path(self.path)
+        folder = path.parent.stat()
+        if folder.st_uid != os.getuid() or folder.st_mode & 0o077:
+            raise OSError(0, f"others can use its folder; `chmod 700 {path.parent}` makes it yours alone")
+        made = socket.socket(socket.AF_UNIX)
+        try:
+            self._remove_stale()
+            made.bind(self.path)
+            made.listen(MOST_WAITING)
+        except OSError:
+            made.close()
+            raise
+        return made
+
+    def _remove_stale(self) -> None:
+        """Remove the socket of an agent that was killed; one that is in use stays, and `bind` fails."""
+        if not Path(self.path).is_socket():
+            return
+        try:
+            self.connect(1.0).close()
+        except ConnectionRefusedError:
+            Path(self.path).unlink(missing_ok=True)
+
+
+def make_lasting(connection: socket.socket) -> socket.socket:
+    """Let a TCP connection send at once, and notice a peer that is gone without a word."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in LASTING.items():
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+    return connection
+
+
+def peer_user(connection: socket.socket) -> int | None:
+    """Return the user who opened the other end on this machine; None if that is unknown."""
+    if connection.family == socket.AF_UNIX:
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[1])
+    table = Path("/proc/net/tcp6" if connection.family == socket.AF_INET6 else "/proc/net/tcp")
+    ends = [_as_in_table(connection.family, each) for each in (connection.getpeername(), connection.getsockname())]
+    for line in table.read_text().splitlines()[1:]:
+        fields = line.split()
+        # The kernel names user 0 for the socket of a process that has closed it; such sockets have no inode.
+        if fields[1:4] == [*ends, ESTABLISHED] and fields[9] != "0":
+            return int(fields[7])
+    return None
+
+
+def _as_in_table(family: int, address: Any) -> str:
+    """Return an address as /proc/net/tcp has it: words of 32 bits in the order of this machine, and the port."""
+    packed = socket.inet_pton(family, address[0])
+    words = [int.from_bytes(packed[start : start + 4], sys.byteorder) for start in range(0, len(packed), 4)]
+    return f"{''.join(f'{word:08X}' for word in words)}:{address[1]:04X}"

@@ -1,0 +1,18 @@
+"""The ways to an agent: a process whose stdin and stdout reach it, or a connection to one that listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.agent_socket import AgentSocket
+from hopmeter.hosts.hosts_file import HostEntry
+
+AgentLink = AgentProcess | AgentSocket
+
+
+def open_link(name: str, entry: HostEntry, folder: Path) -> AgentLink:
+    """Reach the agent of a host; a log of the command goes into a folder. Raises HostError and UsageError."""
+    if entry.listens is not None:
+        return AgentSocket(name, entry)
+    return AgentProcess(name, entry.start, folder / f"{name}.log")

@@ -1,0 +1,36 @@
+"""TLS between coordinator and agent: each end shows a certificate that the same private authority has signed."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """The certificate of this end, its key, and the authority that has signed the certificate of the other end."""
+
+    cert: Path
+    key: Path
+    ca: Path
+
+    def context(self, *, is_agent: bool, named: str) -> ssl.SSLContext:
+        """Return the settings of one end; `named` says who names the files. Raises UsageError if one is unusable."""
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_agent else ssl.PROTOCOL_TLS_CLIENT)
+        made.minimum_version = ssl.TLSVersion.TLSv1_3
+        made.verify_mode = ssl.CERT_REQUIRED
+        if is_agent:
+            made.num_tickets = 0
+        try:
+            made.load_verify_locations(self.ca)
+            # Without a password, the library would ask for that of an encrypted key.
+            made.load_cert_chain(self.cert, self.key, password="")
+        except (OSError, ValueError) as cause:
+            what = (
+                f"{named}: {self.cert}, {self.key} and {self.ca} are no certificate, its key and an authority: {cause}"
+            )
+            raise UsageError("E-HOST-TLS", what, "name PEM files; the key must not need a password") from cause
+        return made
