@@ -17,10 +17,10 @@ from hopmeter.statistics.observations import Floats
 from hopmeter.statistics.ranking import quantile
 
 BLOCKS = 60
-BIAS = 2.0
+BIAS = 4.0
 """How many times the usual bias of a correlation of few blocks is added: with 1, neighbours that are alike look like
 growth too often."""
-FREEDOM = 0.2
+FREEDOM = 0.15
 """The share of degrees of freedom that count, because the correlation is an estimate itself."""
 MOST_CORRELATED = 0.95
 
@@ -41,11 +41,13 @@ class Trend:
 
 
 def fit_trend(blocks: Floats) -> Trend:
-    """Fit a line through the logarithms of `BLOCKS` values above zero."""
+    """Fit a line through the logarithms of `BLOCKS` values above zero. Growth that bends is no error of the line: what
+    a parabola explains does not count as one."""
     values, many = np.log(blocks), len(blocks)
     place = (np.arange(many) - (many - 1) / 2) / many
     slope = float(place @ values / (place @ place))
-    rest = values - values.mean() - slope * place
+    bend = place**2 - (place**2).mean()
+    rest = values - values.mean() - slope * place - bend * (bend @ values) / (bend @ bend)
     squares = max(float(rest @ rest), 1e-18)
     seen = float(rest[1:] @ rest[:-1]) / squares
     correlation = min(max(seen + BIAS * (2 + 4 * seen) / many, 0.0), MOST_CORRELATED)

@@ -74,6 +74,12 @@ def test_a_planned_trend_is_found_and_its_interval_contains_it() -> None:
     assert sum(low <= 1.12 <= high for low, high in bounds) >= 185
 
 
+def test_growth_that_bends_is_found() -> None:
+    """A leak adds the same time to each message: in logarithms its line bends."""
+    low, high = fit_trend(1 + 0.42 * np.arange(BLOCKS) / BLOCKS).bounds(0.05)
+    assert 1.3 < low < 1.42 < high < 1.5
+
+
 def test_trials_that_differ_more_than_each_says_widen_the_interval() -> None:
     sure = [Trend(growth, 0.001, 20.0) for growth in (0.0, 0.2, 0.1)]
     assert combine(sure[:1]) == sure[0]
