@@ -50,7 +50,7 @@ def prepare(
     """Plan a run on these hosts, and install or build the old side that `against` names."""
     if against and hosts:
         remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
-        raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and --hosts names others", remedy)
+        raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and you name other hosts", remedy)
     prepared = _plan(asked, given, settings, full, against, hosts)
     if not against:
         return prepared
@@ -103,7 +103,7 @@ def fixed_options(asked: str) -> dict[str, str]:
 
 
 def this_world(hosts: HostSession | None = None) -> World:
-    """Return the transports of this machine and their readiness, and the hosts of `--hosts`."""
+    """Return the transports of this machine and their readiness, and the hosts of `--hosts` or `--cluster`."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
     return World(

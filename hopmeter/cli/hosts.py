@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+from hopmeter.cli.parts import hosts_options
+from hopmeter.errors import UsageError
 from hopmeter.messages import tag
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -23,16 +24,23 @@ def register(app: typer.Typer) -> None:
 
 
 def hosts(
-    file: Annotated[Path, typer.Option("--hosts", metavar="FILE.toml", help="The file that names the hosts.")],
+    hosts: hosts_options.File = None,
+    cluster: hosts_options.Address = None,
+    cluster_ca: hosts_options.CA = None,
+    cluster_cert: hosts_options.Certificate = None,
+    cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each host.")] = False,
 ) -> None:
     """Show which hosts can be reached, their versions, their transports, and the round trip to each.
 
     The exit code is 1 if a host cannot be used.
     """
-    from hopmeter.hosts.survey import survey
+    from hopmeter.hosts.survey import survey, survey_cluster
 
-    found = list(survey(file))
+    named = hosts_options.named_cluster(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
+    if named is None and hosts is None:
+        raise UsageError("E-OPTION-EMPTY", "no hosts are named", "hopmeter hosts --hosts hosts.toml")
+    found = list(survey_cluster(named)) if named else list(survey(hosts)) if hosts else []
     if as_json:
         for each in found:
             print(json.dumps(each.as_json()))

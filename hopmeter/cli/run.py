@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hopmeter.api.options import check_resume_alone, scenario_options
+from hopmeter.cli.parts import hosts_options
 from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.model.paces import CHOICES
 from hopmeter.system.terminal import Console
@@ -180,12 +181,11 @@ def run(
             rich_help_panel="Compare",
         ),
     ] = None,
-    hosts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml", help="Run the nodes on the hosts that this file names.", rich_help_panel=MACHINE
-        ),
-    ] = None,
+    hosts: hosts_options.File = None,
+    cluster: hosts_options.Address = None,
+    cluster_ca: hosts_options.CA = None,
+    cluster_cert: hosts_options.Certificate = None,
+    cluster_key: hosts_options.Key = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -222,12 +222,12 @@ def run(
     from hopmeter.api import measuring, planning
     from hopmeter.api.comparison_request import Request, check_sides
     from hopmeter.cli.parts.run_display import Display, show_plan, show_run, show_unmeasurable
-    from hopmeter.hosts.session import open_hosts
 
     console = Console(stderr=as_json, highlight=False)
     request = Request.of(fail_if or [], summary, junit, export or [])
     with ExitStack() as ends:
-        session = ends.enter_context(open_hosts(hosts)) if hosts else None
+        named = hosts_options.open_session(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
+        session = ends.enter_context(named)
         if resume is not None:
             check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
             check_sides(request, measuring.has_sides(resume))

@@ -94,7 +94,7 @@ class Connection:
         raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "no agent answered")
 
     def _no_agent(self, why: str) -> HostError:
-        remedy = "check the entry in the file of --hosts, and that `hopmeter agent` starts on that host"
+        remedy = "check how --hosts or --cluster reaches it, and that `hopmeter agent` starts on that host"
         return HostError("E-HOST-UNREACHABLE", f"the host {self.name} cannot be used: {why}", remedy)
 
     @property

@@ -28,7 +28,8 @@ def _check_target(target: str) -> str:
     return target
 
 
-def _check_address(address: str) -> str:
+def check_address(address: str) -> str:
+    """Return an IP address in its usual form. Raises RefusedValueError for anything else."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
@@ -63,7 +64,7 @@ class HostEntry(BaseModel):
     key: Path | None = Field(None, strict=False, description="With listens: the key of cert, a PEM file.")
     ca: Path | None = Field(None, strict=False, description="With listens: the authority of the agent's certificate.")
     here: bool = Field(False, description="Whether this is the machine on which you start `hopmeter run`.")
-    address: Annotated[str, AfterValidator(_check_address)] = Field(
+    address: Annotated[str, AfterValidator(check_address)] = Field(
         LOOPBACK, description="The IP address by which the other hosts reach it."
     )
 

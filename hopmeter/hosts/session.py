@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hopmeter.hosts import checks
-from hopmeter.hosts.agent_link import AgentLink, open_link
+from hopmeter.hosts.agent_link import open_link
 from hopmeter.hosts.clock import clock_of
 from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost
 from hopmeter.hosts.connection import Connection, RoundTrip, naming_damage
 from hopmeter.hosts.greeting import Greeting, HostError
-from hopmeter.hosts.hosts_file import HostEntry, read_hosts
+from hopmeter.hosts.hosts_file import read_hosts
+from hopmeter.hosts.line_channel import LineChannel
 from hopmeter.hosts.remote_host import RemoteHost
 from hopmeter.manifest import Readiness
 from hopmeter.plan.host_facts import HostFacts
@@ -25,11 +26,24 @@ DESCRIBING_S = 120.0
 """How long an agent may take to find out which of its transports are ready."""
 
 
+class Link(Protocol):
+    """What reaches an agent: a process, a connection, or a worker of a cluster."""
+
+    @property
+    def channel(self) -> LineChannel:
+        """Return the channel to the agent."""
+
+    def why_gone(self) -> str:
+        """Explain why the channel is closed; empty if it is not."""
+
+    def close(self) -> None:
+        """Close the channel and wait until the agent has ended."""
+
+
 @dataclass(frozen=True)
 class Reached:
     """A host whose agent has answered."""
 
-    entry: HostEntry
     remote: RemoteHost
     round_trip: RoundTrip
 
@@ -40,27 +54,28 @@ class Reached:
 
 
 class HostSession:
-    """The hosts of a file; those that are not this machine are connected."""
+    """The hosts of a command; those that are not this machine are connected."""
 
-    def __init__(self, entries: Mapping[str, HostEntry], reached: Mapping[str, Reached]) -> None:
-        self._entries, self._reached = entries, reached
+    def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
+        """Take the addresses of all hosts, and those that are connected."""
+        self._addresses, self._reached = addresses, reached
         self.remote = {name: each.remote for name, each in reached.items()}
         """The hosts for the runtime, by name."""
 
     def facts(self) -> dict[str, HostFacts]:
-        """Return what a plan has to know about each host, in the order of the file. Raises HostError."""
-        return {name: self._facts(name, entry) for name, entry in self._entries.items()}
+        """Return what a plan has to know about each host, in the order of their addresses. Raises HostError."""
+        return {name: self._facts(name, address) for name, address in self._addresses.items()}
 
-    def _facts(self, name: str, entry: HostEntry) -> HostFacts:
+    def _facts(self, name: str, address: str) -> HostFacts:
         if name not in self._reached:
-            return here_facts(name, entry.address)
+            return here_facts(name, address)
         one = self._reached[name]
         with naming(name):
             found = one.remote.connection.ask("describe", DESCRIBING_S)
             ready = [_readiness(row) for row in checks.items(found, "transports")]
             return HostFacts(
                 name,
-                address=entry.address,
+                address=address,
                 ready={(each.transport, each.language): each for each in ready},
                 cores=tuple(checks.numbers(found, "cores")),
                 network=one.greeting.network,
@@ -71,7 +86,7 @@ class HostSession:
     def compare_clocks(self, folder: Path) -> Iterator[ClockExchange]:
         """Compare the clocks inside the `with` block, and store what is found in the folder of a run. Raises HostError
         if they cannot be compared."""
-        hosts = {name: self._clock_host(name, entry) for name, entry in self._entries.items()}
+        hosts = {name: self._clock_host(name, address) for name, address in self._addresses.items()}
         exchange = ClockExchange(hosts, folder)
         with naming("the hosts"):
             exchange.start()
@@ -80,25 +95,25 @@ class HostSession:
         finally:
             exchange.stop()
 
-    def _clock_host(self, name: str, entry: HostEntry) -> ClockHost:
+    def _clock_host(self, name: str, address: str) -> ClockHost:
         if name not in self._reached:
-            return ClockHost(name, entry.address, Greeting.own().clock)
+            return ClockHost(name, address, Greeting.own().clock)
         one = self._reached[name]
-        return ClockHost(name, entry.address, one.greeting.clock, one.remote.connection)
+        return ClockHost(name, address, one.greeting.clock, one.remote.connection)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Describe each host for `run.json`. Raises HostError."""
-        return {name: self._describe(name, entry) for name, entry in self._entries.items()}
+        return {name: self._describe(name, address) for name, address in self._addresses.items()}
 
-    def _describe(self, name: str, entry: HostEntry) -> dict[str, Any]:
+    def _describe(self, name: str, address: str) -> dict[str, Any]:
         if name not in self._reached:
-            return {"here": True, "address": entry.address}
+            return {"here": True, "address": address}
         one = self._reached[name]
         with naming(name):
             machine = checks.table(one.remote.connection.ask("examine", DESCRIBING_S), "machine")
         return {
             "here": False,
-            "address": entry.address,
+            "address": address,
             "name": one.greeting.machine,
             "hopmeter": one.greeting.hopmeter,
             "round_trip_us": one.round_trip.least_ns / 1000,
@@ -118,23 +133,23 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
     entries = read_hosts(path).host
     with ExitStack() as ends:
         folder = ends.enter_context(ScratchDir()).directory
-        links: dict[str, AgentLink] = {}
+        links: dict[str, Link] = {}
         for name, entry in entries.items():
             if not entry.here:
                 links[name] = open_link(name, entry, folder)
                 ends.callback(links[name].close)
-        reached = {name: connect(name, entries[name], each, folder) for name, each in links.items()}
-        yield HostSession(entries, reached)
+        reached = {name: connect(name, each, folder) for name, each in links.items()}
+        yield HostSession({name: each.address for name, each in entries.items()}, reached)
 
 
-def connect(name: str, entry: HostEntry, link: AgentLink, folder: Path) -> Reached:
-    """Greet the agent that a link reaches. Raises HostError."""
+def connect(name: str, link: Link, folder: Path) -> Reached:
+    """Greet the agent at the other end of a link. Raises HostError."""
     connection = Connection(name, link.channel, link.why_gone)
     with naming(name):
         round_trip = connection.ping()
     clock, own = clock_of(connection.greeting, round_trip), folder / name
     own.mkdir(mode=0o700)
-    return Reached(entry, RemoteHost(connection, clock, round_trip.least_ns, own), round_trip)
+    return Reached(RemoteHost(connection, clock, round_trip.least_ns, own), round_trip)
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import Any
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.agent_link import open_link
+from hopmeter.hosts.cluster import Cluster, WorkerLink, connect_cluster, find_workers
 from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
-from hopmeter.hosts.session import HostSession, connect
+from hopmeter.hosts.session import HostSession, Link, connect
 from hopmeter.manifest import Readiness, every, readiness_of_all
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -62,13 +63,28 @@ def _here(name: str, entry: HostEntry) -> HostState:
 
 def _reach(name: str, entry: HostEntry) -> HostState:
     with ScratchDir() as ground:
-        link = open_link(name, entry, ground.directory)
-        try:
-            one = connect(name, entry, link, ground.directory)
-            ready = HostSession({name: entry}, {name: one}).facts()[name].ready.values()
-            found = tuple(each for each in ready if each.ready)
-            trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000
-            is_same = one.greeting.clock == Greeting.own().clock
-            return HostState(name, entry.address, None, one.greeting, trip_us, found, None if is_same else offset_us)
-        finally:
-            link.close()
+        return _describe(name, entry.address, open_link(name, entry, ground.directory), ground.directory)
+
+
+def survey_cluster(cluster: Cluster) -> Iterator[HostState]:
+    """Yield the state of each worker of a cluster that can be a host, one after the other."""
+    with connect_cluster(cluster) as client:
+        for name, told in find_workers(client).items():
+            try:
+                with ScratchDir() as ground:
+                    link = WorkerLink(client, name, told["contact"])
+                    yield _describe(name, told["host"], link, ground.directory)
+            except HopmeterError as failed:
+                yield HostState(name, told["host"], failed)
+
+
+def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
+    try:
+        one = connect(name, link, folder)
+        ready = HostSession({name: address}, {name: one}).facts()[name].ready.values()
+        found = tuple(each for each in ready if each.ready)
+        trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000
+        is_same = one.greeting.clock == Greeting.own().clock
+        return HostState(name, address, None, one.greeting, trip_us, found, None if is_same else offset_us)
+    finally:
+        link.close()

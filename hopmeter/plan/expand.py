@@ -39,7 +39,7 @@ class World:
     may_keep_awake: bool = False
     """Whether this user may keep idle cores awake."""
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
-    """The hosts of `--hosts`, in their order; empty if all nodes run on this machine."""
+    """The hosts of `--hosts` or `--cluster`, in their order; empty if all nodes run on this machine."""
     highest_priority: int = 99
     """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
 

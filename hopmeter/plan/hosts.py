@@ -16,6 +16,7 @@ from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of
 
 Hosts = Mapping[str, HostFacts]
+ADDING = "add it to the file of --hosts, or start a worker with this name and the resource agent=1 for --cluster"
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
@@ -24,15 +25,17 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
     for name, host in named.items():
         if not hosts:
             what = f"participant.{name}.host: {host} is a host, and no hosts are given"
-            raise UsageError("E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE")
+            raise UsageError("E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE or --cluster ADDRESS")
         if host not in hosts:
-            raise UsageError("E-HOST-UNKNOWN", f"participant.{name}.host: {one_of(host, hosts)}", "add it to the file")
+            raise UsageError("E-HOST-UNKNOWN", f"participant.{name}.host: {one_of(host, hosts)}", ADDING)
     if not hosts:
         return
     homeless = [name for name, each in scenario.participant.items() if not each.host]
     if homeless and not any(each.is_here for each in hosts.values()):
-        what = f"participant.{homeless[0]} has no host, and no host of the file is this machine"
-        raise UsageError("E-HOST-UNKNOWN", what, "give it a `host`, or add one with `here = true` to the file")
+        what = f"participant.{homeless[0]} has no host, and none of the hosts is this machine"
+        raise UsageError(
+            "E-HOST-UNKNOWN", what, "give it a `host`, or add one with `here = true` to the file of --hosts"
+        )
     for key, is_set in (("why", scenario.why), ("search", bool(scenario.search))):
         if is_set:
             raise UsageError("E-HOST-CONFLICT", f"{key} is measured on one machine only", f"leave out {key}")

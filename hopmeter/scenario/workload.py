@@ -52,7 +52,9 @@ class Keys(BaseModel):
 class Participant(Keys):
     """A program: one process, in which several flows may start and end."""
 
-    host: Name | None = Field(None, description="The host on which it runs, a name in the file of `--hosts`.")
+    host: Name | None = Field(
+        None, description="The host on which it runs: a name in the file of `--hosts`, or a worker of `--cluster`."
+    )
     language: OneLanguage | None = Field(None, description="rust, c++ or python; by default that of the scenario.")
     wait: Literal["spin", "block", "callback"] | None = Field(
         None, description="How it waits for messages; by default as the scenario says."

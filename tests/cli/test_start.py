@@ -13,13 +13,14 @@ STORED_RUN = Path(__file__).parents[1] / "store/format1"
 OF_REPORTS = {"altair", "jinja2", "vl_convert"}
 OF_PROGRAMS = {"duckdb", "pandas", "polars"}
 OF_RESULTS = {"numpy", "pyarrow"}
+OF_CLUSTERS = {"asyncio", "dask", "distributed"}
 
 
 @pytest.mark.parametrize(
     ("words", "unused"),
     [
         (["--help"], OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
-        (["run", "--help"], OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
+        (["run", "--help"], OF_CLUSTERS | OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
         (["scenarios"], OF_REPORTS | OF_PROGRAMS | {"pyarrow", "scipy"}),
         (["show", str(STORED_RUN)], OF_REPORTS | OF_PROGRAMS | {"scipy"}),
         (["report", str(STORED_RUN), "--out", "report.html"], {"scipy.stats", *OF_PROGRAMS}),
