@@ -9,22 +9,36 @@ from hopmeter.report import formatting
 from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
+MOST_OPEN = 2.0
+"""An interval that reaches beyond twice or half says nothing that helps."""
 
 
 def growth_sentence(run: Run) -> str:
     """Return which rows have a trend, and how small it is in the others; empty if no trial was long enough."""
     rows = [row for row in run.measured_rows if row["growth"] is not None]
     moved = [row for row in rows if _has_moved(row)]
-    others = [row for row in rows if not _has_moved(row)]
+    others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
+    open_rows = [row for row in rows if not _has_moved(row) and _is_open(row)]
     changes = [_change(row) for row in sorted(moved, key=lambda row: -float(row["growth"]))]
     known = formatting.join(formatting.first(changes, MOST_NAMES, "other row"))
-    said = "; ".join(filter(None, [known, _no_trend(others, bool(moved))]))
+    said = "; ".join(filter(None, [known, _no_trend(others, bool(moved or open_rows)), _open(open_rows)]))
     return f"Over the course of a trial, {said}." if said else ""
 
 
 def _has_moved(row: Row) -> bool:
     """Return whether a median moved, and by more than what is called the same elsewhere."""
     return verdict(row["growth"], row["growth_low"], row["growth_high"]) not in ("same", "undecided")
+
+
+def _is_open(row: Row) -> bool:
+    return bool(row["growth_high"] > MOST_OPEN or row["growth_low"] < 1 / MOST_OPEN)
+
+
+def _open(rows: Sequence[Row]) -> str:
+    """Say for which rows nothing is known."""
+    if not rows:
+        return ""
+    return f"p50 of {formatting.plural(len(rows), 'row')} varied too much to show a trend"
 
 
 def _change(row: Row) -> str:

@@ -22,6 +22,7 @@ BIAS = 4.0
 growth too often."""
 FREEDOM = 0.15
 """The share of degrees of freedom that count, because the correlation is an estimate itself."""
+LEAST_FREEDOM = 2.0
 MOST_CORRELATED = 0.95
 
 
@@ -55,7 +56,7 @@ def fit_trend(blocks: Floats) -> Trend:
     independent = many / repeats
     left = max(independent - 2, 0.5)
     error = math.sqrt(squares / many * independent / left * repeats / float(place @ place))
-    return Trend(slope, error, max(FREEDOM * left, 1.0))
+    return Trend(slope, error, max(FREEDOM * left, LEAST_FREEDOM))
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
