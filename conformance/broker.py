@@ -21,11 +21,17 @@ class HostBroker:
     def __init__(self, manifest: Manifest, context: BrokerContext, host: Host) -> None:
         self._closing = ExitStack()
         self._process = self._closing.enter_context(host.popen([sys.executable, "-m", __name__], cwd=ROOT))
-        told = {"folder": str(manifest.folder), "run": context.run, "settings": dict(context.settings)}
-        self._told = {**told, "directory": str(context.directory), "log": str(context.log), "host": host.address}
+        self._order = {
+            "transport": str(manifest.folder / "transport.toml"),
+            "run": context.run,
+            "settings": dict(context.settings),
+            "directory": str(context.directory),
+            "log": str(context.log),
+            "host": host.address,
+        }
 
     def __enter__(self) -> Self:
-        answer = json.loads(self._exchange(json.dumps(self._told)))
+        answer = json.loads(self._exchange(json.dumps(self._order)))
         self.address, self.environment, self.pid = answer["address"], answer["environment"], answer["pid"]
         return self
 
@@ -44,12 +50,12 @@ class HostBroker:
             self._process.wait(20)
 
 
-def serve(told: dict[str, Any]) -> None:
+def serve(order: dict[str, Any]) -> None:
     """Run the broker until the input ends."""
-    manifest = discovery.load(Path(told["folder"], "transport.toml"))
+    manifest = discovery.load(Path(order["transport"]))
     assert manifest.daemon is not None
-    places = {name: Path(told[name]) for name in ("directory", "log")}
-    context = BrokerContext(told["run"], settings=told["settings"], host=told["host"], **places)
+    directory, log = Path(order["directory"]), Path(order["log"])
+    context = BrokerContext(order["run"], directory, order["settings"], log, host=order["host"])
     with Daemon(manifest.daemon, context) as daemon:
         found = {"address": daemon.address, "environment": daemon.environment, "pid": daemon.pid}
         print(json.dumps(found), flush=True)

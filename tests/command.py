@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
 Ran = subprocess.CompletedProcess[str]
 
 
@@ -19,6 +22,11 @@ def hopmeter(*words: object, **how: Any) -> Ran:
     """The command, to its end; `how` is for its process."""
     usual = {"capture_output": True, "text": True, "timeout": 280, "check": False}
     return subprocess.run(command(*words), **{**usual, **how})
+
+
+def environment_in(folder: Path) -> dict[str, str]:
+    """The environment in which the command of this checkout keeps its private files in a folder."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder), "COLUMNS": "200"}
 
 
 @contextmanager

@@ -177,17 +177,6 @@ class PairModel:
             "stop what corrects the clocks during the run, such as NTP, and measure the trial again",
         )
 
-    def predict(self, here_ns: int) -> tuple[int, float]:
-        """Return the time there at a time here that may be later than all bursts, and its uncertainty in ns."""
-        latest, drift, doubt = self._at[-1], 0.0, MOST_DRIFT
-        if len(self._at) > 1:
-            span = float(latest - self._at[-2])
-            drift = float(self._offset[-1] - self._offset[-2]) / span
-            doubt = min(MOST_DRIFT, float(self._bound[-1] + self._bound[-2]) / span + WANDER)
-        beyond = int(here_ns - latest)
-        there_ns = here_ns + int(self._offset[-1]) + round(beyond * drift)
-        return there_ns, float(self._bound[-1]) + abs(beyond) * doubt + SPARE_NS
-
 
 def _reliable(bursts: Sequence[Burst]) -> list[Burst]:
     """Return the bursts that make the model better, at increasing times; the first and the last one always belong."""

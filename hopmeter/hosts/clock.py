@@ -3,50 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from hopmeter.hosts.connection import RoundTrip
 from hopmeter.hosts.greeting import Greeting, own_id
 
 
-class HostClock(Protocol):
-    """The relation between CLOCK_MONOTONIC of this machine and that of a host."""
+@dataclass(frozen=True)
+class HostClock:
+    """CLOCK_MONOTONIC of a host minus that of this machine: good enough to start together, and too coarse for latencies
+    in one direction. The defaults are those of a host that reads the same clock."""
 
-    @property
-    def uncertainty_ns(self) -> int:
-        """Return by how much `to_host` may be wrong."""
+    offset_ns: int = 0
+    uncertainty_ns: int = 0
 
     def to_host(self, ns: int) -> int:
         """Translate a time of this machine to the host's clock."""
-
-
-class SameClock:
-    """The clock of a host that reads the clock of this machine."""
-
-    uncertainty_ns = 0
-
-    def to_host(self, ns: int) -> int:
-        """Return the time as it is."""
-        return ns
-
-
-@dataclass(frozen=True)
-class ExchangedClock:
-    """A clock whose offset comes from the fastest exchange of messages: good enough to start together, and too coarse
-    for one-way latencies."""
-
-    round_trip: RoundTrip
-
-    @property
-    def uncertainty_ns(self) -> int:
-        """Return half of the round trip."""
-        return self.round_trip.least_ns // 2
-
-    def to_host(self, ns: int) -> int:
-        """Add the offset."""
-        return ns + self.round_trip.offset_ns
+        return ns + self.offset_ns
 
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:
-    """Return the clock of the host that sent a greeting."""
-    return SameClock() if greeting.clock == own_id("time") else ExchangedClock(round_trip)
+    """Return the clock of the host that sent a greeting, by the fastest exchange of messages."""
+    if greeting.clock == own_id("time"):
+        return HostClock()
+    return HostClock(round_trip.offset_ns, round_trip.least_ns // 2)

@@ -110,17 +110,6 @@ def test_a_disturbed_burst_does_not_make_the_model_worse() -> None:
     assert PairModel("alpha", "beta", bursts).translation("alpha", 17 * SECOND, 23 * SECOND).uncertainty_ns < 50_000
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_a_prediction_holds_for_the_next_seconds(seed: int) -> None:
-    there = clock(AHEAD, fast_ppm=80)
-    network = Network(seed, HERE, there)
-    for bursts in ([network.burst(0)], network.bursts(5)):
-        latest = bursts[-1].least.at_ns
-        for later in (0, SECOND // 10, 3 * SECOND):
-            expected, uncertainty = PairModel("alpha", "beta", bursts).predict(latest + later)
-            assert abs(expected - there(latest + later)) <= uncertainty
-
-
 def test_drift_is_reported_in_parts_per_million() -> None:
     assert PairModel("alpha", "beta", Plain(5, HERE, clock(fast_ppm=100)).bursts(13)).drift_ppm == pytest.approx(
         100, abs=1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -13,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import environment_in
 from tests.waiting import wait_for
 
 pytest.importorskip("distributed", reason="setup/environment.sh dev,docs installs it")
 
-ROOT = Path(__file__).parents[2]
 PATIENCE_S = 20
 
 
@@ -41,7 +40,7 @@ class Cluster:
 @contextmanager
 def start(folder: Path, name: str, words: Sequence[str], before: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A process of Dask, whose output is in a file of the folder."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder)}
+    environment = environment_in(folder)
     environment["DASK_TEMPORARY_DIRECTORY"] = str(folder / "dask")
     command = [*before, sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
     with (folder / f"{name}.log").open("wb") as log:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,10 +16,8 @@ from hopmeter.hosts.listener import MOST_LINES, BoundedLog
 from hopmeter.hosts.shared_secret import Handshake, make_nonce
 from hopmeter.hosts.socket_channel import SocketChannel
 from tests.coded import lacking, refuses
+from tests.command import environment_in, hopmeter
 from tests.waiting import wait_for
-
-HOPMETER = (sys.executable, "-m", "hopmeter")
-ROOT = Path(__file__).parents[2]
 
 
 def test_lines_are_changed_by_nobody() -> None:
@@ -69,15 +65,7 @@ def test_an_agent_that_would_be_open_or_cannot_listen_is_refused(
     (tmp_path / "open").chmod(0o644)
     (tmp_path / "short").write_text("short")
     (tmp_path / "short").chmod(0o600)
-    done = subprocess.run(
-        [*HOPMETER, "agent", *options],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = hopmeter("agent", *options, cwd=tmp_path, env=environment_in(tmp_path))
     assert done.returncode == 2 and lacking(done.stderr, says) == [], done.stderr
 
 

@@ -21,9 +21,10 @@ from hopmeter.hosts import worker_agent
 from hopmeter.hosts.cluster import find_workers
 from hopmeter.hosts.greeting import HostError
 from tests.coded import lacking, refuses
+from tests.command import command, environment_in
 from tests.hosts.dask_cluster import Cluster, cluster
 from tests.hosts.network import two_hosts
-from tests.hosts.test_runs import DELAY_US, HOPMETER, ROOT, Run, nothing_is_left, processes, read, scenario, start
+from tests.hosts.test_runs import DELAY_US, Run, nothing_is_left, processes, read, scenario, start
 from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
@@ -181,12 +182,12 @@ def certificates(folder: Path) -> tuple[Path, Path, Path]:
     ca, ca_key, cert, key, request = (folder / f"{name}.pem" for name in ("ca", "ca-key", "cert", "key", "request"))
     new = ("openssl", "req", "-newkey", "rsa:2048", "-nodes")
     signed = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")
-    for command in (
+    for words in (
         (*new, "-x509", "-days", "2", "-subj", "/CN=authority", "-keyout", str(ca_key), "-out", str(ca)),
         (*new, "-subj", "/CN=cluster", "-keyout", str(key), "-out", str(request)),
         ("openssl", "x509", "-req", "-in", str(request), *signed, "-out", str(cert)),
     ):
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(words, check=True, capture_output=True)
     return ca, cert, key
 
 
@@ -203,8 +204,8 @@ def test_hosts_with_networks_of_their_own_meet_over_tls(tmp_path: Path, scenario
         found.add("two", *HOST, before=second.before)
         words = ("run", scenario.name, "--cluster", found.address, *OUT)
         options = ("--cluster-ca", ca, "--cluster-cert", cert, "--cluster-key", key)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(tmp_path)}
-        done = first.run([*HOPMETER, *words, *options], cwd=tmp_path, env=environment, check=False)
+        environment = environment_in(tmp_path)
+        done = first.run(command(*words, *options), cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {row["flow"]: row for row in read(tmp_path / "run", "cells") if row["flow"]}
     assert rows["frames"]["received"] == 50 and rows["orders"]["received"] == 50

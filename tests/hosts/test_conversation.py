@@ -17,25 +17,21 @@ from typing import Any, cast
 
 import pytest
 
-from hopmeter.errors import UsageError
-from hopmeter.hosts import spec_paths
-from hopmeter.hosts.agent_process import AgentProcess, explain
-from hopmeter.hosts.agent_trial import AgentTrial, check_settings
-from hopmeter.hosts.clock import SameClock
+from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.agent_trial import AgentTrial
+from hopmeter.hosts.clock import HostClock
 from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.content_store import ContentStore, content_hash
 from hopmeter.hosts.greeting import Greeting, HostError
-from hopmeter.hosts.hosts_file import read_hosts
 from hopmeter.hosts.line_channel import LONGEST_LINE, ChannelError, LineChannel
 from hopmeter.hosts.remote_node import RemoteNode
-from hopmeter.manifest import every
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.node import Start
 from hopmeter.system.processes import start_ticks
 from tests.coded import lacking
+from tests.command import command
 from tests.waiting import wait_for
 
-AGENT = [sys.executable, "-m", "hopmeter", "agent", "--stdio"]
+AGENT = command("agent", "--stdio")
 RUN = "0123456789abcdef"
 
 
@@ -52,18 +48,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    """One agent for all tests: it goes on after everything that it refuses."""
-    folder = tmp_path_factory.mktemp("agent")
-    process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *AGENT], folder / "errors")
-    try:
-        yield Connection("one", process.channel, process.why_gone)
-    finally:
-        process.close()
-        assert not list(folder.glob("hm-*")), "an agent leaves no folder"
 
 
 @pytest.mark.parametrize(
@@ -168,107 +152,6 @@ def test_an_agent_ends_when_its_peer_is_no_coordinator(home: Path, line: bytes) 
     assert done.returncode == 2 and lacking(done.stderr.decode(), "E-HOST-PEER") == []
 
 
-SPEC = {
-    "bind": "127.0.0.1",
-    "advertised": "127.0.0.1",
-    "run": RUN,
-    "transport": "tcp",
-    "links": {},
-    "settings": {},
-    "endpoints": [],
-    "flows": [],
-}
-
-
-@pytest.mark.parametrize(
-    ("do", "more"),
-    [
-        ("no-such-thing", {}),
-        ("start-trial", {"trial": "../../etc", "transports": ["tcp"]}),
-        ("start-trial", {"trial": RUN, "transports": ["../tcp"]}),
-        ("start-trial", {"trial": RUN, "transports": [["tcp"]]}),
-        ("usage", {"trial": RUN, "since_ns": 0}),
-        ("has-file", {"hash": "../../etc/passwd"}),
-        ("add-file", {"hash": "0" * 64, "data": "AAAA", "last": True}),
-        ("add-file", {"hash": "0" * 64, "data": "%%%", "last": True}),
-        ("start-background", {"cores": [4000], "cpu_percent": 50, "memory_gb_s": 0}),
-        ("piece", {"trial": RUN, "file": "/etc/passwd", "offset": 0}),
-    ],
-)
-def test_an_agent_refuses_what_no_coordinator_asks_for(agent: Connection, do: str, more: dict[str, Any]) -> None:
-    with pytest.raises(TrialFailedError) as refused:
-        agent.ask(do, **more)
-    assert refused.value.code == "E-HOST-ASK" and "on one" in refused.value.what
-    assert agent.ask("ping")["now_ns"] > 0, "it goes on"
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"run": "f" * 16},
-        {"transport": "zeromq"},
-        {"directory": "/tmp"},
-        {"bind": "evil"},
-        {"directory": "/trial/../../etc"},
-        {"settings": {"no_such": 1}},
-        {"links": {"l0": {"name": "../../evil"}}},
-        {"endpoints": [{"id": 0, "samples": "/etc/cron.d/evil"}]},
-        {"flows": [{"library": "/tmp/evil.so"}]},
-        {"flows": [{"payload_file": "/etc/shadow"}]},
-        {"flows": [{"payload_file": f"/files/{'0' * 64}"}]},
-        {"flows": [{"object": "image:1x1:1:/etc/shadow"}]},
-    ],
-)
-def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed: dict[str, Any]) -> None:
-    agent.ask("start-trial", trial=RUN, transports=["tcp"])
-    spec = {**SPEC, "directory": "/trial/s", "settings": every()["tcp"].resolve_settings({}), **changed}
-    node = {"node": 0, "number": 0, "language": "python", "codecs": [], "name": "x", "environment": {}}
-    with pytest.raises(TrialFailedError) as refused:
-        agent.ask("start-node", trial=RUN, spec=spec, **node)
-    assert refused.value.code == "E-HOST-ASK"
-    with pytest.raises(TrialFailedError) as refused:
-        agent.ask("start-node", trial=RUN, spec=SPEC, **node | {"environment": {"LD_PRELOAD": "/tmp/evil.so"}})
-    assert refused.value.code == "E-HOST-ASK"
-    agent.ask("remove-trial", trial=RUN)
-
-
-def test_paths_of_a_spec_become_those_of_the_host() -> None:
-    spec = {
-        "directory": "/trial/s1",
-        "endpoints": [{"samples": "/trial/3.raw", "causes": "/trial/3.causes"}],
-        "flows": [
-            {"recording": f"/files/{'a' * 64}", "object": f"image:2x1:5:/files/{'b' * 64}"},
-            {"object": "array:2x2"},
-        ],
-    }
-    found = spec_paths.resolve(spec, Path("/h"), lambda name: Path("/content") / name[:2])
-    assert found["directory"] == "/h/s1"
-    assert found["endpoints"] == [{"samples": "/h/3.raw", "causes": "/h/3.causes"}]
-    assert found["flows"] == [
-        {"recording": "/content/aa", "object": "image:2x1:5:/content/bb"},
-        {"object": "array:2x2"},
-    ]
-
-
-def test_files_travel_by_their_content(tmp_path: Path) -> None:
-    source, store = tmp_path / "a", ContentStore(tmp_path / "files")
-    source.write_bytes(b"x" * 1000)
-    name = content_hash(source)
-    store.add(name, b"x" * 400, is_last=False)
-    assert not store.has(name)
-    store.add(name, b"x" * 600, is_last=True)
-    assert store.path(name).read_bytes() == source.read_bytes()
-
-
-def test_settings_of_a_peer_are_those_of_the_manifest() -> None:
-    one = every()["synthetic"]
-    known = one.resolve_settings({})
-    assert check_settings(one, known) == known
-    for wrong in ({}, {**known, "delay_us": "x"}, {**known, "other": 1}):
-        with pytest.raises(ValueError, match=r".+"):
-            check_settings(one, wrong)
-
-
 def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
     """The channel stays open in another process, so that only the end of the parent tells."""
     reading, writing = os.pipe()
@@ -340,49 +223,13 @@ def test_the_error_of_an_agent_names_the_host_and_where_its_remedy_belongs() -> 
     assert failed.value.what == "on one: it is not built" and failed.value.remedy == "on one: hopmeter build nng"
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[host.a]\n", "E-HOST-ENTRY :1:"),
-        ('[host.a]\nssh = "b"\nhere = true\n', "E-HOST-ENTRY ssh"),
-        ("[host.a]\nhere = true\n[host.b]\nhere = true\n", "E-HOST-ENTRY a, b"),
-        ('[host."a/b"]\nhere = true\n', "E-VALUE-FORM a/b"),
-        ('[host.a]\nssh = "-oProxyCommand=evil"\n', "E-VALUE-FORM :2: ssh"),
-        ('[host.a]\nhere = true\naddress = "jetson"\n', "E-VALUE-FORM :3: address"),
-        ("[host.a]\nhere = true\n[host.a]\nhere = true\n", "E-TOML-SYNTAX"),
-        ("", "E-MISSING-KEY host"),
-    ],
-)
-def test_a_file_of_hosts_is_checked(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "hosts.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as wrong:
-        read_hosts(path)
-    assert lacking(wrong.value.message, says) == []
-
-
-def test_ssh_is_started_without_a_terminal_and_with_one_word_for_the_remote_shell(tmp_path: Path) -> None:
-    path = tmp_path / "hosts.toml"
-    path.write_text('[host.a]\nssh = "me@10.0.0.2"\ncommand = ["/opt/my dir/hopmeter"]\noptions = ["-p", "2222"]\n')
-    start = read_hosts(path).host["a"].start
-    assert start[:5] == ["ssh", "-o", "ServerAliveInterval=2", "-o", "BatchMode=yes"]
-    assert start[5:] == ["-p", "2222", "--", "me@10.0.0.2", "'/opt/my dir/hopmeter' agent --stdio"]
-
-
-def test_what_ssh_prints_is_said_in_plain_words() -> None:
-    assert "unknown to ssh" in explain("ssh: Could not resolve hostname x: Name or service not known", 255)
-    assert "accept the key" in explain("Host key verification failed.\r\n", 255)
-    assert "cut" in explain("Timeout, server 10.0.0.2 not responding.", 255)
-    assert "signal 9" in explain("", -9)
-
-
 def test_a_go_that_comes_too_late_fails_by_name(home: Path) -> None:
     trial = AgentTrial(cast("Any", None), RUN, [], cast("Any", None), Path)
     assert trial.say(0, {"say": "go", "start_ns": time.monotonic_ns() + 10**9}) == 0
     assert trial.say(0, {"say": "go", "start_ns": time.monotonic_ns()}) > 0
     connection = connect_to_script(lambda _: [])
     spec: dict[str, Any] = {"node": 3, "endpoints": [], "links": {}}
-    node = RemoteNode(Start("node 3", "rust", (), spec, home, home), connection, RUN, SameClock())
+    node = RemoteNode(Start("node 3", "rust", (), spec, home, home), connection, RUN, HostClock())
     node.hear({"say": "late", "node": 3, "by_ns": 5_000_000})
     assert node.has_news
     with pytest.raises(TrialFailedError) as failed:
@@ -407,7 +254,7 @@ def test_a_go_that_comes_too_late_fails_by_name(home: Path) -> None:
 def test_a_message_that_the_node_cannot_send_fails_the_trial(home: Path, message: dict[str, Any]) -> None:
     connection = connect_to_script(lambda _: [])
     spec: dict[str, Any] = {"node": 0, "endpoints": [{"id": 0, "role": "source"}], "links": {"l0": {}}}
-    node = RemoteNode(Start("node 0", "rust", (), spec, home, home), connection, RUN, SameClock())
+    node = RemoteNode(Start("node 0", "rust", (), spec, home, home), connection, RUN, HostClock())
     node.hear({"say": "from", "node": 0, "message": message})
     with pytest.raises(TrialFailedError) as failed:
         list(node.read_messages())

@@ -8,11 +8,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
@@ -26,6 +26,7 @@ from hopmeter.hosts.listener import MOST_CALLERS, MOST_LINES
 from hopmeter.hosts.shared_secret import make_secret, read_secret
 from hopmeter.runtime.failures import TrialFailedError
 from tests.coded import lacking, refuses
+from tests.command import command, environment_in, hopmeter
 from tests.hosts.certificates import entry_with_tls, make_certificates
 from tests.hosts.network import Host, Wire, two_hosts
 from tests.hosts.tap_wire import Way
@@ -33,9 +34,7 @@ from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 DELAY_S = 0.003
-HOPMETER = (sys.executable, "-m", "hopmeter")
 SCENARIO = """
 title = "By hand"
 question = "Does a message reach a host whose agent listens?"
@@ -57,10 +56,9 @@ class Agent:
 
     def __init__(self, folder: Path, options: tuple[str, ...], host: Host | None) -> None:
         self.log = folder / "agent.log"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder)}
-        command = [*(host.before if host else ()), *HOPMETER, "agent", "--listen", *options]
+        words = [*(host.before if host else ()), *command("agent", "--listen", *options)]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+            self.process = subprocess.Popen(words, cwd=folder, env=environment_in(folder), stdout=log, stderr=log)
         self.at = wait_for(self._address)
 
     def _address(self) -> str:
@@ -120,10 +118,9 @@ def run(folder: Path, far: str, *before: str, here: str = "127.0.0.1", trials: i
     hosts = f'[host.here]\nhere = true\naddress = "{here}"\n[host.far]\n{far}\n'
     (folder / "hosts.toml").write_text(hosts)
     (folder / "far.toml").write_text(SCENARIO.replace("trials = 1", f"trials = {trials}"))
-    command = [*before, *HOPMETER, "run", "far.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(command, cwd=folder, env=environment, **pipes)  # type: ignore[call-overload, no-any-return]
+    words = [*before, *command("run", "far.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report")]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(words, cwd=folder, env=environment_in(folder), **pipes)
 
 
 def check_run(folder: Path, done: subprocess.Popen[str], least_us: float = 0) -> None:
@@ -144,8 +141,8 @@ def test_two_runs_over_an_agent_on_loopback_and_one_over_a_unix_socket(tmp_path:
     private.mkdir(mode=0o700)
     start(f"unix:{private}/agent")
     check_run(tmp_path, run(tmp_path, f'listens = "unix:{private}/agent"'))
-    shown = subprocess.run([*HOPMETER, "hosts", "--hosts", "hosts.toml"], cwd=tmp_path, capture_output=True, check=True)
-    assert b"far" in shown.stdout and b"tcp" in shown.stdout
+    shown = hopmeter("hosts", "--hosts", "hosts.toml", cwd=tmp_path, check=True)
+    assert "far" in shown.stdout and "tcp" in shown.stdout
 
 
 def test_a_run_between_two_networks_with_a_secret_and_a_cut_wire(tmp_path: Path, start: Start) -> None:
@@ -294,6 +291,6 @@ def test_certificates_admit_and_refuse(tmp_path: Path, start: Start) -> None:
         AgentSocket("far", entry_with_tls(plain.at, tmp_path, "coordinator", "ca"))
     text = f'[host.far]\nlistens = "{agent.at}"\n{files}\n[host.bad]\nlistens = "{plain.at}"\nsecret_file = "none"\n'
     (tmp_path / "hosts.toml").write_text(text)
-    shown = subprocess.run([*HOPMETER, "hosts", "--json", "--hosts", "hosts.toml"], cwd=tmp_path, capture_output=True)
+    shown = hopmeter("hosts", "--json", "--hosts", "hosts.toml", cwd=tmp_path)
     far, bad = map(json.loads, shown.stdout.splitlines())
     assert far["reachable"] and len(far["transports"]) > 5 and bad["code"] == "E-HOST-SECRET"

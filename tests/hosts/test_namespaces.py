@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.command import command, environment_in, hopmeter
 from tests.hosts.network import Wire, two_hosts
 from tests.hosts.tap_wire import Way
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 DELAY_S = 0.005
 SCENARIO = """
 title = "Two networks"
@@ -36,17 +33,14 @@ flow.frames = { from = "camera", to = "motor", rate = 50, payload = "bytes:100" 
 def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
     """A transport that does not leave the machine, or not with these settings, is dropped."""
     (tmp_path / "two.toml").write_text(SCENARIO)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(tmp_path), "COLUMNS": "200"}
     with two_hosts(wire=Wire(there=Way(delay_s=DELAY_S), back=Way(delay_s=DELAY_S))) as pair:
         text = ""
         for name, host in zip(("one", "two"), pair, strict=True):
-            agent = [*host.before, sys.executable, "-m", "hopmeter", "agent", "--stdio"]
+            agent = [*host.before, *command("agent", "--stdio")]
             text += f'[host.{name}]\nagent = {json.dumps(agent)}\naddress = "{host.address}"\n'
         (tmp_path / "hosts.toml").write_text(text)
-        command = [sys.executable, "-m", "hopmeter", "run", "two.toml", "--hosts", "hosts.toml", "--out", "run"]
-        done = subprocess.run(
-            [*command, "--no-report"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        words = ("run", "two.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report")
+        done = hopmeter(*words, cwd=tmp_path, env=environment_in(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
     found = {row["transport"]: row for row in rows if row["flow"] == "frames"}

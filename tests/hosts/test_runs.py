@@ -4,10 +4,8 @@ one goes wrong."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,11 @@ import pytest
 from hopmeter.manifest import every, readiness
 from hopmeter.store.clock_file import read_clocks
 from tests.coded import lacking
+from tests.command import command, environment_in
 from tests.waiting import wait_for, wait_for_trial
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-HOPMETER = [sys.executable, "-m", "hopmeter"]
 DELAY_US = 3000
 AHEAD_S = 3600
 WORKLOAD = f"""
@@ -63,17 +60,17 @@ Run = Callable[..., subprocess.Popen[str]]
 
 
 def agent(*words: str) -> str:
-    return json.dumps([*words, *HOPMETER, "agent", "--stdio"])
+    return json.dumps([*words, *command("agent", "--stdio")])
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Run:
     """`hopmeter` with these words in the folder of the test."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(tmp_path), "COLUMNS": "200"}
 
     def call(*words: str) -> subprocess.Popen[str]:
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([*HOPMETER, *words], cwd=tmp_path, env=environment, start_new_session=True, **pipes)
+        how = {"cwd": tmp_path, "env": environment_in(tmp_path), "start_new_session": True}
+        return subprocess.Popen(command(*words), **how, **pipes)
 
     return call
 

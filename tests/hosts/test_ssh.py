@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.command import environment_in, hopmeter
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -64,10 +65,10 @@ class Server:
 
     def entry(self, name: str, key: str = "user", known: str = "known", command: tuple[str, ...] = ()) -> str:
         """A host of the file of `--hosts`."""
-        hopmeter = ["env", f"XDG_RUNTIME_DIR={self.folder}", sys.executable, "-m", "hopmeter"]
+        usual = ["env", f"XDG_RUNTIME_DIR={self.folder}", sys.executable, "-m", "hopmeter"]
         options = ["-F", "none", "-p", str(self.port), "-i", str(self.folder / key), "-o", "IdentitiesOnly=yes"]
         options += ["-o", f"UserKnownHostsFile={self.folder / known}", "-o", "StrictHostKeyChecking=yes"]
-        told = {"ssh": f"{getpass.getuser()}@127.0.0.1", "options": options, "command": [*(command or hopmeter)]}
+        told = {"ssh": f"{getpass.getuser()}@127.0.0.1", "options": options, "command": [*(command or usual)]}
         return f"[host.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())
 
 
@@ -103,9 +104,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(folder)}
-    command = [sys.executable, "-m", "hopmeter", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return hopmeter(*words, cwd=folder, env=environment_in(folder))
 
 
 def test_a_host_behind_ssh_runs_its_part(tmp_path: Path, server: Server) -> None:

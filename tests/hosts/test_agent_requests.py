@@ -1,0 +1,133 @@
+"""What an agent does for its coordinator, and what it refuses: every coordinator is hostile until checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.hosts import spec_paths
+from hopmeter.hosts.agent_process import AgentProcess
+from hopmeter.hosts.agent_trial import check_settings
+from hopmeter.hosts.connection import Connection
+from hopmeter.hosts.content_store import ContentStore, content_hash
+from hopmeter.manifest import every
+from hopmeter.runtime.failures import TrialFailedError
+from tests.command import command
+
+RUN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """One agent for all tests: it goes on after everything that it refuses."""
+    folder = tmp_path_factory.mktemp("agent")
+    process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *command("agent", "--stdio")], folder / "errors")
+    try:
+        yield Connection("one", process.channel, process.why_gone)
+    finally:
+        process.close()
+        assert not list(folder.glob("hm-*")), "an agent leaves no folder"
+
+
+SPEC = {
+    "bind": "127.0.0.1",
+    "advertised": "127.0.0.1",
+    "run": RUN,
+    "transport": "tcp",
+    "links": {},
+    "settings": {},
+    "endpoints": [],
+    "flows": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("do", "more"),
+    [
+        ("no-such-thing", {}),
+        ("start-trial", {"trial": "../../etc", "transports": ["tcp"]}),
+        ("start-trial", {"trial": RUN, "transports": ["../tcp"]}),
+        ("start-trial", {"trial": RUN, "transports": [["tcp"]]}),
+        ("usage", {"trial": RUN, "since_ns": 0}),
+        ("has-file", {"hash": "../../etc/passwd"}),
+        ("add-file", {"hash": "0" * 64, "data": "AAAA", "last": True}),
+        ("add-file", {"hash": "0" * 64, "data": "%%%", "last": True}),
+        ("start-background", {"cores": [4000], "cpu_percent": 50, "memory_gb_s": 0}),
+        ("piece", {"trial": RUN, "file": "/etc/passwd", "offset": 0}),
+    ],
+)
+def test_an_agent_refuses_what_no_coordinator_asks_for(agent: Connection, do: str, more: dict[str, Any]) -> None:
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask(do, **more)
+    assert refused.value.code == "E-HOST-ASK" and "on one" in refused.value.what
+    assert agent.ask("ping")["now_ns"] > 0, "it goes on"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"run": "f" * 16},
+        {"transport": "zeromq"},
+        {"directory": "/tmp"},
+        {"bind": "evil"},
+        {"directory": "/trial/../../etc"},
+        {"settings": {"no_such": 1}},
+        {"links": {"l0": {"name": "../../evil"}}},
+        {"endpoints": [{"id": 0, "samples": "/etc/cron.d/evil"}]},
+        {"flows": [{"library": "/tmp/evil.so"}]},
+        {"flows": [{"payload_file": "/etc/shadow"}]},
+        {"flows": [{"payload_file": f"/files/{'0' * 64}"}]},
+        {"flows": [{"object": "image:1x1:1:/etc/shadow"}]},
+    ],
+)
+def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed: dict[str, Any]) -> None:
+    agent.ask("start-trial", trial=RUN, transports=["tcp"])
+    spec = {**SPEC, "directory": "/trial/s", "settings": every()["tcp"].resolve_settings({}), **changed}
+    node = {"node": 0, "number": 0, "language": "python", "codecs": [], "name": "x", "environment": {}}
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask("start-node", trial=RUN, spec=spec, **node)
+    assert refused.value.code == "E-HOST-ASK"
+    with pytest.raises(TrialFailedError) as refused:
+        agent.ask("start-node", trial=RUN, spec=SPEC, **node | {"environment": {"LD_PRELOAD": "/tmp/evil.so"}})
+    assert refused.value.code == "E-HOST-ASK"
+    agent.ask("remove-trial", trial=RUN)
+
+
+def test_paths_of_a_spec_become_those_of_the_host() -> None:
+    spec = {
+        "directory": "/trial/s1",
+        "endpoints": [{"samples": "/trial/3.raw", "causes": "/trial/3.causes"}],
+        "flows": [
+            {"recording": f"/files/{'a' * 64}", "object": f"image:2x1:5:/files/{'b' * 64}"},
+            {"object": "array:2x2"},
+        ],
+    }
+    found = spec_paths.resolve(spec, Path("/h"), lambda name: Path("/content") / name[:2])
+    assert found["directory"] == "/h/s1"
+    assert found["endpoints"] == [{"samples": "/h/3.raw", "causes": "/h/3.causes"}]
+    assert found["flows"] == [
+        {"recording": "/content/aa", "object": "image:2x1:5:/content/bb"},
+        {"object": "array:2x2"},
+    ]
+
+
+def test_files_travel_by_their_content(tmp_path: Path) -> None:
+    source, store = tmp_path / "a", ContentStore(tmp_path / "files")
+    source.write_bytes(b"x" * 1000)
+    name = content_hash(source)
+    store.add(name, b"x" * 400, is_last=False)
+    assert not store.has(name)
+    store.add(name, b"x" * 600, is_last=True)
+    assert store.path(name).read_bytes() == source.read_bytes()
+
+
+def test_settings_of_a_peer_are_those_of_the_manifest() -> None:
+    one = every()["synthetic"]
+    known = one.resolve_settings({})
+    assert check_settings(one, known) == known
+    for wrong in ({}, {**known, "delay_us": "x"}, {**known, "other": 1}):
+        with pytest.raises(ValueError, match=r".+"):
+            check_settings(one, wrong)
