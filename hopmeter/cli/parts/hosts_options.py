@@ -23,10 +23,8 @@ def _option(metavar: str, help_text: str) -> Any:
     return typer.Option(metavar=metavar, help=help_text, rich_help_panel=PANEL)
 
 
-File = Annotated[Path | None, _option("FILE.toml", "Run the nodes on the hosts that this file names.")]
-Address = Annotated[
-    str | None, _option("tls://HOST:PORT", "Run the nodes on workers of the cluster with this scheduler of Dask.")
-]
+File = Annotated[Path | None, _option("FILE.toml", "The file that names the hosts and how to reach each.")]
+Address = Annotated[str | None, _option("tls://HOST:PORT", "The scheduler of Dask whose workers are the hosts.")]
 CA = Annotated[Path | None, _option("FILE.pem", "With --cluster: the certificate authority of the cluster.")]
 Certificate = Annotated[Path | None, _option("FILE.pem", "With --cluster: your certificate.")]
 Key = Annotated[Path | None, _option("FILE.pem", "With --cluster: the key of your certificate.")]
