@@ -50,27 +50,39 @@ def hosts(
 
 
 def _print(console: Console, found: list[HostState]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("host", "address", "hopmeter", "spec", "round trip", "clock", "transports that are ready"):
-        table.add_column(head, overflow="fold")
+    about = _table("host", "address", "hopmeter", "spec", "round trip", "clock")
     for each in found:
-        table.add_row(each.name, each.address, *_cells(each))
-    print_whole(console, table)
+        about.add_row(each.name, each.address, *_cells(each))
+    print_whole(console, about)
+    print()
+    print_whole(console, _transports([each for each in found if each.greeting]))
     for each in found:
         if each.error:
             console.print(f"\n{tag(each.error.code, each.error.what)}", style="red", soft_wrap=True)
             console.print(f"  {each.error.remedy}", soft_wrap=True)
 
 
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    return table
+
+
 def _cells(state: HostState) -> tuple[str, ...]:
     if state.greeting is None:
-        return ("not reachable", "–", "–", "–", "–")
+        return ("not reachable", "–", "–", "–")
     trip = "this machine" if state.round_trip_us is None else f"{state.round_trip_us:,.0f} µs"
     clock = "the same"
     if state.clock_offset_us is not None and state.round_trip_us is not None:
         clock = f"{state.clock_offset_us:+,.0f} ± {state.round_trip_us / 2:,.0f} µs"
-    ready: dict[str, list[str]] = {}
-    for each in state.ready:
-        ready.setdefault(each.transport, []).append(f"{each.language} {each.version}")
-    words = [f"{name} ({', '.join(languages)})" for name, languages in sorted(ready.items())]
-    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, clock, ", ".join(words) or "none"
+    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, clock
+
+
+def _transports(found: list[HostState]) -> Table:
+    """Return the versions of the transports that are ready, with a column for each host."""
+    table = _table("ready transport", *(each.name for each in found))
+    versions = [{f"{one.transport} ({one.language})": one.version for one in each.ready} for each in found]
+    for name in sorted({name for each in versions for name in each}):
+        table.add_row(name, *(each.get(name, "–") for each in versions))
+    return table
