@@ -68,7 +68,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
     found = [
         f"{workload_name(group)}: {each}" if several else each for group in whole for each in answer_sentences(group)
     ]
-    return [*found, *([f"Flow by flow: {summary(parts)}"] if parts else []), *_by_question(ordinary)]
+    return [*found, *([f"Flow by flow: {summary(parts)}"] if len(parts) > 1 else []), *_by_question(ordinary)]
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
