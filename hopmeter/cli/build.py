@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from hopmeter.api import options
+from hopmeter.cli.parts import hosts_options
+from hopmeter.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -48,19 +50,36 @@ def build(
         list[str] | None,
         typer.Option(help="With --message: protobuf or flatbuffers; by default each for which there is a schema."),
     ] = None,
+    hosts: hosts_options.File = None,
+    cluster: hosts_options.Address = None,
+    cluster_ca: hosts_options.CA = None,
+    cluster_cert: hosts_options.Certificate = None,
+    cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each adapter.")] = False,
 ) -> None:
-    """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs."""
-    from hopmeter.build.messages import select_messages
-    from hopmeter.cli.parts.adapter_builds import build_adapters
-    from hopmeter.cli.parts.message_builds import build_messages
+    """Build the adapters: Rust with Cargo, C++ with CMake, Python with the packages it needs.
 
+    With --hosts or --cluster each host builds them for itself, all at the same time.
+    """
+    languages = options.split_words("language", language or ())
+    if (hosts or cluster) and (framework or message):
+        what = "--framework and --message build on this machine"
+        raise UsageError("E-OPTION-CONFLICT", what, "start `hopmeter build` on each host instead")
+    with hosts_options.open_session(hosts, cluster, cluster_ca, cluster_cert, cluster_key) as session:
+        if session is not None:
+            from hopmeter.cli.parts.host_builds import build_for_hosts, order_for
+
+            build_for_hosts(session, order_for(transports or (), languages, scenario, system_packages), as_json)
+            return
     if framework:
         from hopmeter.cli.codecs import install_frameworks
 
         install_frameworks(options.split_words("framework", framework), transports or [])
         return
-    languages = options.split_words("language", language or ())
+    from hopmeter.build.messages import select_messages
+    from hopmeter.cli.parts.adapter_builds import build_adapters
+    from hopmeter.cli.parts.message_builds import build_messages
+
     messages = select_messages(message or (), options.split_words("codec", codec or ()), languages)
     if message:
         build_messages(messages, system_packages, as_json)

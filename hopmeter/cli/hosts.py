@@ -31,7 +31,9 @@ def hosts(
     cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each host.")] = False,
 ) -> None:
-    """Show which hosts can be reached, their versions, their transports, and the round trip to each.
+    """Show which hosts can be reached, their versions, their transports, the way to each, and what disturbs it.
+
+    This sends one TCP stream to each host for a second.
 
     The exit code is 1 if a host cannot be used.
     """
@@ -50,16 +52,33 @@ def hosts(
 
 
 def _print(console: Console, found: list[HostState]) -> None:
-    about = _table("host", "address", "hopmeter", "spec", "round trip", "clock")
+    about = _table("host", "address", "hopmeter", "spec", "round trip", "clock", "TCP stream", "MTU")
     for each in found:
         about.add_row(each.name, each.address, *_cells(each))
     print_whole(console, about)
     print()
     print_whole(console, _transports([each for each in found if each.greeting]))
     for each in found:
-        if each.error:
-            console.print(f"\n{tag(each.error.code, each.error.what)}", style="red", soft_wrap=True)
-            console.print(f"  {each.error.remedy}", soft_wrap=True)
+        _print_troubles(console, each)
+
+
+def _print_troubles(console: Console, state: HostState) -> None:
+    """Print why a host cannot be used or measured well, and how to change that."""
+    if state.error:
+        _print_trouble(console, "red", tag(state.error.code, state.error.what), state.error.remedy)
+    if state.unreached:
+        what = f"{state.name}: no TCP connection from here reaches {state.address}: {state.unreached}"
+        _print_trouble(console, "yellow", what, "correct its address, or open the firewall: its nodes listen there")
+    for each in state.findings:
+        style = "red" if each["level"] == "hurts" else "yellow"
+        _print_trouble(
+            console, style, f"{state.name}: {each['subject']}: {tag(each['code'], each['says'])}", each["remedy"]
+        )
+
+
+def _print_trouble(console: Console, style: str, what: str, remedy: str) -> None:
+    console.print(f"\n{what}", style=style, soft_wrap=True)
+    console.print(f"  → {remedy}" if remedy else "", soft_wrap=True)
 
 
 def _table(*heads: str) -> Table:
@@ -71,12 +90,13 @@ def _table(*heads: str) -> Table:
 
 def _cells(state: HostState) -> tuple[str, ...]:
     if state.greeting is None:
-        return ("not reachable", "–", "–", "–")
+        return ("not reachable", *5 * ("–",))
     trip = "this machine" if state.round_trip_us is None else f"{state.round_trip_us:,.0f} µs"
     clock = "the same"
     if state.clock_offset_us is not None and state.round_trip_us is not None:
         clock = f"{state.clock_offset_us:+,.0f} ± {state.round_trip_us / 2:,.0f} µs"
-    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, clock
+    stream = (f"{state.stream.gbit_s:.3g} Gbit/s", f"{state.stream.mtu_bytes:,}") if state.stream else ("–", "–")
+    return state.greeting.hopmeter, str(state.greeting.spec_format), trip, clock, *stream
 
 
 def _transports(found: list[HostState]) -> Table:

@@ -15,6 +15,7 @@ from hopmeter.clocks.clock_state import read_clock_state
 from hopmeter.hosts import checks
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, decode, encode
+from hopmeter.hosts.upkeep_requests import Upkeep
 from hopmeter.manifest import Manifest, Readiness, readiness
 from hopmeter.manifest.readiness import readiness_with_codecs
 from hopmeter.plan.background import Load
@@ -53,6 +54,7 @@ class Requests:
         self.trials: dict[str, AgentTrial] = {}
         self.background: BackgroundLoad | None = None
         self._clock: ClockResponder | None = None
+        self._upkeep = Upkeep(folder / "build")
 
     def answer(self, ask: Ask) -> dict[str, Any]:
         """Do what the coordinator asks for, and return the answer.
@@ -72,6 +74,7 @@ class Requests:
         self._end_background({})
         if self._clock is not None:
             self._clock.stop()
+        self._upkeep.close()
         self._here.forget()
 
     def _ping(self, _: Ask) -> dict[str, Any]:
@@ -105,6 +108,18 @@ class Requests:
     def _read_clock(self, ask: Ask) -> dict[str, Any]:
         session, host = (checks.text(ask, key, 100) for key in ("session", "host"))
         return {"clock": read_clock_state(session, host, bool(ask.get("with_sources"))).model_dump()}
+
+    def _open_stream(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.open_stream(ask, _token(ask))
+
+    def _read_stream(self, _: Ask) -> dict[str, Any]:
+        return self._upkeep.read_stream()
+
+    def _start_build(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.start_build(ask)
+
+    def _read_build(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.read_build(ask)
 
     def _has_file(self, ask: Ask) -> dict[str, Any]:
         return {"has": self._files.has(checks.matching(ask, "hash", checks.HASH))}
@@ -223,6 +238,10 @@ ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
     "start-clock": Requests._start_clock,
     "compare-clock": Requests._compare_clock,
     "read-clock": Requests._read_clock,
+    "open-stream": Requests._open_stream,
+    "read-stream": Requests._read_stream,
+    "start-build": Requests._start_build,
+    "read-build": Requests._read_build,
     "has-file": Requests._has_file,
     "add-file": Requests._add_file,
     "start-trial": Requests._start_trial,

@@ -62,6 +62,11 @@ class HostSession:
         self.remote = {name: each.remote for name, each in reached.items()}
         """The hosts for the runtime, by name."""
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all hosts, in the order of their addresses."""
+        return list(self._addresses)
+
     def facts(self) -> dict[str, HostFacts]:
         """Return what a plan has to know about each host, in the order of their addresses. Raises HostError."""
         return {name: self._facts(name, address) for name, address in self._addresses.items()}

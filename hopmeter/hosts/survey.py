@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import HopmeterError
+from hopmeter.hosts import checks
 from hopmeter.hosts.agent_link import open_link
 from hopmeter.hosts.cluster import Cluster, WorkerLink, connect_cluster, find_workers
 from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
-from hopmeter.hosts.session import HostSession, Link, connect
+from hopmeter.hosts.connection import Connection
+from hopmeter.hosts.session import DESCRIBING_S, HostSession, Link, connect, naming
+from hopmeter.hosts.stream_probe import Stream, measure_stream
+from hopmeter.machine import advice
+from hopmeter.machine.finding import Finding
 from hopmeter.manifest import Readiness, every, readiness_of_all
+from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.scratch_dir import ScratchDir
+
+TOKEN_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,12 @@ class HostState:
     ready: tuple[Readiness, ...] = ()
     clock_offset_us: float | None = None
     """The host's clock minus that of this machine, by half of the round trip at most; None if it is the same clock."""
+    stream: Stream | None = None
+    """One TCP stream from this machine; None if none reached the host."""
+    unreached: str = ""
+    """Why no stream reached it."""
+    findings: tuple[Finding, ...] = ()
+    """What disturbs measurements there, as `hopmeter doctor` finds it in the settings of the machine."""
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of `hopmeter hosts --json`."""
@@ -43,6 +58,10 @@ class HostState:
             "spec_format": self.greeting.spec_format if self.greeting else None,
             "round_trip_us": self.round_trip_us,
             "clock_offset_us": self.clock_offset_us,
+            "mtu_bytes": self.stream.mtu_bytes if self.stream else None,
+            "stream_gbit_s": self.stream.gbit_s if self.stream else None,
+            "unreached": self.unreached or None,
+            "findings": list(self.findings),
             "transports": {f"{each.transport} ({each.language})": each.version for each in self.ready},
         }
 
@@ -57,8 +76,9 @@ def survey(path: Path) -> Iterator[HostState]:
 
 
 def _here(name: str, entry: HostEntry) -> HostState:
-    ready = readiness_of_all(every().values()).values()
-    return HostState(name, entry.address, None, Greeting.own(), None, tuple(each for each in ready if each.ready))
+    ready = tuple(each for each in readiness_of_all(every().values()).values() if each.ready)
+    findings = tuple(advice.worth_telling(advice.findings()))
+    return HostState(name, entry.address, None, Greeting.own(), ready=ready, findings=findings)
 
 
 def _reach(name: str, entry: HostEntry) -> HostState:
@@ -85,6 +105,29 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
         found = tuple(each for each in ready if each.ready)
         trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000
         is_same = one.greeting.clock == Greeting.own().clock
-        return HostState(name, address, None, one.greeting, trip_us, found, None if is_same else offset_us)
+        state = HostState(name, address, None, one.greeting, trip_us, found, None if is_same else offset_us)
+        with naming(name):
+            return replace(state, **_way_to(address, one.remote.connection), findings=_findings(one.remote.connection))
     finally:
         link.close()
+
+
+def _way_to(address: str, connection: Connection) -> dict[str, Any]:
+    """Measure a stream to the address that the host tells the others."""
+    token = secrets.token_bytes(TOKEN_BYTES)
+
+    def result() -> tuple[int, int]:
+        answer = connection.ask("read-stream")
+        return checks.number(answer, "bytes"), checks.number(answer, "ns")
+
+    try:
+        port = checks.number(connection.ask("open-stream", address=address, token=token.hex()), "port", 65_535)
+        return {"stream": measure_stream(address, port, token, result)}
+    except (TrialFailedError, OSError) as cause:
+        return {"unreached": cause.what if isinstance(cause, TrialFailedError) else cause.strerror or str(cause)}
+
+
+def _findings(connection: Connection) -> tuple[Finding, ...]:
+    """Judge the machine as its agent describes it."""
+    machine = checks.table(connection.ask("examine", DESCRIBING_S), "machine")
+    return tuple(advice.worth_telling(advice.findings(machine)))

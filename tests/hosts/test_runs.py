@@ -232,14 +232,3 @@ def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scen
     assert len(bursts) >= 2 and {each.host for each in states} == {"one", "two"}
     for each in bursts:
         assert abs(each.least.offset_ns - AHEAD_S * 10**9) <= each.least.bound_ns
-
-
-def test_hopmeter_hosts_shows_each_host(tmp_path: Path, scenario: Path, start: Run) -> None:
-    (tmp_path / "more.toml").write_text((tmp_path / "hosts.toml").read_text() + '[host.off]\nagent = ["false"]\n')
-    done = start("hosts", "--hosts", "more.toml", "--json")
-    out, _ = done.communicate()
-    rows = {row["host"]: row for row in map(json.loads, out.splitlines())}
-    assert done.returncode == 1 and list(rows) == ["one", "two", "off"]
-    assert rows["one"]["reachable"] and rows["one"]["round_trip_us"] > 0
-    assert "tcp (python)" in rows["one"]["transports"]
-    assert rows["off"]["code"] == "E-HOST-UNREACHABLE"

@@ -1,0 +1,55 @@
+"""Builds adapters on several hosts, and shows each result in a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import typer
+
+from hopmeter.build.needs import needed_for
+from hopmeter.cli.parts.stopping import stopping
+from hopmeter.hosts.build_on_hosts import HostOutcome, asks_of, build_on_hosts
+from hopmeter.hosts.host_build import BuildOrder
+from hopmeter.hosts.session import HostSession
+from hopmeter.messages import tag
+from hopmeter.system.terminal import Console
+
+
+def order_for(
+    transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool
+) -> BuildOrder:
+    """Return the order for these adapters, or for those that a scenario needs."""
+    if scenario:
+        targets = needed_for(scenario)
+        transports, languages = ([getattr(each, key) for each in targets] for key in ("transport", "language"))
+    words = (tuple(dict.fromkeys(each)) for each in (transports, languages))
+    return BuildOrder(*words, system_packages)
+
+
+def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> None:
+    """Build on all hosts; exit with 1 if that failed on one."""
+    console = Console(stderr=as_json, highlight=False)
+    what = ", ".join(order.transports) or "all adapters"
+    console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
+    failed = False
+    with stopping("the builds on all hosts end", "run the command again"), asks_of(session) as asks:
+        for each in build_on_hosts(asks, order):
+            failed = failed or not (each.adapter or each.ready)
+            _show(console, each, as_json)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _show(console: Console, outcome: HostOutcome, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(asdict(outcome)), flush=True)
+    if not outcome.adapter and outcome.ready:
+        return
+    said = outcome.version if outcome.ready else tag(outcome.code, outcome.error) if outcome.code else outcome.error
+    took = f"{outcome.seconds:6.1f} s" if outcome.adapter else ""
+    mark, style = ("✓", None) if outcome.ready else ("✗", "red")
+    console.print(f"{mark} {outcome.host:<12} {outcome.adapter:<22} {took}  {said}", style=style, soft_wrap=True)
+    if outcome.remedy:
+        console.print(f"  → on {outcome.host}: {outcome.remedy}", soft_wrap=True)

@@ -1,0 +1,84 @@
+"""`hopmeter build` on a host: the agent starts it as a process of its own, and reads what it prints."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.system.input_files import read_tail
+from hopmeter.system.processes import end_with_launcher, kill_group
+
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,59}")
+MOST_BYTES = 1 << 16
+"""How much of the output one answer has at most."""
+TAIL_BYTES = 2000
+ENDING_S = 10.0
+
+
+@dataclass(frozen=True)
+class BuildOrder:
+    """What to build."""
+
+    transports: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    system_packages: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError for words that no order has."""
+        for word in (*self.transports, *self.languages):
+            if not WORD.fullmatch(word):
+                raise ValueError("a transport or a language is no word")
+
+    @property
+    def command(self) -> list[str]:
+        """Return the command that builds it."""
+        languages = ["--language", ",".join(self.languages)] if self.languages else []
+        packages = ["--system-packages"] if self.system_packages else []
+        return [sys.executable, "-m", "hopmeter", "build", *self.transports, *languages, *packages, "--json"]
+
+
+class HostBuild:
+    """A build that runs."""
+
+    def __init__(self, order: BuildOrder, folder: Path) -> None:
+        """Start it; its output goes into a folder."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._output, self._errors = folder / "output", folder / "errors"
+        with self._output.open("wb") as output, self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                **end_with_launcher(order.command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+    def read(self, offset: int) -> tuple[str, int, int | None]:
+        """Return the whole lines that it has printed from an offset in bytes on, the offset behind them, and its exit
+        code once it has ended and all is read."""
+        code = self._process.poll()
+        code = 128 - code if code is not None and code < 0 else code  # as shells name a signal
+        with self._output.open("rb") as file:
+            file.seek(offset)
+            text = file.read(MOST_BYTES)
+        lines = text[: text.rfind(b"\n") + 1]
+        return lines.decode(errors="replace"), offset + len(lines), None if lines else code
+
+    def errors(self) -> str:
+        """Return the end of what it has printed for people."""
+        return read_tail(self._errors, TAIL_BYTES)
+
+    def close(self) -> None:
+        """End it, and the compilers that it has started."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(ENDING_S)
+            except subprocess.TimeoutExpired:
+                kill_group(self._process.pid)
+                self._process.wait()

@@ -1,0 +1,84 @@
+"""The bandwidth of one TCP stream to a host, and the MTU of the way there.
+
+The agent receives on the address that the host tells the others, so that a firewall or a wrong address shows.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+PIECE_BYTES = 1 << 18
+SENDING_S = 1.0
+SLOW_START_S = 0.25
+"""The begin of the stream, which does not count."""
+PATIENCE_S = 5.0
+"""How long the receiver waits for the stream, and the sender for the receiver."""
+MTU_OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 14), socket.AF_INET6: (socket.IPPROTO_IPV6, 24)}
+"""IP_MTU and IPV6_MTU of ip(7) and ipv6(7), which Python does not name."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one TCP stream achieved."""
+
+    mtu_bytes: int
+    gbit_s: float
+
+
+class StreamReceiver:
+    """Receives one stream that begins with a token, on a thread."""
+
+    def __init__(self, address: str, token: bytes) -> None:
+        """Listen on a free port. Raises OSError if this machine does not have the address."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._server = socket.create_server((address, 0), family=family)
+        self._token, self._bytes, self._ns = token, 0, 0
+        self.port = int(self._server.getsockname()[1])
+        self._thread = threading.Thread(target=self._run, name="stream", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        with suppress(OSError):
+            while (left_s := deadline - time.monotonic()) > 0:
+                self._server.settimeout(left_s)
+                with self._server.accept()[0] as connection:
+                    connection.settimeout(PATIENCE_S)
+                    if hmac.compare_digest(connection.recv(len(self._token), socket.MSG_WAITALL), self._token):
+                        self._receive(connection)
+                        return
+
+    def _receive(self, connection: socket.socket) -> None:
+        room, begin_ns = bytearray(PIECE_BYTES), time.monotonic_ns()
+        end_ns = begin_ns + round((SENDING_S + PATIENCE_S) * 1e9)
+        counted_ns = begin_ns + round(SLOW_START_S * 1e9)
+        while (many := connection.recv_into(room)) and (now_ns := time.monotonic_ns()) < end_ns:
+            if now_ns > counted_ns:
+                self._bytes, self._ns = self._bytes + many, now_ns - counted_ns
+
+    def result(self) -> tuple[int, int]:
+        """Return how many bytes arrived in how many nanoseconds, when the stream has ended."""
+        self._thread.join(PATIENCE_S)
+        return self._bytes, self._ns
+
+    def close(self) -> None:
+        """Stop receiving."""
+        self._server.close()
+
+
+def measure_stream(address: str, port: int, token: bytes, result: Callable[[], tuple[int, int]]) -> Stream:
+    """Send a stream to a receiver, and ask for its result. Raises OSError if it cannot be reached."""
+    with socket.create_connection((address, port), PATIENCE_S) as connection:
+        connection.sendall(token)
+        piece, end = bytes(PIECE_BYTES), time.monotonic() + SENDING_S
+        while time.monotonic() < end:
+            connection.sendall(piece)
+        mtu_bytes = connection.getsockopt(*MTU_OPTIONS[connection.family])
+    many, ns = result()
+    return Stream(mtu_bytes, 8 * many / ns if ns else 0.0)

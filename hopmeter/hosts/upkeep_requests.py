@@ -1,0 +1,73 @@
+"""What a coordinator may ask about a host outside a run: the way there, and builds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hopmeter.hosts import checks
+from hopmeter.hosts.host_build import BuildOrder, HostBuild
+from hopmeter.hosts.stream_probe import StreamReceiver
+
+MOST_WORDS = 1000
+
+
+class Upkeep:
+    """The stream and the build of one coordinator; at most one of each at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stream: StreamReceiver | None = None
+        self._build: HostBuild | None = None
+
+    def open_stream(self, ask: Mapping[str, Any], token: bytes) -> dict[str, Any]:
+        """Receive one stream from now on."""
+        self._close_stream()
+        self._stream = StreamReceiver(checks.address(ask, "address"), token)
+        return {"port": self._stream.port}
+
+    def read_stream(self) -> dict[str, Any]:
+        """Return what has arrived."""
+        assert self._stream is not None, "the coordinator has opened it"
+        many, ns = self._stream.result()
+        self._close_stream()
+        return {"bytes": many, "ns": ns}
+
+    def _close_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def start_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
+        """Build what the coordinator names."""
+        words = ([checks.text({"": each}, "", 60) for each in checks.items(ask, key, MOST_WORDS)] for key in WORDS)
+        order = BuildOrder(*words, ask.get("system_packages") is True)
+        order.check()
+        if self._build is not None:
+            raise ValueError("a build runs already")
+        self._build = HostBuild(order, self._folder)
+        return {}
+
+    def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the build has printed since, and how it ended."""
+        assert self._build is not None, "the coordinator has started it"
+        text, offset, code = self._build.read(checks.number(ask, "offset"))
+        errors = ""
+        if code is not None:
+            errors = self._build.errors()
+            self._end_build()
+        return {"text": text, "offset": offset, "code": code, "errors": errors}
+
+    def _end_build(self) -> None:
+        if self._build is not None:
+            self._build.close()
+            self._build = None
+
+    def close(self) -> None:
+        """End both."""
+        self._close_stream()
+        self._end_build()
+
+
+WORDS = ("transports", "languages")
