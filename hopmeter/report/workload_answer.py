@@ -94,9 +94,14 @@ def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[s
     whom = "" if len(names) == 1 else f" from {listed}"
     *more, last = [ALIKE[each] for each in criteria]
     what = f"{', '.join(more)} or {last}" if more else last
-    kept = formatting.join([kept_text(row) for row in (first, *others)[: 1 + MOST_NAMES]])
-    keep = f": they keep {kept} of the deadlines" if DEADLINES in criteria else ""
+    keep = f": {_keep((first, *others)[: 1 + MOST_NAMES])} of the deadlines" if DEADLINES in criteria else ""
     return f"{who} significantly{whom} in {what}{keep}"
+
+
+def _keep(rows: Sequence[Row]) -> str:
+    """Return what rows keep of the deadlines: `each keeps 100 %`, or `they keep 99.6 % and 99.4 %`."""
+    known = formatting.distinct(kept_text(row) for row in rows)
+    return f"each keeps {known[0]}" if len(known) == 1 else f"they keep {formatting.join(known)}"
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
