@@ -10,7 +10,7 @@ from hopmeter.hosts import checks
 from hopmeter.hosts.host_build import BuildOrder, HostBuild
 from hopmeter.hosts.stream_probe import StreamReceiver
 
-MOST_WORDS = 1000
+MOST_WORDS, LONGEST_WORD = 1000, 60
 
 
 class Upkeep:
@@ -41,8 +41,7 @@ class Upkeep:
 
     def start_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
         """Build what the coordinator names."""
-        words = ([checks.text({"": each}, "", 60) for each in checks.items(ask, key, MOST_WORDS)] for key in WORDS)
-        order = BuildOrder(*words, ask.get("system_packages") is True)
+        order = BuildOrder(_words(ask, "transports"), _words(ask, "languages"), ask.get("system_packages") is True)
         order.check()
         if self._build is not None:
             raise ValueError("a build runs already")
@@ -70,4 +69,5 @@ class Upkeep:
         self._end_build()
 
 
-WORDS = ("transports", "languages")
+def _words(ask: Mapping[str, Any], key: str) -> list[str]:
+    return [checks.text({key: each}, key, LONGEST_WORD) for each in checks.items(ask, key, MOST_WORDS)]

@@ -10,7 +10,9 @@ from hopmeter.statistics.verdicts import verdict
 
 MOST_NAMES = 4
 MOST_OPEN = 2.0
-"""An interval that reaches beyond twice or half says nothing that helps."""
+"""An interval that reaches beyond twice or half shows no trend."""
+MOST_SAID = 10.0
+"""One that reaches further says nothing that helps."""
 
 
 def growth_sentence(run: Run) -> str:
@@ -35,10 +37,15 @@ def _is_open(row: Row) -> bool:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    """Say for which rows nothing is known."""
+    """Say for which rows little is known, and what."""
     if not rows:
         return ""
-    return f"p50 of {formatting.plural(len(rows), 'row')} varied too much to show a trend"
+    low, high = min(row["growth_low"] for row in rows), max(row["growth_high"] for row in rows)
+    said = f"p50 of {formatting.plural(len(rows), 'row')} varied too much to show a trend"
+    if high > MOST_SAID or low < 1 / MOST_SAID:
+        return said
+    ends = f"{formatting.ratio(low)} to {formatting.ratio(high)}"
+    return f"{said}: at the end it is {ends} times as long as at the beginning"
 
 
 def _change(row: Row) -> str:

@@ -67,7 +67,9 @@ def test_a_later_criterion_is_named_and_so_is_what_is_alike() -> None:
 def test_an_answer_by_cpu_says_first_that_deadlines_and_p99_do_not_differ() -> None:
     frugal = {"nng": Made(NONE, CALM, scale(CPU, 2)), "zeromq": Made(NONE, CALM, CPU)}
     said = lead(frugal)
-    assert said.startswith("zeromq and nng do not differ significantly in deadlines kept or worst p99: each keeps 100 %")
+    assert said.startswith(
+        "zeromq and nng do not differ significantly in deadlines kept or worst p99: each keeps 100 %"
+    )
     assert said.partition("; ")[2].startswith("zeromq uses the least CPU: 20.0 % of a core")
     said = lead(frugal | {"mqtt": Made(NONE, CALM, scale(CPU, 3)), "late": Made(LATE, CALM, CPU)})
     assert said.partition("; ")[2].startswith(

@@ -17,15 +17,12 @@ from hopmeter.messages import tag
 from hopmeter.system.terminal import Console
 
 
-def order_for(
-    transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool
-) -> BuildOrder:
+def order_for(transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool) -> BuildOrder:
     """Return the order for these adapters, or for those that a scenario needs."""
     if scenario:
         targets = needed_for(scenario)
-        transports, languages = ([getattr(each, key) for each in targets] for key in ("transport", "language"))
-    words = (tuple(dict.fromkeys(each)) for each in (transports, languages))
-    return BuildOrder(*words, system_packages)
+        transports, languages = [each.transport for each in targets], [each.language for each in targets]
+    return BuildOrder(list(dict.fromkeys(transports)), list(dict.fromkeys(languages)), system_packages)
 
 
 def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> None:
