@@ -14,7 +14,7 @@ from typing import Any
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts import checks
-from hopmeter.hosts.agent_requests import Ask, Requests
+from hopmeter.hosts.agent_requests import Ask, Command, Requests
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.line_channel import ChannelError, LineChannel
@@ -30,24 +30,28 @@ GREETING_S = 30.0
 SAMPLING_S = 1.0
 
 
-def serve(channel: LineChannel) -> None:
-    """Serve a coordinator until it closes the channel. Raises HostError for a coordinator of another version, and
-    ChannelError for a peer that is no coordinator."""
+def serve(channel: LineChannel, command: Command | None = None) -> bool:
+    """Serve a coordinator until it closes the channel; return whether a signal ended it. `command` is the command that
+    the coordinator has come to.
+
+    Raises HostError for a coordinator of another version, and ChannelError for a peer that is no coordinator.
+    """
     with Alarm() as alarm, ScratchDir() as ground:
         sweep()
-        agent = Agent(channel, ground, alarm)
+        agent = Agent(channel, ground, alarm, command)
         try:
             agent.run()
         finally:
             agent.close()
+        return alarm.rung
 
 
 class Agent:
     """The agent's side of the conversation."""
 
-    def __init__(self, channel: LineChannel, ground: ScratchDir, alarm: Alarm) -> None:
+    def __init__(self, channel: LineChannel, ground: ScratchDir, alarm: Alarm, command: Command | None = None) -> None:
         self._channel, self._alarm = channel, alarm
-        self._requests = Requests(ground.directory, ThisHost(ground), self)
+        self._requests = Requests(ground.directory, ThisHost(ground), self, command)
         self._next_sample = 0.0
         self._selector = selectors.DefaultSelector()
         self._selector.register(channel, selectors.EVENT_READ)

@@ -70,16 +70,20 @@ class AgentAddress:
                 made.close()
                 raise
             return made
-        return make_lasting(socket.create_connection((self.host, self.port), patience_s))
+        made = socket.create_connection((self.host, self.port), patience_s)
+        if made.getsockname() == made.getpeername():  # the kernel chose this port for this end, and joined it to itself
+            made.close()
+            raise ConnectionRefusedError(0, "Connection refused")
+        return make_lasting(made)
 
     @contextmanager
-    def listen(self) -> Iterator[socket.socket]:
-        """Listen inside the `with` block. Raises UsageError if that is impossible."""
+    def listen(self, option: str = "--listen") -> Iterator[socket.socket]:
+        """Listen inside the `with` block. Raises UsageError, which names the option, if that is impossible."""
         try:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
-            what = f"no agent can listen on {self}: {getattr(cause, 'strerror', None) or cause}"
-            remedy = "name an address of this machine and a free port: --listen HOST:PORT"
+            what = f"nothing can listen on {self}: {getattr(cause, 'strerror', None) or cause}"
+            remedy = f"name an address of this machine and a free port: {option} HOST:PORT"
             raise UsageError("E-AGENT-LISTEN", what, remedy) from cause
         try:
             with made:

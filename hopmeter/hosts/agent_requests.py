@@ -12,6 +12,7 @@ from hopmeter import manifest
 from hopmeter._instrument import ClockResponder
 from hopmeter.clocks.bursts import measure_burst
 from hopmeter.clocks.clock_state import read_clock_state
+from hopmeter.errors import HopmeterError
 from hopmeter.hosts import checks
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, decode, encode
@@ -43,11 +44,25 @@ class Watcher(Protocol):
         """Report nothing more of a trial."""
 
 
+class Command(Protocol):
+    """The command that a coordinator has come to, such as `hopmeter publish`."""
+
+    def meet(self, ask: Ask) -> dict[str, Any]:
+        """Return what it offers to a command that describes itself. Raises HopmeterError if the two do not fit."""
+
+    def note(self, ask: Ask) -> dict[str, Any]:
+        """Take a message of the other command, and answer it."""
+
+    def store_samples(self, trial: AgentTrial) -> None:
+        """Store what it needs of a trial before the files of the trial are removed. The nodes may still run."""
+
+
 class Requests:
     """The trials and the load of one host, as its coordinator asks for them."""
 
-    def __init__(self, folder: Path, here: ThisHost, watcher: Watcher) -> None:
-        self._here, self._watcher, self._logs = here, watcher, folder
+    def __init__(self, folder: Path, here: ThisHost, watcher: Watcher, command: Command | None = None) -> None:
+        """`command` is the command of this agent, if it is not `hopmeter agent`."""
+        self._here, self._watcher, self._logs, self._of = here, watcher, folder, command
         self._files = ContentStore(folder / "files")
         self._manifests: dict[str, Manifest] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...]], Readiness] = {}
@@ -89,6 +104,19 @@ class Requests:
         from hopmeter.machine import description
 
         return {"machine": description.describe()}
+
+    def _meet(self, ask: Ask) -> dict[str, Any]:
+        return self._command.meet(ask)
+
+    def _note(self, ask: Ask) -> dict[str, Any]:
+        return self._command.note(ask)
+
+    @property
+    def _command(self) -> Command:
+        if self._of is None:
+            what = "`hopmeter agent` is there, and none of publish, listen, serve and ask"
+            raise HopmeterError("E-PEER-OTHER", what, "name the address of the other command: --meet HOST:PORT")
+        return self._of
 
     def _all_manifests(self) -> dict[str, Manifest]:
         self._manifests = self._manifests or manifest.every()
@@ -200,6 +228,8 @@ class Requests:
     def _remove_trial(self, ask: Ask) -> dict[str, Any]:
         trial = self._trial(ask)
         self._watcher.stop_watching(trial)
+        if self._of is not None:
+            self._of.store_samples(trial)
         trial.part.close()
         trial.part.remove_files()
         del self.trials[trial.run]
@@ -235,6 +265,8 @@ ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
     "ping": Requests._ping,
     "describe": Requests._describe,
     "examine": Requests._examine,
+    "meet": Requests._meet,
+    "note": Requests._note,
     "start-clock": Requests._start_clock,
     "compare-clock": Requests._compare_clock,
     "read-clock": Requests._read_clock,

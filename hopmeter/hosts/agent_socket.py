@@ -19,6 +19,7 @@ from hopmeter.hosts.hosts_file import HostEntry
 from hopmeter.hosts.line_channel import ChannelError, LineChannel
 from hopmeter.hosts.shared_secret import NONCE, Handshake, LineCodes, make_nonce, read_secret
 from hopmeter.hosts.socket_channel import SocketChannel
+from hopmeter.node.contract import LOOPBACK
 
 CONNECTING_S = 10.0
 LONGEST_WORD = 1024
@@ -27,6 +28,10 @@ REMEDIES = {
     "E-HOST-SECRET": "name the file that `hopmeter agent --secret-file` has made there: secret_file = FILE",
     "E-HOST-BUSY": "wait until the other run has ended",
 }
+
+
+class NothingListensError(HostError):
+    """No agent listens at the address yet."""
 
 
 class AgentSocket:
@@ -50,7 +55,7 @@ class AgentSocket:
             made = self._address.connect(CONNECTING_S)
         except (OSError, UnicodeError) as cause:
             why = getattr(cause, "strerror", None) or str(cause)
-            raise self._unreachable(f"nothing answers: {why}") from cause
+            raise self._unreachable(f"nothing answers: {why}", NothingListensError) from cause
         if self._tls is None:
             return made
         try:
@@ -77,7 +82,7 @@ class AgentSocket:
             if handshake is None:
                 return None
             if not handshake.is_proof("agent", checks.text(answer, "proof", LONGEST_WORD)):
-                raise self._error("E-HOST-SECRET", "it does not know the secret of secret_file")
+                raise self._error("E-HOST-SECRET", "it does not know your secret")
             return handshake.codes("coordinator")
         except ssl.SSLError as cause:
             raise self._no_tls(cause) from cause
@@ -90,8 +95,8 @@ class AgentSocket:
     def _handshake(self, challenge: dict[str, Any], own: str) -> Handshake | None:
         nonce, has_secret = checks.matching(challenge, "nonce", NONCE), challenge.get("secret") is True
         if has_secret != (self._secret is not None):
-            what = "it wants a secret, and the host has no secret_file"
-            raise self._error("E-HOST-SECRET", what if has_secret else "it has no secret, and secret_file names one")
+            what = "it wants a secret, and you name none"
+            raise self._error("E-HOST-SECRET", what if has_secret else "it has no secret, and you name one")
         return Handshake(self._secret, nonce, own) if self._secret is not None else None
 
     def _check_user(self) -> None:
@@ -121,11 +126,14 @@ class AgentSocket:
         remedy = REMEDIES.get(code, "check the entry in the file of --hosts")
         return HostError(code, f"the host {self._name} cannot be used at {self._address}: {why}", remedy)
 
-    def _unreachable(self, why: str) -> HostError:
+    def _unreachable(self, why: str, kind: type[HostError] = HostError) -> HostError:
         remedy = f"start `hopmeter agent --listen` on that host, and check listens of {self._name}"
-        return HostError(
-            "E-HOST-UNREACHABLE", f"the host {self._name} cannot be used at {self._address}: {why}", remedy
-        )
+        return kind("E-HOST-UNREACHABLE", f"the host {self._name} cannot be used at {self._address}: {why}", remedy)
+
+    @property
+    def own_address(self) -> str:
+        """Return the address of this machine by which it reaches the agent."""
+        return LOOPBACK if self._address.path else str(self._connection.getsockname()[0])
 
     def why_gone(self) -> str:
         """Explain in plain words why the channel is closed; empty if it is not."""

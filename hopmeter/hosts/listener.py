@@ -1,24 +1,25 @@
-"""`hopmeter agent --listen`: waits for coordinators, and serves one at a time in a process of its own.
+"""An agent that listens: waits for coordinators, and serves one at a time in a process of its own.
 
 Peers that have proved nothing yet are limited in number, time and size; the oldest leaves when too many come.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import selectors
 import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.agent import serve
 from hopmeter.hosts.agent_address import AgentAddress, make_lasting
 from hopmeter.hosts.agent_process import ENDING_S
 from hopmeter.hosts.caller import Caller, Guard, RefusedCallerError
-from hopmeter.hosts.line_channel import ChannelError
+from hopmeter.hosts.line_channel import ChannelError, LineChannel
 from hopmeter.hosts.socket_channel import SocketChannel
 from hopmeter.runtime.signals import SIGNALS, Alarm
 
@@ -29,6 +30,8 @@ MOST_LINES, LINES_S = 20, 60.0
 """The most peers that are reported in a minute, so that a flood does not fill a log."""
 FORK = multiprocessing.get_context("fork")
 Say = Callable[[str], None]
+Conduct = Callable[[LineChannel], object]
+"""Serves a coordinator, in the process of its session."""
 
 
 def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
@@ -36,36 +39,41 @@ def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
     with Alarm() as alarm, address.listen() as server:
         port = None if address.path else server.getsockname()[1]
         say(f"listening on {address if port is None else AgentAddress(address.host, port)}; Ctrl-C ends the agent")
-        listener = Listener(server, guard, say)
-        try:
-            listener.run(alarm)
-        finally:
-            listener.close()
+        with closing(Listener(server, guard, say, alarm)) as listener:
+            while not alarm.rung:
+                listener.step()
 
 
 class Listener:
     """The peers of one socket."""
 
-    def __init__(self, server: socket.socket, guard: Guard, say: Say) -> None:
-        self._server, self._guard = server, guard
+    def __init__(self, server: socket.socket, guard: Guard, say: Say, alarm: Alarm, conduct: Conduct = serve) -> None:
+        self._server, self._guard, self._conduct = server, guard, conduct
         self._log = BoundedLog(say)
+        self.exit_code: int | None = None
+        """The exit code of the last session that has ended; None if there was none."""
         self._callers: dict[int, Caller] = {}
         self._session: multiprocessing.process.BaseProcess | None = None
         self._selector = selectors.DefaultSelector()
         server.setblocking(False)
         self._selector.register(server, selectors.EVENT_READ, self._accept)
-
-    def run(self, alarm: Alarm) -> None:
-        """Admit and serve coordinators until a signal arrives."""
         self._selector.register(alarm.ear, selectors.EVENT_READ, lambda: None)
-        while not alarm.rung:
-            for key, _ in self._selector.select(self._patience_s()):
-                key.data()
-            self._drop_late()
 
-    def _patience_s(self) -> float | None:
-        deadlines = [each.deadline for each in self._callers.values()]
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+    @property
+    def serves(self) -> bool:
+        """Return whether a session runs."""
+        return self._session is not None
+
+    def step(self, most_s: float = math.inf) -> None:
+        """Wait for news or a signal, at most for a time, and admit and serve coordinators."""
+        for key, _ in self._selector.select(self._patience_s(most_s)):
+            key.data()
+        self._drop_late()
+
+    def _patience_s(self, most_s: float) -> float | None:
+        left = [each.deadline - time.monotonic() for each in self._callers.values()]
+        patience_s = min([*left, most_s])
+        return None if patience_s == math.inf else max(0.0, patience_s)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -141,7 +149,7 @@ class Listener:
         for each in (self._server, *(other.connection for other in self._callers.values())):
             each.close()
         try:
-            serve(SocketChannel(caller.connection, caller.codes))
+            self._conduct(SocketChannel(caller.connection, caller.codes))
         except (HopmeterError, ChannelError) as failed:
             self._log.say(f"{caller.name}: {failed}")
 
@@ -151,6 +159,7 @@ class Listener:
             return  # a new coordinator came in the same turn
         self._selector.unregister(session.sentinel)
         session.join()
+        self.exit_code = session.exitcode
         session.close()
         self._session = None
         self._log.say("the coordinator has left")

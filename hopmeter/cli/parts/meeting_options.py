@@ -1,0 +1,81 @@
+"""The options of two commands that meet: where they do, and how each proves that it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hopmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from hopmeter.interactive.place import Place
+
+PEM, PROVING = "FILE.pem", "Proof"
+
+
+Folder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder in which both commands find each other; your own by default.")
+]
+Meet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="On two machines: the address of the publisher or server, for both commands."
+    ),
+]
+Host = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="With --meet: the address of this machine, if it cannot be found.")
+]
+Within = Annotated[float, typer.Option(min=0, help="Seconds to wait for the other command.")]
+SecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--secret-file",
+        metavar="FILE",
+        help="The secret that both sides share; the side that listens makes a file that is missing.",
+        rich_help_panel=PROVING,
+    ),
+]
+Cert = Annotated[
+    Path | None, typer.Option(metavar=PEM, help="With TLS: the certificate of this host.", rich_help_panel=PROVING)
+]
+Key = Annotated[Path | None, typer.Option(metavar=PEM, help="With TLS: its key.", rich_help_panel=PROVING)]
+CA = Annotated[
+    Path | None,
+    typer.Option(metavar=PEM, help="With TLS: the authority of the other side.", rich_help_panel=PROVING),
+]
+
+
+def addresses(words: Iterable[str], names: Iterable[str], option: str) -> dict[str, str]:
+    """Return the addresses of `NAME=ADDRESS` by name; if there is one name, the address alone is enough."""
+    known = list(dict.fromkeys(names))
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, address = word.partition("=")
+        if not equals and len(known) == 1:
+            name, address = known[0], word
+        if name not in known:
+            what = f"{option} {word} names none of {', '.join(known)}"
+            raise UsageError("E-OPTION-VALUE", what, f"write {option} NAME=ADDRESS")
+        found[name] = address
+    return found
+
+
+def place_of(
+    kind: str,
+    name: str,
+    folder: Path | None,
+    meet: str | None,
+    host: str | None,
+    secret_file: Path | None = None,
+    cert: Path | None = None,
+    key: Path | None = None,
+    ca: Path | None = None,
+) -> Place:
+    """Return where two commands meet. Raises UsageError for options that do not belong together."""
+    from hopmeter.hosts.credentials import Credentials
+    from hopmeter.interactive.place import place_at
+
+    return place_at(kind, name, folder, meet, host, Credentials(secret_file, cert, key, ca))

@@ -1,0 +1,163 @@
+"""How two commands meet. The side with the door is an agent, and the side that comes is the coordinator.
+
+with open_door(place, conduct, say) as door:             # publish, serve
+    code = door.admit(within_s)
+
+with connect_door(place, "publisher", told, within_s) as peer:     # listen, ask
+    session = join_hosts({"publisher": peer}, "listener")
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts import checks
+from hopmeter.hosts.agent_requests import Ask
+from hopmeter.hosts.agent_socket import AgentSocket, NothingListensError
+from hopmeter.hosts.connection import naming_damage
+from hopmeter.hosts.greeting import HostError
+from hopmeter.hosts.listener import Conduct, Listener
+from hopmeter.hosts.session import HostSession, Reached, connect, naming
+from hopmeter.interactive.place import LOOK_S, Place, check_own
+from hopmeter.messages import tag
+from hopmeter.node.contract import LOOPBACK
+from hopmeter.runtime.signals import Alarm
+from hopmeter.system.scratch_dir import ScratchDir
+
+NEXT = 0
+"""The exit code of a session after which the door waits for the next coordinator."""
+FIRST = 64
+"""A session ends the command with the code C by exiting with FIRST + C: 0 and 1 are also codes of Python's own."""
+REMEDIES = {
+    "E-HOST-SECRET": "give both commands --secret-file with the same secret",
+    "E-HOST-TLS": "check --cert, --key and --ca of both commands",
+}
+
+
+class PeerMissingError(HopmeterError):
+    """The other command did not come in time."""
+
+
+@contextmanager
+def open_door(place: Place, conduct: Conduct, say: Callable[[str], None]) -> Iterator[Door]:
+    """Listen inside the `with` block. `conduct` serves a coordinator in a process of its own: it calls
+    `agent.serve(channel, command)`, and then returns to let the next coordinator come, or calls `end_command`.
+
+    Raises UsageError or ConnectError if nothing can listen there.
+    """
+    place.own_address()
+    with Alarm() as alarm, place.listen() as server:
+        guard = place.credentials.guard(say)
+        with closing(Listener(server, guard, say, alarm, conduct)) as listener:
+            yield Door(listener, alarm)
+
+
+class Door:
+    """A door that is open."""
+
+    def __init__(self, listener: Listener, alarm: Alarm) -> None:
+        self._listener, self._alarm = listener, alarm
+
+    def admit(self, within_s: float) -> int:
+        """Serve coordinators until one ends the command, and return its code. Raises PeerMissingError if nobody is
+        there after a time, and InterruptedRunError after Ctrl-C."""
+        deadline = time.monotonic() + within_s
+        while (code := self._listener.exit_code or NEXT) < FIRST:
+            self._alarm.check()
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 and not self._listener.serves:
+                raise PeerMissingError(
+                    "E-PEER-MISSING", f"nobody came within {within_s:g} s", "start the other side too"
+                )
+            self._listener.step(max(left_s, LOOK_S))
+        return code - FIRST
+
+
+def end_command(code: int) -> None:
+    """End the session, and the command whose door it came through, with an exit code."""
+    raise SystemExit(FIRST + code)
+
+
+def answer_meeting(place: Place, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to `meet`: the offer of this command, and the address of its nodes.
+
+    Raises HopmeterError if the coordinator wants to meet another command, and ValueError if it is none.
+    """
+    kind, name = checks.text(ask, "kind", 20), checks.text(ask, "name", 100)
+    if (kind, name) != (place.kind, place.name):
+        remedy = "give both commands the same --name and --meet"
+        raise HopmeterError("E-PEER-OTHER", f"`{place.opener}` is there, and you want another command", remedy)
+    return {**offer, "address": place.own_address()}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The command at the other side, whose agent has answered."""
+
+    reached: Reached
+    address: str
+    """The address by which this machine reaches it."""
+    own_address: str
+    """The address by which it reaches this machine."""
+    offer: dict[str, Any]
+    """What it answered to `meet`; it is not checked yet."""
+
+    def note(self, **message: Any) -> dict[str, Any]:
+        """Tell the other command something, and return its answer. Raises TrialFailedError if it is gone."""
+        return self.reached.remote.connection.ask("note", **message)
+
+
+@contextmanager
+def connect_door(place: Place, host: str, told: Mapping[str, Any], within_s: float, alarm: Alarm) -> Iterator[Peer]:
+    """Connect to a door as soon as it is open, and stay inside the `with` block. `host` is the name of its host in
+    plans, and `told` describes this command to the other.
+
+    Raises PeerMissingError, HostError for a side that cannot be used, and InterruptedRunError after Ctrl-C.
+    """
+    given = check_own(place.host) if place.host else ""
+    with ScratchDir() as ground, closing(_await_agent(place, host, within_s, alarm)) as link:
+        reached = connect(host, link, ground.directory)
+        with naming(host):
+            offer = reached.remote.connection.ask("meet", kind=place.kind, name=place.name, **told)
+        yield Peer(reached, _address(place, offer, host), given or link.own_address, offer)
+
+
+def _address(place: Place, offer: dict[str, Any], host: str) -> str:
+    """Return the address that the other side gives for its nodes; on one machine it is the loopback device."""
+    if place.address is None:
+        return LOOPBACK
+    with naming_damage(host):
+        return checks.address(offer, "address")
+
+
+def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm) -> AgentSocket:
+    deadline = time.monotonic() + within_s
+    why = ""
+    while True:
+        alarm.check()
+        try:
+            if entry := place.entry():
+                return AgentSocket(host, entry)
+        except HostError as failed:
+            if not isinstance(failed, NothingListensError) and failed.code != "E-HOST-BUSY":
+                raise HostError(failed.code, failed.what, REMEDIES.get(failed.code, failed.remedy)) from failed
+            why = f": {tag(failed.code, failed.what)}"
+        if (left_s := deadline - time.monotonic()) <= 0:
+            raise PeerMissingError(
+                "E-PEER-MISSING", f"nobody is there {place} after {within_s:g} s{why}", f"start `{place.opener}`"
+            )
+        select.select([alarm.ear], [], [], min(LOOK_S, left_s))
+
+
+def join_hosts(peers: Mapping[str, Peer], own: str) -> HostSession:
+    """Return the hosts of a run: those of the other commands, and this one, which is called `own`."""
+    ways = [each.own_address for each in peers.values()]
+    address = next((each for each in ways if each != LOOPBACK), LOOPBACK)
+    addresses = {name: each.address for name, each in peers.items()}
+    return HostSession({**addresses, own: address}, {name: each.reached for name, each in peers.items()})

@@ -1,0 +1,141 @@
+"""Where two commands meet: under a name in a folder of one machine, or at a TCP address."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hopmeter.client.rendezvous import Rendezvous
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.hosts.agent_address import AgentAddress
+from hopmeter.hosts.credentials import Credentials
+from hopmeter.hosts.hosts_file import HostEntry
+from hopmeter.node.contract import LOOPBACK
+
+PAIR, SERVER = "pair", "server"
+"""The kinds of meetings: that of `publish` and `listen`, and that of `serve` and `ask`."""
+OPENERS = {PAIR: "hopmeter publish", SERVER: "hopmeter serve {name}"}
+LONGEST_NAME = 24
+"""Hosts are named after it."""
+SOCKET = "door"
+LOOK_S = 0.2
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where two commands meet, and what each has to prove there."""
+
+    kind: str
+    name: str
+    folder: Path | None = None
+    address: AgentAddress | None = None
+    """None if they meet in the folder."""
+    host: str = ""
+    """The address of this machine that the user gave."""
+    credentials: Credentials = field(default_factory=Credentials)
+
+    @property
+    def opener(self) -> str:
+        """Return the command that opens the door."""
+        at = f" --meet {self.address}" if self.address else ""
+        return OPENERS[self.kind].format(name=self.name) + at
+
+    def __str__(self) -> str:
+        return f'under the name "{self.name}"' + (f" at {self.address}" if self.address else "")
+
+    def own_address(self) -> str:
+        """Return the address of the side that opens the door. Raises UsageError if it cannot be known."""
+        return check_own(self.host or self.address.host) if self.address else LOOPBACK
+
+    @contextmanager
+    def listen(self) -> Iterator[socket.socket]:
+        """Listen inside the `with` block. Raises UsageError if that is impossible, and ConnectError if the name is in
+        use."""
+        if self.address is not None:
+            with self.address.listen("--meet") as server:
+                yield server
+            return
+        rendezvous = self._rendezvous()
+        record = rendezvous.claim(self.name, self.kind, 0, {}, ())
+        try:
+            address = AgentAddress(path=str(Path(record.directory) / SOCKET))
+            with address.listen() as server:
+                rendezvous.announce(self.name, self.kind, record, address.path)
+                yield server
+        finally:
+            rendezvous.retract(self.name, self.kind, record)
+
+    def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
+        """Return how the side that comes reaches the other; None if there is no door in the folder in this time."""
+        if self.address is not None:
+            return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
+        record = self._rendezvous().await_end(self.name, self.kind, within_s)
+        return HostEntry.model_validate({"listens": f"unix:{record.address}"}) if record and record.address else None
+
+    def _rendezvous(self) -> Rendezvous:
+        rendezvous = Rendezvous(self.folder, "interactive")
+        rendezvous.sweep()
+        return rendezvous
+
+
+def place_at(
+    kind: str, name: str, folder: Path | None, meet: str | None, host: str | None, credentials: Credentials
+) -> Place:
+    """Return the place that options name. Raises UsageError for options that do not belong together."""
+    place = Place(kind, check_name(name), folder, host=host or "", credentials=credentials)
+    if meet is not None:
+        address = _address(meet)
+        credentials.check(address)
+        return replace(place, address=address)
+    if host or credentials.files:
+        what = "--host, --secret-file, --cert, --key and --ca are for two machines"
+        raise UsageError("E-OPTION-CONFLICT", what, "give the meeting address as well: --meet HOST:PORT")
+    return place
+
+
+def check_name(name: str) -> str:
+    """Return a name under which commands meet. Raises UsageError for any other."""
+    if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
+        return name
+    raise UsageError("E-NAME", f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
+
+
+def _address(text: str) -> AgentAddress:
+    try:
+        found = AgentAddress.parse(text)
+    except RefusedValueError as cause:
+        raise _no_address(text) from cause
+    if found.path or not found.port:
+        raise _no_address(text)
+    return AgentAddress(found.ip or resolve(found.host), found.port)
+
+
+def _no_address(text: str) -> UsageError:
+    remedy = "write --meet 192.168.1.5:7777, the same at both sides"
+    return UsageError("E-MEET-ADDRESS", f"--meet {text} is no HOST:PORT", remedy)
+
+
+def resolve(host: str) -> str:
+    """Return the IP address of a machine. Raises UsageError if there is none."""
+    try:
+        return socket.gethostbyname(host)
+    except (OSError, UnicodeError) as cause:
+        raise UsageError("E-HOST-ADDRESS", f"{host} is no machine that is known here", "give its IP address") from cause
+
+
+def check_own(host: str) -> str:
+    """Return an address of this machine by which others reach it. Raises UsageError for any other one."""
+    address = AgentAddress(host).ip or resolve(host)
+    if address in ("0.0.0.0", "::"):
+        what = "the nodes need one address of this machine"
+        raise UsageError("E-HOST-NEEDED", what, "add --host ADDRESS, by which the other machine reaches it")
+    try:
+        with AgentAddress(address, 0).listen():
+            return address
+    except UsageError as cause:
+        what = f"{host} is no address of this machine"
+        raise UsageError("E-HOST-ADDRESS", what, "`ip address` lists those") from cause

@@ -1,0 +1,148 @@
+"""How two commands meet: the door in a folder or at an address, and who is let in."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from hopmeter.cli.parts.meeting_options import place_of
+from hopmeter.errors import UsageError
+from hopmeter.hosts.greeting import HostError
+from hopmeter.hosts.shared_secret import make_secret
+from hopmeter.interactive.meeting import PeerMissingError, connect_door, join_hosts
+from hopmeter.interactive.place import Place
+from hopmeter.runtime.signals import Alarm
+from tests.coded import refuses
+from tests.waiting import wait_for
+
+DOOR = """
+import sys
+from pathlib import Path
+from hopmeter.cli.parts.meeting_options import place_of
+from hopmeter.hosts.agent import serve
+from hopmeter.interactive.meeting import answer_meeting, end_command, open_door
+from hopmeter.runtime.signals import Alarm
+
+folder, meet, secret = sys.argv[1:]
+place = place_of("pair", "study", Path(folder), meet or None, None, Path(secret) if secret else None)
+
+class Command:
+    code = None
+    def meet(self, ask):
+        return answer_meeting(place, ask, {"said": ask["word"]})
+    def note(self, ask):
+        self.code = ask["code"]
+        return {}
+    def store_samples(self, trial):
+        pass
+
+def conduct(channel):
+    command = Command()
+    with Alarm():
+        serve(channel, command)
+        if command.code is not None:
+            end_command(command.code)
+
+with open_door(place, conduct, print) as door:
+    print("open", flush=True)
+    sys.exit(door.admit(60))
+"""
+
+
+@contextmanager
+def door(folder: Path, meet: str = "", secret: str = "") -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-c", DOOR, str(folder), meet, secret]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        wait_for(lambda: process.stdout and process.stdout.readline() == "open\n")
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def free_address() -> Iterator[str]:
+    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        port = probe.getsockname()[1]
+    yield f"127.0.0.1:{port}"
+
+
+def meet(place: Place, code: int | None = None) -> object:
+    """Meet the command there; with a code, it ends with this code."""
+    with Alarm() as alarm, connect_door(place, "far", {"word": "hello"}, 20, alarm) as peer:
+        session = join_hosts({"far": peer}, "here")
+        assert session.facts()["here"].is_here and not session.facts()["far"].is_here
+        if code is not None:
+            peer.note(code=code)
+        return peer.offer["said"]
+
+
+def test_a_door_in_a_folder_is_found_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:
+    place = place_of("pair", "study", tmp_path, None, None)
+    with door(tmp_path) as process:
+        assert meet(place) == "hello"
+        assert meet(place, code=3) == "hello"
+        assert process.wait(20) == 3
+    assert list(tmp_path.iterdir()) == []
+    with Alarm() as alarm, refuses(PeerMissingError, "E-PEER-MISSING study"), connect_door(place, "far", {}, 0, alarm):
+        pass
+
+
+def test_a_killed_door_is_removed_by_the_next_command(tmp_path: Path) -> None:
+    with door(tmp_path) as process:
+        process.kill()
+    (record,) = tmp_path.glob("*.json")
+    with door(tmp_path) as process:
+        assert meet(place_of("pair", "study", tmp_path, None, None), code=0) == "hello"
+        assert process.wait(20) == 0
+    assert not record.exists()
+
+
+def test_at_an_address_only_the_right_name_and_the_secret_are_let_in(tmp_path: Path) -> None:
+    secret, other = tmp_path / "secret", tmp_path / "other"
+    make_secret(secret), make_secret(other)
+    with free_address() as at, door(tmp_path, at, str(secret)) as process:
+        for file in (None, other):
+            with refuses(HostError, "E-HOST-SECRET --secret-file"):
+                meet(place_of("pair", "study", None, at, None, file))
+        with refuses(HostError, "E-PEER-OTHER hopmeter publish"):
+            meet(place_of("server", "study", None, at, None, secret))
+        assert meet(place_of("pair", "study", None, at, None, secret), code=4) == "hello"
+        assert process.wait(20) == 4
+
+
+@pytest.mark.parametrize(
+    ("meeting", "host", "expected"),
+    [
+        ("7701", None, "E-MEET-ADDRESS 7701"),
+        (":7701", None, "E-MEET-ADDRESS"),
+        ("127.0.0.1:0", None, "E-MEET-ADDRESS"),
+        ("127.0.0.1:70000", None, "E-MEET-ADDRESS"),
+        ("unix:/tmp/door", None, "E-MEET-ADDRESS"),
+        ("10.77.0.1:7701", None, "E-AGENT-EXPOSED --secret-file --cert"),
+        (None, "127.0.0.1", "E-OPTION-CONFLICT --host --meet"),
+    ],
+)
+def test_a_place_that_cannot_be_one_is_refused(meeting: str | None, host: str | None, expected: str) -> None:
+    with refuses(UsageError, expected):
+        place_of("pair", "study", None, meeting, host)
+
+
+@pytest.mark.parametrize(
+    ("at", "host", "expected"),
+    [
+        ("127.0.0.1:7701", "192.0.2.1", "E-HOST-ADDRESS 192.0.2.1"),
+        ("0.0.0.0:7701", None, "E-HOST-NEEDED --host"),
+    ],
+)
+def test_nodes_need_an_address_of_this_machine(tmp_path: Path, at: str, host: str | None, expected: str) -> None:
+    make_secret(tmp_path / "secret")
+    with refuses(UsageError, expected):
+        place_of("pair", "study", None, at, host, tmp_path / "secret").own_address()
