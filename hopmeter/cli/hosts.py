@@ -59,26 +59,37 @@ def _print(console: Console, found: list[HostState]) -> None:
     print()
     print_whole(console, _transports([each for each in found if each.greeting]))
     for each in found:
-        _print_troubles(console, each)
+        _print_errors(console, each)
+    _print_findings(console, found)
 
 
-def _print_troubles(console: Console, state: HostState) -> None:
-    """Print why a host cannot be used or measured well, and how to change that."""
+def _print_errors(console: Console, state: HostState) -> None:
+    """Print why a host cannot be used, or not be reached by the others."""
     if state.error:
         _print_trouble(console, "red", tag(state.error.code, state.error.what), state.error.remedy)
     if state.unreached:
         what = f"{state.name}: no TCP connection from here reaches {state.address}: {state.unreached}"
         _print_trouble(console, "yellow", what, "correct its address, or open the firewall: its nodes listen there")
-    for each in state.findings:
-        style = "red" if each["level"] == "hurts" else "yellow"
-        _print_trouble(
-            console, style, f"{state.name}: {each['subject']}: {tag(each['code'], each['says'])}", each["remedy"]
-        )
+
+
+def _print_findings(console: Console, found: list[HostState]) -> None:
+    """Print what distorts results, each once with its hosts."""
+    hosts: dict[tuple[str, str, str], list[str]] = {}
+    for state in found:
+        for each in state.findings:
+            if each["level"] == "hurts":
+                what = f"{each['subject']}: {tag(each['code'], each['says'])}"
+                hosts.setdefault((each["code"], what, each["remedy"]), []).append(state.name)
+    for (_, what, remedy), names in hosts.items():
+        _print_trouble(console, "yellow", f"{', '.join(names)}: {what}", remedy)
+    if hosts:
+        console.print("\n`hopmeter doctor` says more on each host.", style="dim")
 
 
 def _print_trouble(console: Console, style: str, what: str, remedy: str) -> None:
     console.print(f"\n{what}", style=style, soft_wrap=True)
-    console.print(f"  → {remedy}" if remedy else "", soft_wrap=True)
+    if remedy:
+        console.print(f"  → {remedy}", soft_wrap=True)
 
 
 def _table(*heads: str) -> Table:

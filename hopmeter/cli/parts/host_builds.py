@@ -30,20 +30,24 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
     console = Console(stderr=as_json, highlight=False)
     what = ", ".join(order.transports) or "all adapters"
     console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
-    failed = False
+    outcomes: list[HostOutcome] = []
     with stopping("the builds on all hosts end", "run the command again"), asks_of(session) as asks:
         for each in build_on_hosts(asks, order):
-            failed = failed or not (each.adapter or each.ready)
-            _show(console, each, as_json)
-    if failed:
+            if as_json:
+                print(json.dumps(asdict(each)), flush=True)
+            if not (each.adapter == "" and (each.ready or _has_failure(outcomes, each.host))):
+                _show(console, each)
+            outcomes.append(each)
+    if any(not each.ready and each.adapter == "" for each in outcomes):
         raise typer.Exit(1)
 
 
-def _show(console: Console, outcome: HostOutcome, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(asdict(outcome)), flush=True)
-    if not outcome.adapter and outcome.ready:
-        return
+def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
+    """Return whether an adapter of a host failed, so that its whole build says nothing new."""
+    return any(each.host == host and not each.ready for each in outcomes)
+
+
+def _show(console: Console, outcome: HostOutcome) -> None:
     said = outcome.version if outcome.ready else tag(outcome.code, outcome.error) if outcome.code else outcome.error
     took = f"{outcome.seconds:6.1f} s" if outcome.adapter else ""
     mark, style = ("✓", None) if outcome.ready else ("✗", "red")
