@@ -29,9 +29,12 @@ def why_not(row: Row, search: Search) -> str:
         return tag("W-SEARCH-LOSS", f"{row['lost']} of {row['lost'] + row['received']} messages were lost")
     # If there are too few messages for a p99, all of them have to arrive within the bound.
     name = "p99" if row["response_p99_us"] is not None else "max"
-    took = row[f"response_{name}_us"]
-    if took is None or took > search.bound_us:
-        return tag("W-SEARCH-LATE", "nothing arrived" if took is None else f"{name} was {took:.4g} us")
+    took, error = row[f"response_{name}_us"], row.get("clock_uncertainty_us") or 0.0
+    if took is None:
+        return tag("W-SEARCH-LATE", "nothing arrived")
+    if took + error > search.bound_us:
+        known = f", known to ±{error:.3g} us between the clocks of the hosts" if error else ""
+        return tag("W-SEARCH-LATE", f"{name} was {took:.4g} us{known}")
     return ""
 
 

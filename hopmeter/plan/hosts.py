@@ -36,9 +36,8 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
         raise UsageError(
             "E-HOST-UNKNOWN", what, "give it a `host`, or add one with `here = true` to the file of --hosts"
         )
-    for key, is_set in (("why", scenario.why), ("search", bool(scenario.search))):
-        if is_set:
-            raise UsageError("E-HOST-CONFLICT", f"{key} is measured on one machine only", f"leave out {key}")
+    if scenario.why:
+        raise UsageError("E-HOST-CONFLICT", "why is measured on one machine only", "leave out why")
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:

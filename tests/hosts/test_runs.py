@@ -56,6 +56,20 @@ flow.blob = {{ from = "camera", to = "motor", rate = 50, payload = "file:{folder
 flow.array = {{ from = "camera", to = "motor", rate = 50, payload = "array:20x10", codec = "numpy" }}
 background.cpu = "10%"
 """
+SEARCH = """
+title = "Search"
+question = "Which rate reaches another host?"
+transport = "tcp"
+language = "python"
+wait = "block"
+cores = "free"
+duration = "300ms"
+trials = 1
+[search]
+bound_p99 = "2s"
+start = 50
+highest = 100
+"""
 Run = Callable[..., subprocess.Popen[str]]
 
 
@@ -232,3 +246,13 @@ def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scen
     assert len(bursts) >= 2 and {each.host for each in states} == {"one", "two"}
     for each in bursts:
         assert abs(each.least.offset_ns - AHEAD_S * 10**9) <= each.least.bound_ns
+
+
+def test_a_search_for_the_highest_rate_goes_on_over_hosts(tmp_path: Path, scenario: Path, start: Run) -> None:
+    scenario.write_text(SEARCH)
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    rows = read(tmp_path / "run", "cells")
+    assert [row["rate_hz"] for row in rows] == [50, 100] and {row["hosts"] for row in rows} == {"one>two"}
+    assert {row["highest_rate_hz"] for row in rows} == {100}

@@ -1,0 +1,39 @@
+"""Whether a rate holds, judged by the row of its step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hopmeter.analysis.search import why_not
+from hopmeter.scenario.search import Search
+
+BOUND = Search(bound_p99="5ms", start=100)
+ROW: dict[str, Any] = {
+    "status": "ok",
+    "reason": None,
+    "trials": 1,
+    "trials_good": 1,
+    "lost": 0,
+    "received": 1000,
+    "response_p99_us": 4990.0,
+    "response_max_us": 9000.0,
+    "clock_uncertainty_us": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, ""),
+        ({"response_p99_us": 5010.0}, "p99 was 5010 us"),
+        ({"response_p99_us": None}, "max was 9000 us"),
+        ({"clock_uncertainty_us": 9.0}, ""),
+        ({"clock_uncertainty_us": 11.0}, "p99 was 4990 us, known to ±11 us between the clocks of the hosts"),
+        ({"lost": 1}, "1 of 1001 messages were lost"),
+    ],
+)
+def test_a_rate_holds_only_if_it_surely_kept_the_bound(changed: dict[str, Any], says: str) -> None:
+    found = why_not(ROW | changed, BOUND)
+    assert found.startswith(says) and bool(found) == bool(says)
