@@ -10,7 +10,12 @@ from typing import Any
 
 from hopmeter.analysis import background, resources, servers, sinks
 from hopmeter.analysis.arrived_bytes import mean_frame_bytes
-from hopmeter.analysis.clock_claims import claim_latencies, coarse_clock_warning, largest
+from hopmeter.analysis.clock_claims import (
+    claim_latencies,
+    coarse_clock_warning,
+    coarse_deadline_warning,
+    largest,
+)
 from hopmeter.analysis.deadlines import miss_columns
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import LEAST_TRIALS
@@ -93,7 +98,7 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
     behind = [f"flow {cell.flow}: {_overload(cell, good)}"] if cell.flow and _overload(cell, good) else []
     own = resources.results_of_transport(cell, results)
     lost = resources.losses(own) if columns["lost"] else []
-    behind += coarse_clock_warning(columns, headline(cell))
+    behind += [*coarse_clock_warning(columns, headline(cell)), *coarse_deadline_warning(cell, columns)]
     return [*behind, *_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
 from hopmeter.model.columns import BOUNDED
 from hopmeter.statistics import Pair, Ranking
 from hopmeter.statistics.ranking import rank_ranges
@@ -69,6 +70,21 @@ def coarse_clock_warning(columns: Values, headline: str) -> list[str]:
             "W-CLOCK-COARSE",
             f"the median of {median_us:.3g} us is less than the uncertainty of the clocks, {uncertainty_us:.3g} us; "
             "only differences between transports count",
+        )
+    ]
+
+
+def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
+    """Return the warning about a deadline that is shorter than the uncertainty of the clocks."""
+    uncertainty_us, deadline_us = columns.get("clock_uncertainty_us"), columns.get("deadline_us")
+    if uncertainty_us is None or deadline_us is None or deadline_us >= uncertainty_us:
+        return []
+    key = f"flow.{cell.flow}.deadline" if cell.flow else f"path.{cell.path}.deadline"
+    return [
+        tag(
+            "W-CLOCK-DEADLINE",
+            f"{key}: whether a message keeps {deadline_us:.3g} us is unknown, because the clocks of the hosts are "
+            f"known to {uncertainty_us:.3g} us only",
         )
     ]
 

@@ -17,10 +17,12 @@ from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.crowding import crowding
 from hopmeter.plan.expand import World
+from hopmeter.plan.hosts import assume_hosts
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
+ASSUMED = "No hosts are given: the plan assumes that {hosts} have the transports and the cores of this machine."
 LATENCY_FILE = "/dev/cpu_dma_latency"
 """A process that writes 0 to it and holds it open keeps idle cores awake."""
 
@@ -46,12 +48,14 @@ def prepare(
     against: str | None,
     console: Console,
     hosts: HostSession | None = None,
+    dry: bool = False,
 ) -> Prepared:
-    """Plan a run on these hosts, and install or build the old side that `against` names."""
+    """Plan a run on these hosts, and install or build the old side that `against` names. A dry plan assumes the hosts
+    that the scenario names if none are given."""
     if against and hosts:
         remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
         raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and you name other hosts", remedy)
-    prepared = _plan(asked, given, settings, full, against, hosts)
+    prepared = _plan(asked, given, settings, full, against, hosts, dry)
     if not against:
         return prepared
     check_sides(prepared.plan)
@@ -66,6 +70,7 @@ def _plan(
     full: bool,
     against: str | None,
     hosts: HostSession | None,
+    dry: bool,
 ) -> Prepared:
     """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
     path = scenario.find(asked)
@@ -78,6 +83,9 @@ def _plan(
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []))
+    if dry and hosts is None and (assumed := assume_hosts(wanted, world.ready, world.machine)):
+        world = replace(world, hosts=assumed)
+        notes = [*notes, ASSUMED.format(hosts=", ".join(assumed))]
     made = plan.make(path.stem, wanted, world)
     crowded = crowding(made.runnable, world.machine.allowed)
     return Prepared(made, world, notes=[*notes, *([crowded] if crowded else [])], hosts=hosts)

@@ -239,7 +239,7 @@ def run(
         for line in variables.lines():
             console.print(line, style="yellow", markup=False, soft_wrap=True)
         given = {**options, **variables.given}
-        prepared = planning.prepare(name, given, setting or [], full, against, console, session)
+        prepared = planning.prepare(name, given, setting or [], full, against, console, session, dry_run)
         if dry_run:
             raise typer.Exit(show_plan(prepared, console, as_json))
         show_unmeasurable(prepared.plan, console, as_json)

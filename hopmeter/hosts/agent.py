@@ -95,7 +95,7 @@ class Agent:
 
     def _wait(self, most_s: float | None) -> None:
         """Wait until a process, the coordinator or a signal has news, and pass on those of processes."""
-        for key, _ in self._selector.select(most_s):
+        for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
             if key.data is not None:
                 key.data()
 

@@ -20,15 +20,21 @@ LAST_WORDS_S = 2.0
 MOST_CHARACTERS = 400
 MOST_BYTES = 10_000
 PLAIN = (
+    (r"connect to the Docker daemon|unable to connect to Podman", "the daemon of its container engine does not run"),
+    (r"permission denied .*Docker daemon", "you may not use its container engine"),
+    (r"No such image|image not known|Unable to find image", "there is no such image; build it, or pull it"),
     (r"Could not resolve hostname", "its name is unknown to ssh"),
     (r"Host key verification failed", "ssh does not trust its host key; log in once with `ssh` and accept the key"),
     (r"Permission denied \(", "it refuses your key; ssh must log in without a password (`ssh-copy-id` sets that up)"),
     (r"Connection refused", "no ssh server listens there"),
     (r"Connection timed out|No route to host|Network is unreachable", "no connection reaches it"),
     (r"command not found|hopmeter: not found|No such file or directory", "there is no hopmeter; set `command`"),
-    (r"Timeout, server .* not responding|Broken pipe|Connection (?:reset|closed)", "the connection was cut"),
+    (
+        r"Timeout, server .* not responding|Broken pipe|Connection (?:to \S+ )?(?:reset|closed)",
+        "the connection was cut",
+    ),
 )
-"""What ssh and shells print, and what it means."""
+"""What ssh, shells and container engines print, and what it means."""
 
 
 class AgentProcess:

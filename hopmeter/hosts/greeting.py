@@ -11,6 +11,7 @@ from typing import Any
 import hopmeter
 from hopmeter.errors import HopmeterError
 from hopmeter.manifest.readiness import SPEC_FORMAT
+from hopmeter.system.paths import short_folder
 from hopmeter.system.processes import boot_id
 
 TEXT = re.compile(r"[\x20-\x7e]{0,100}")
@@ -35,6 +36,8 @@ class Greeting:
     """An id of CLOCK_MONOTONIC: two processes with the same id read the same clock."""
     network: str = ""
     """An id of the network stack: two processes with the same id reach each other over every socket."""
+    files: str = ""
+    """Ids of the file system and of the folder for sockets: two processes that share one of them share files."""
     pid: int = 0
     role: str = "coordinator"
     """`agent` or `coordinator`; the greeting of a program that repeats its input has the wrong one."""
@@ -42,15 +45,16 @@ class Greeting:
     @classmethod
     def own(cls, role: str = "coordinator") -> Greeting:
         """Return the greeting of this process."""
-        return cls(
-            hopmeter.__version__, SPEC_FORMAT, os.uname().nodename, own_id("time"), own_id("net"), os.getpid(), role
-        )
+        machine, files = os.uname().nodename, f"{folder_id(Path('/'))} {folder_id(short_folder())}"
+        own = (machine, own_id("time"), own_id("net"), files)
+        return cls(hopmeter.__version__, SPEC_FORMAT, *own, os.getpid(), role)
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
         """Read the greeting of a peer with this role. Raises ValueError for anything else."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
+        words["files"] = message.get("files", "")
         if message.get("say") != "hello" or not all(type(each) is int for each in numbers.values()):
             raise ValueError("no greeting")
         if not all(isinstance(each, str) and TEXT.fullmatch(each) for each in words.values()):
@@ -74,6 +78,12 @@ class Greeting:
             f"{name} has {versions[0]}, and this is {versions[1]}",
             "install the same version on all hosts",
         )
+
+
+def folder_id(folder: Path) -> str:
+    """Return the device and inode of a folder, which distinguish it from a folder with the same path in a container."""
+    found = folder.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def own_id(kind: str) -> str:

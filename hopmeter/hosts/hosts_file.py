@@ -6,7 +6,7 @@ import ipaddress
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -19,6 +19,7 @@ from hopmeter.system.toml_files import read_with_text, validate
 
 SSH = ("ssh", "-o", "ServerAliveInterval=2", "-o", "BatchMode=yes")
 MOST_HOSTS = 1000
+IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
 TARGET = re.compile(r"[A-Za-z0-9_.@:\[\]%/-]+")
 
 
@@ -26,6 +27,12 @@ def _check_target(target: str) -> str:
     if not TARGET.fullmatch(target) or target.startswith("-"):
         raise RefusedValueError("E-VALUE-FORM", f'"{target}" is no ssh target; write the same as after `ssh`')
     return target
+
+
+def _check_image(image: str) -> str:
+    if not IMAGE.fullmatch(image):
+        raise RefusedValueError("E-VALUE-FORM", f'"{image}" is no image; write the same as after `docker run`')
+    return image
 
 
 def check_address(address: str) -> str:
@@ -51,13 +58,29 @@ class HostEntry(BaseModel):
     ssh: Annotated[str, AfterValidator(_check_target)] | None = Field(
         None, description="The target of `ssh`, such as jetson or user@10.0.0.2; the agent is started there."
     )
-    command: list[str] = Field(["hopmeter"], min_length=1, description="With ssh: the command hopmeter on that host.")
-    options: list[str] = Field([], description="With ssh: more options of `ssh`, such as ['-p', '2222'].")
+    command: list[str] = Field(
+        ["hopmeter"], min_length=1, description="With ssh or container: the command hopmeter on that host."
+    )
+    options: list[str] = Field(
+        [], description="With ssh or container: more options of `ssh` or of `docker run`, such as ['-p', '2222']."
+    )
     agent: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="Instead of ssh: a command that is an agent on its stdin and stdout."
     )
     listens: Annotated[str, AfterValidator(_check_listens)] | None = Field(
         None, description="Instead of ssh: where an agent listens that was started by hand, HOST:PORT or unix:PATH."
+    )
+    container: Annotated[str, AfterValidator(_check_image)] | None = Field(
+        None, description="Instead of ssh: an image with hopmeter; the agent is started in a container of it."
+    )
+    engine: Literal["docker", "podman"] | None = Field(
+        None, description="With container: the engine; by default docker, or podman if there is no docker."
+    )
+    network: Literal["bridge", "host"] | None = Field(
+        None, description="With container: a network of its own (bridge, the default), or that of this machine (host)."
+    )
+    shared_memory: bool | None = Field(
+        None, description="With container: whether it shares memory and a folder with the other containers that do."
     )
     secret_file: Path | None = Field(None, strict=False, description="With listens: the file of the agent's secret.")
     cert: Path | None = Field(None, strict=False, description="With listens: the certificate to show, a PEM file.")
@@ -70,8 +93,11 @@ class HostEntry(BaseModel):
 
     @model_validator(mode="after")
     def _has_one_way(self) -> HostEntry:
-        if (self.ssh is not None) + (self.agent is not None) + (self.listens is not None) + self.here != 1:
-            raise RefusedValueError("E-HOST-ENTRY", "a host has one of ssh, agent, listens and here")
+        ways = (self.ssh, self.agent, self.listens, self.container)
+        if sum(each is not None for each in ways) + self.here != 1:
+            raise RefusedValueError("E-HOST-ENTRY", "a host has one of ssh, agent, listens, container and here")
+        if self.container is None and any(each is not None for each in (self.engine, self.network, self.shared_memory)):
+            raise RefusedValueError("E-HOST-ENTRY", "engine, network and shared_memory need container")
         return self
 
     @model_validator(mode="after")

@@ -49,6 +49,11 @@ class LineChannel:
         self.why_closed = ""
         """What the operating system says of a connection that was cut."""
 
+    @property
+    def has_lines(self) -> bool:
+        """Return whether lines arrived while another was sent; the descriptor does not announce them again."""
+        return bool(self._lines)
+
     def fileno(self) -> int:
         """Return the descriptor that announces messages."""
         return self._read_fd

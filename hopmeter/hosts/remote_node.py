@@ -34,8 +34,9 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether it has messages that arrived together with others."""
-        return bool(self._waiting or self._failed)
+        """Return whether it has messages that arrived together with others, or while a message was sent."""
+        is_unread = self._ended is None and self._connection.channel.has_lines
+        return bool(self._waiting or self._failed or is_unread)
 
     @property
     def sources(self) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from hopmeter.hosts.agent_link import open_link
 from hopmeter.hosts.clock import clock_of
 from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost
 from hopmeter.hosts.connection import Connection, RoundTrip, naming_damage
+from hopmeter.hosts.container_agent import ContainerAgent
 from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.hosts_file import read_hosts
 from hopmeter.hosts.line_channel import LineChannel
@@ -84,6 +85,7 @@ class HostSession:
                 ready={(each.transport, each.language): each for each in ready},
                 cores=tuple(checks.numbers(found, "cores")),
                 network=one.greeting.network,
+                files=tuple(one.greeting.files.split()),
                 clock=one.greeting.clock,
             )
 
@@ -129,7 +131,8 @@ class HostSession:
 def here_facts(name: str, address: str) -> HostFacts:
     """Return what a plan has to know about this machine."""
     own = Greeting.own()
-    return HostFacts(name, is_here=True, address=address, network=own.network, clock=own.clock)
+    files = tuple(own.files.split())
+    return HostFacts(name, is_here=True, address=address, network=own.network, files=files, clock=own.clock)
 
 
 @contextmanager
@@ -144,7 +147,13 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
                 links[name] = open_link(name, entry, folder)
                 ends.callback(links[name].close)
         reached = {name: connect(name, each, folder) for name, each in links.items()}
-        yield HostSession({name: each.address for name, each in entries.items()}, reached)
+        addresses = {name: find_address(each.address, links.get(name)) for name, each in entries.items()}
+        yield HostSession(addresses, reached)
+
+
+def find_address(named: str, link: Link | None) -> str:
+    """Return the address by which other hosts reach a host; the engine knows that of a container. Raises HostError."""
+    return (link.address if isinstance(link, ContainerAgent) else None) or named
 
 
 def connect(name: str, link: Link, folder: Path) -> Reached:

@@ -15,7 +15,7 @@ from hopmeter.hosts.cluster import Cluster, WorkerLink, connect_cluster, find_wo
 from hopmeter.hosts.connection import Connection
 from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
-from hopmeter.hosts.session import DESCRIBING_S, HostSession, Link, connect, naming
+from hopmeter.hosts.session import DESCRIBING_S, HostSession, Link, connect, find_address, naming
 from hopmeter.hosts.stream_probe import Stream, measure_stream
 from hopmeter.machine import advice
 from hopmeter.machine.finding import Finding
@@ -101,6 +101,7 @@ def survey_cluster(cluster: Cluster) -> Iterator[HostState]:
 def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
     try:
         one = connect(name, link, folder)
+        address = find_address(address, link)
         ready = HostSession({name: address}, {name: one}).facts()[name].ready.values()
         found = tuple(each for each in ready if each.ready)
         trip_us, offset_us = one.round_trip.least_ns / 1000, one.round_trip.offset_ns / 1000

@@ -22,6 +22,12 @@ class HostFacts:
     """Its transports, by name and language; empty for this machine."""
     cores: tuple[int, ...] = ()
     network: str = ""
-    """An id of its network stack: hosts with the same one reach each other over sockets and files."""
+    """An id of its network stack: hosts with the same one reach each other over sockets."""
+    files: tuple[str, ...] = ()
+    """Ids of its file system and of its folder for sockets: hosts that share one of them share files."""
     clock: str = ""
     """An id of its clock: hosts with the same one have the same time."""
+
+    def shares_machine(self, other: HostFacts) -> bool:
+        """Return whether both reach each other over sockets and files, so that messages need not leave a machine."""
+        return self.network == other.network and (self.files == other.files or bool({*self.files} & {*other.files}))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Manifest
+from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
+from hopmeter.plan.cores import Machine
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.topology import Endpoint, core_of, topology
 from hopmeter.scenario import Scenario
@@ -16,7 +18,22 @@ from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of
 
 Hosts = Mapping[str, HostFacts]
+HERE = "here"
+"""The name of this machine in a plan without a file of hosts."""
 ADDING = "add it to the file of --hosts, or start a worker with this name and the resource agent=1 for --cluster"
+
+
+def assume_hosts(
+    scenario: Scenario, ready: Mapping[tuple[str, str], Readiness], machine: Machine
+) -> dict[str, HostFacts]:
+    """Return the hosts that a scenario names, as far as a plan can know them without reaching them: machines of their
+    own that have the transports and cores of this one. Empty if it names none."""
+    named = dict.fromkeys(each.host for each in scenario.participant.values() if each.host)
+    if not named:
+        return {}
+    found = {name: HostFacts(name, ready=ready, cores=machine.allowed, network=name, clock=name) for name in named}
+    is_homeless = any(not each.host for each in scenario.participant.values())
+    return found | ({HERE: HostFacts(HERE, is_here=True)} if is_homeless else {})
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
@@ -25,7 +42,9 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
     for name, host in named.items():
         if not hosts:
             what = f"participant.{name}.host: {host} is a host, and no hosts are given"
-            raise UsageError("E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE or --cluster ADDRESS")
+            raise UsageError(
+                "E-HOST-UNKNOWN", what, "name the hosts with --hosts FILE or --cluster ADDRESS; --dry-run needs none"
+            )
         if host not in hosts:
             raise UsageError("E-HOST-UNKNOWN", f"participant.{name}.host: {one_of(host, hosts)}", ADDING)
     if not hosts:
@@ -70,7 +89,7 @@ def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iter
     for node in nodes:
         yield from _node_faults(cell, node, used[node[0].host])
     yield from _payload_faults(cell)
-    if len({each.network for each in used.values()}) > 1:
+    if not all(one.shares_machine(other) for one, other in combinations(used.values(), 2)):
         for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
             yield from _network_faults(manifests[carrier.transport], carrier.settings)
 

@@ -11,7 +11,7 @@ from hopmeter.images import parse_source
 from hopmeter.model.cell import OF_WORKLOAD
 from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
-from hopmeter.report import formatting, workload_words
+from hopmeter.report import formatting, host_words, workload_words
 
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
@@ -62,6 +62,7 @@ def subject(group: Group) -> str:
 def chips(group: Group) -> list[str]:
     """Return the conditions that the title leaves out, a word or two each."""
     words, left_out = _words(group.conditions), IN_TITLE | set(group.varied)
+    words["hosts"] = words["hosts"] and host_words.name_hosts(str(group.conditions["hosts"]))
     if workload_words.title(group):
         left_out = IN_TITLE | OF_FLOWS
     return formatting.distinct(words[key] for key in CONDITIONS if key not in left_out)
@@ -135,7 +136,7 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "mlock": lambda *_: "memory locked",
     "no_idle_states": lambda *_: "idle cores kept awake",
     "background": lambda value, _: f"background load of {value}",
-    "hosts": lambda value, _: f"on {value}",
+    "hosts": lambda value, _: host_words.describe_placement(str(value)),
 }
 
 

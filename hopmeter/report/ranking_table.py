@@ -12,6 +12,7 @@ from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table, why_slow, workload_table
 from hopmeter.report.company_words import background_sentence, company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
+from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
@@ -131,7 +132,8 @@ def _caption(group: Group) -> str:
     words = [LATENCIES[name] for name in formatting.distinct(row.headline for row in group.measured_rows)]
     is_explained = any(row["empty_hop_us"] is not None for row in group.measured_rows)
     explained = [formatting.EMPTY_HOP] if is_explained else []
-    return " ".join(filter(None, [*words, *explained, background_sentence(group.measured_rows)]))
+    hosts = "" if is_part(group) else hosts_sentence(group.measured_rows)  # the table of the whole workload has it
+    return " ".join(filter(None, [*words, *explained, hosts, background_sentence(group.measured_rows)]))
 
 
 def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float) -> Line:

@@ -10,6 +10,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting, process_table
 from hopmeter.report.company_words import background_sentence
+from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
@@ -48,13 +49,17 @@ def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) ->
         title,
         sentences=_sentences(group, in_answer),
         chips=conditions.chips(group),
-        tables=[Table(title, COLUMNS, bodies, " ".join([CAPTION, background_sentence(group.rows)]).strip(), "ranking")],
+        tables=[Table(title, COLUMNS, bodies, _caption(group), "ranking")],
         parts=process_table.sections(group),
         figures=figures,
         id=group.id,
         style="group",
         fold="open",
     )
+
+
+def _caption(group: Group) -> str:
+    return " ".join(filter(None, [CAPTION, hosts_sentence(group.rows), background_sentence(group.rows)]))
 
 
 def _sentences(group: Group, in_answer: bool) -> list[str]:

@@ -11,6 +11,7 @@ from hopmeter.model.cell import WHOLE, Cell
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
+from hopmeter.report.host_words import group_by_host
 
 
 def title(group: Group) -> str:
@@ -27,10 +28,19 @@ def title(group: Group) -> str:
 def graph_lines(workload: Workload) -> list[str]:
     """Return a line for each participant, flow, bridge and path of a workload."""
     longest = max(map(len, _names(workload)))
-    lines = [f"{each.name:{longest}}  {_participant_words(each.name, workload)}" for each in workload.participants]
+    lines = list(_participant_lines(workload, longest))
     lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
     lines += [f"{each.name:{longest}}  bridge {_bridge_words(each)}" for each in workload.bridges]
     return lines + [f"{each.name:{longest}}  {_path_words(each)}" for each in workload.paths]
+
+
+def _participant_lines(workload: Workload, longest: int) -> Iterator[str]:
+    """Yield a line for each participant, below the name of its host if it has one."""
+    for host, names in group_by_host((each.name, each.host) for each in workload.participants).items():
+        if host:
+            yield f"on {host}:"
+        for name in names:
+            yield f"{'  ' if host else ''}{name:{longest}}  {_participant_words(name, workload)}"
 
 
 def _names(workload: Workload) -> list[str]:
@@ -44,8 +54,7 @@ def _participant_words(name: str, workload: Workload) -> str:
     threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
     fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
     split = f"{len(one.transports)} processes: {formatting.join(one.transports)}" if one.transports else ""
-    host = f"on {one.host}" if one.host else ""
-    return ", ".join(filter(None, [host, one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
+    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
 
 
 def _bridge_words(bridge: Flow) -> str:

@@ -14,7 +14,7 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row for each process of a trial that reported its resources, in the order of the nodes; the daemon comes
     last."""
     nodes: list[Node] = trial["nodes"]
-    names, messages = _names(nodes), _messages(nodes)
+    names, messages = process_names(nodes), _messages(nodes)
     for number, node in enumerate(nodes):
         if used := node.get("resources"):
             told = {"cell": trial["cell"], "trial": trial["trial"], "good": trial["good"], "process": number}
@@ -54,7 +54,7 @@ def _messages(nodes: list[Node]) -> int:
     return int(offered // max(1, many["server"] // (many["client"] or 1)))
 
 
-def _names(nodes: list[Node]) -> list[str]:
+def process_names(nodes: list[Node]) -> list[str]:
     """Name the processes: `source`, `relay 2`, `source, 20 relays and sink`, `nats-server`; with numbers if a role
     occurs several times. In a workload they have the names of their participants."""
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))

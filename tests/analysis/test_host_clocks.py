@@ -12,7 +12,7 @@ import pytest
 
 from hopmeter.analysis import analyse_run, reading
 from hopmeter.analysis.arrivals import Times
-from hopmeter.analysis.clock_claims import claim_ranking, widen_ratio
+from hopmeter.analysis.clock_claims import claim_ranking, coarse_deadline_warning, widen_ratio
 from hopmeter.analysis.deadlines import Misses, judge_deadline, miss_columns
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Topology
@@ -22,6 +22,7 @@ from hopmeter.store import RunFolder
 from hopmeter.store.clock_file import add_clocks
 from tests.analysis.made import MS, US, Rows, cell, keep, run_of
 from tests.clocks.simulated import HERE, SECOND, Clock, Network, Plain, array, clock
+from tests.coded import lacking
 
 AHEAD = 1000 * SECOND
 FAST = clock(AHEAD, fast_ppm=30)
@@ -126,6 +127,16 @@ def test_a_latency_below_the_uncertainty_is_not_claimed(tmp_path: Path, place: P
     row, _ = analyse(tmp_path, OneSlowWay(1, HERE, FAST), took_us=700)
     assert "W-CLOCK-COARSE" in row["warning_codes"]
     assert row["median_low_us"] < 700 < row["median_high_us"]
+
+
+def test_a_deadline_below_the_uncertainty_is_named_and_a_longer_one_is_not() -> None:
+    known = {"clock_uncertainty_us": 20.0, "deadline_us": 10.0}
+    (flow,) = coarse_deadline_warning(cell(flow="frames"), known)
+    assert lacking(flow, "W-CLOCK-DEADLINE flow.frames.deadline 10 20") == []
+    (path,) = coarse_deadline_warning(cell(path="reaction"), known)
+    assert lacking(path, "W-CLOCK-DEADLINE path.reaction.deadline") == []
+    for other in ({"deadline_us": 30.0}, {"deadline_us": None}, {"clock_uncertainty_us": None}):
+        assert coarse_deadline_warning(cell(flow="frames"), known | other) == []
 
 
 def test_transports_are_told_apart_although_no_level_is_known(tmp_path: Path, place: Place) -> None:

@@ -45,4 +45,5 @@ def test_what_ssh_prints_is_said_in_plain_words() -> None:
     assert "unknown to ssh" in explain("ssh: Could not resolve hostname x: Name or service not known", 255)
     assert "accept the key" in explain("Host key verification failed.\r\n", 255)
     assert "cut" in explain("Timeout, server 10.0.0.2 not responding.", 255)
+    assert "cut" in explain("Connection to 10.0.0.2 closed by remote host.", 255)
     assert "signal 9" in explain("", -9)

@@ -11,12 +11,16 @@ import pytest
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Readiness
 from hopmeter.model.cell import Cell
-from hopmeter.plan import Plan
+from hopmeter.plan import Plan, make
+from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.hosts import HERE, assume_hosts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.report.workload_words import graph_lines
+from hopmeter.scenario import Scenario
+from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
 from .world import make_plan, transport, world
@@ -56,9 +60,11 @@ def test_a_participant_runs_on_its_host_and_one_without_a_host_here() -> None:
     (cell,) = plan(hosts("a", "b"), participant={"camera": {"host": "b"}, "motor": {}}, flow=FLOW).cells
     assert places(cell) == [("source", "b"), ("sink", "a")] and cell.nodes.hosts == "camera:b motor:a"
     assert cell.workload is not None
-    assert [line.split()[:3] for line in graph_lines(cell.workload)][:2] == [
-        ["camera", "on", "b,"],
-        ["motor", "on", "a,"],
+    assert [line.split()[:2] for line in graph_lines(cell.workload)][:4] == [
+        ["on", "b:"],
+        ["camera", "rust,"],
+        ["on", "a:"],
+        ["motor", "rust,"],
     ]
 
 
@@ -122,6 +128,22 @@ def test_a_host_that_nobody_serves_is_named(found: dict[str, HostFacts], given: 
     with pytest.raises(UsageError) as refused:
         plan(found, participant={"motor": {}, **given}, flow=FLOW)
     assert lacking(f"{refused.value.message} {refused.value.remedy}", says) == []
+
+
+def test_a_plan_without_hosts_assumes_that_they_are_machines_like_this_one() -> None:
+    where = world(transport("bus"), machine=Machine((0, 1)))
+    given = {"participant": {"camera": {"host": "b"}, "motor": {}}, "flow": FLOW, "wait": "block"}
+    scenario = validate(Scenario, {"title": "t", "question": "q?", "transport": "bus", **given}, "test")
+    assumed = assume_hosts(scenario, where.ready, where.machine)
+    assert [(each.name, each.is_here, each.network) for each in assumed.values()] == [
+        ("b", False, "b"),
+        (HERE, True, ""),
+    ]
+    (cell,) = make("s", scenario, replace(where, hosts=assumed)).cells
+    assert cell.nodes.hosts == f"camera:b motor:{HERE}"
+    assert lacking(cell.dropped, "D-HOST-NETWORK bus") == []
+    alone = scenario.model_copy(update={"participant": {}})
+    assert assume_hosts(alone, where.ready, where.machine) == {}
 
 
 def test_no_floor_is_measured_on_another_machine() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hopmeter.manifest import Manifest, Readiness, every
 from hopmeter.plan import make
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World, expand
+from hopmeter.plan.hosts import assume_hosts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.plan.workloads import expand_workload
@@ -58,7 +60,8 @@ def test_a_shipped_workload_can_be_measured_over_each_of_its_transports(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path))
-    made = make(name, files.load(files.every()[name])[0], whole_world(carrier))
+    scenario, where = files.load(files.every()[name])[0], whole_world(carrier)
+    made = make(name, scenario, replace(where, hosts=assume_hosts(scenario, where.ready, where.machine)))
     assert [cell.dropped for cell in made.cells if cell.dropped] == []
     assert len({cell.axes.transport for cell in made.runnable}) >= 2
 

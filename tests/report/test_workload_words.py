@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hopmeter.model.workload import Carrier, Flow, Participant, Path, Workload
-from hopmeter.report.figures.workload_graph import _box_words, _edges, _places, _with_processes
+from hopmeter.report.figures.graph_layout import frame_hosts, place_participants
+from hopmeter.report.figures.workload_graph import _box_words, _edges, _with_processes
 from hopmeter.report.workload_words import graph_lines
 
 FLOWS: list[dict[str, Any]] = [
@@ -43,14 +44,14 @@ def test_the_graph_as_text_has_a_line_for_each_part(workload: Workload) -> None:
 
 
 def test_receivers_are_drawn_below_their_senders_and_no_two_boxes_overlap(workload: Workload) -> None:
-    places = _places(workload)
+    places = place_participants(workload)
     assert set(places) == {"camera", "detector", "display", "motor"}
     assert places["camera"][1] < places["detector"][1] < places["motor"][1]
     assert len(set(places.values())) == len(places)
 
 
 def test_each_receiver_of_a_flow_has_an_arrow_and_a_late_flow_is_marked(workload: Workload) -> None:
-    edges = _edges(workload.flow("frames"), _places(workload), True, workload)
+    edges = _edges(workload.flow("frames"), place_participants(workload), True, workload)
     assert [edge["late"] for edge in edges] == [True, True]
     assert all(edge["y2"] > edge["y"] for edge in edges), "the arrows lead down, from the edge of one box to another"
 
@@ -87,7 +88,7 @@ def test_the_graph_as_text_names_the_processes_the_own_transport_and_the_bridge(
 
 def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_them(gateway: Workload) -> None:
     drawn = _with_processes(gateway, "zenoh")
-    places = _places(drawn)
+    places = place_participants(drawn)
     near, far = "detector\niceoryx2", "detector\nzenoh"
     assert set(places) == {"camera", near, far, "display", "motor"}
     assert places["camera"][1] < places[near][1] < places[far][1] < places["motor"][1]
@@ -100,9 +101,23 @@ def test_a_participant_of_two_processes_is_two_boxes_with_the_bridge_between_the
     assert _box_words("camera", (0, 50), {"camera": "3.1 % CPU"})["below"] == "3.1 % CPU"
 
 
+def test_the_frame_of_a_host_has_its_participants_and_no_others(workload: Workload) -> None:
+    hosts = {"camera": "robot", "detector": "robot", "display": "station", "motor": "robot"}
+    placed = replace(
+        workload, participants=tuple(replace(each, host=hosts[each.name]) for each in workload.participants)
+    )
+    places = place_participants(placed)
+    frames = {each["host"]: each for each in frame_hosts(placed, places)}
+    assert list(frames) == ["robot", "station"] and frames["robot"]["x2"] < frames["station"]["x"]
+    for name, (x, y) in places.items():
+        inside = [host for host, each in frames.items() if each["x"] < x < each["x2"] and each["y"] < y < each["y2"]]
+        assert inside == [hosts[name]]
+    assert frame_hosts(workload, place_participants(workload)) == []
+
+
 def test_flows_in_both_directions_between_two_participants_lie_side_by_side(workload: Workload) -> None:
     there = Flow(0, "timing", 0, "there", "camera", ("motor",), rate_hz=1.0)
     back = replace(there, number=1, name="back", source="motor", targets=("camera",))
     both = replace(workload, flows=(there, back))
-    edges = [_edges(flow, _places(both), False, both)[0] for flow in both.flows]
+    edges = [_edges(flow, place_participants(both), False, both)[0] for flow in both.flows]
     assert abs(edges[0]["label_x"] - edges[1]["label_x"]) >= 20

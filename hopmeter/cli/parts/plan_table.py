@@ -11,6 +11,7 @@ from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.flows import flows
 from hopmeter.report import conditions, formatting
+from hopmeter.report.host_words import host_lines
 from hopmeter.report.workload_words import graph_lines, most_split, programs
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
@@ -38,12 +39,20 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
         console.print(Text("\n" + "\n".join([*graph_lines(example.workload), *more])))
     elif common := _common(made.runnable):
         console.print(Text(f"\nevery cell: {common}"))
+        _print_hosts(console, made.runnable)
     for note in notes:
         console.print(Text(note, style="yellow"))
     console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
     for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
     print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
+
+
+def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
+    """Print which nodes run on each host, once for each number of relays and sinks."""
+    placed = formatting.distinct("\n".join(host_lines(cell)) for cell in cells)
+    for lines in placed:
+        console.print(Text(f"\n{lines}"))
 
 
 def _example(cells: Sequence[Cell], shown: Cell) -> list[str]:
@@ -75,7 +84,7 @@ TRACE = ": Traceback (most recent call last)"
 """The terminal leaves out the traceback of a reason; the trial's log and `trials.parquet` have all of it."""
 ALWAYS = ("transport", "language")
 HEADS = {"rate_hz": "rate", conditions.IDLE: "idle cores"}
-COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores", "hosts")
+COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores")
 VARIABLE = ("side", "profile", *AXES, conditions.IDLE, "messages", "trials")
 
 

@@ -25,6 +25,7 @@ from hopmeter.report.company_words import alone_text, background_sentence
 from hopmeter.report.copy_sentences import copy_sentences
 from hopmeter.report.growth_sentences import growth_sentence
 from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.idle_sentences import idle_sentence
 from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.ranking_table import answer_lines
@@ -262,10 +263,10 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     idle = idle_sentence([run], groups([run]))
-    background = background_sentence(run.measured_rows)
+    hosts, background = hosts_sentence(run.measured_rows), background_sentence(run.measured_rows)
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
     tail, growth = tail_sentence(groups([run])), growth_sentence(run)
-    for sentence in filter(None, [background, tail, growth, precision_sentence(run), *idle, *clocks]):
+    for sentence in filter(None, [hosts, background, tail, growth, precision_sentence(run), *idle, *clocks]):
         console.print(Text(sentence))
 
 

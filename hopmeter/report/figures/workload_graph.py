@@ -15,12 +15,10 @@ from hopmeter.model.workload import Carrier, Flow, Workload
 from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.figures.graph_layout import BOX_HEIGHT, BOX_WIDTH, Places, frame_hosts, place_participants
 from hopmeter.report.workload_words import graph_lines, is_whole, most_split
 
 ORDER = 5
-COLUMN, ROW = 230.0, 92.0
-"""Pixels between the middles of two participants."""
-BOX_WIDTH, BOX_HEIGHT = 112.0, 36.0
 BELOW = 8.0
 """Pixels from the middle of a box to each of its two lines of text."""
 ROOM = 30.0
@@ -30,7 +28,6 @@ SPREAD, LINE = 22.0, 13.0
 """Pixels between two flows of the same two participants, and between their labels."""
 LARGE = 10
 """From so many percent on, no place after the point."""
-Places = dict[str, tuple[float, float]]
 
 
 def draw(group: Group, style: Style) -> Figure | None:
@@ -41,17 +38,19 @@ def draw(group: Group, style: Style) -> Figure | None:
         return None
     workload, is_only = cell.workload, len({row["transport"] for row in group.rows}) == 1
     drawn = _with_processes(workload, axis_carrier(cell).name if is_only else "transport of the row")
-    places, late, used = _places(drawn), _late_flows(group), _cpu_texts(group)
+    places, late, used = place_participants(drawn), _late_flows(group), _cpu_texts(group)
     edges = [edge for flow in drawn.flows for edge in _edges(flow, places, flow.name in late, drawn)]
     boxes = [_box(place) | _box_words(name, place, used) for name, place in places.items()]
     is_split = any(each.transports for each in workload.participants)
     split = " A participant with two boxes is two processes; a dashed arrow is a bridge." if is_split else ""
+    frames = frame_hosts(drawn, places)
+    hosts = " A frame is a host." if frames else ""
     return Figure(
         "workload",
         "Participants and flows",
         "Red: a flow of which messages missed their deadline over at least one transport. In a box: the CPU of the "
-        f"participant in % of a core, the least and the most of the transports.{split}",
-        _chart(boxes, edges, places),
+        f"participant in % of a core, the least and the most of the transports.{split}{hosts}",
+        _chart(boxes, edges, frames, places),
         "; ".join(graph_lines(workload)),
     )
 
@@ -109,31 +108,6 @@ def _range(values: list[float]) -> str:
     return "–".join(ends)
 
 
-def _places(workload: Workload) -> Places:
-    """Place each participant one row below the first from which it receives."""
-    rows: dict[str, int] = {}
-    for flow in workload.flows:
-        rows.setdefault(flow.source, 0)
-        for target in flow.targets:
-            rows.setdefault(target, rows[flow.source] + 1)
-    places: Places = {}
-    for row in sorted(set(rows.values())):
-        names = [name for name in rows if rows[name] == row]
-        wanted = {name: _middle_of_sources(name, workload, places) for name in names}
-        right = -COLUMN
-        for name in sorted(names, key=lambda name: wanted[name]):
-            right = max(right + COLUMN, wanted[name])
-            places[name] = (right, row * ROW)
-    return places
-
-
-def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
-    """Return the mean position of those from which a participant receives, so that few arrows cross; 0 if there are
-    none above it."""
-    found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
-    return sum(found) / len(found) if found else 0.0
-
-
 def _edges(flow: Flow, places: Places, is_late: bool, workload: Workload) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for target in flow.targets:
@@ -163,6 +137,8 @@ def _edge(source: tuple[float, float], target: tuple[float, float], aside: float
     x, x2 = x - along[1] * aside, x2 - along[1] * aside
     y, y2 = y + along[0] * aside, y2 + along[0] * aside
     sides = zip((BOX_WIDTH / 2, BOX_HEIGHT / 2), along, strict=True)
+    # A label extends to the right: of an arrow to the left, it begins further from the sender, to leave that one free.
+    slanted = SLANTED if x2 >= x else 1 - SLANTED
     away = min(half / abs(part) for half, part in sides if abs(part) > 1e-6)
     return {
         "x": x + along[0] * away,
@@ -170,8 +146,8 @@ def _edge(source: tuple[float, float], target: tuple[float, float], aside: float
         "x2": x2 - along[0] * away,
         "y2": y2 - along[1] * away,
         "angle": math.degrees(math.atan2(along[0], -along[1])),
-        "label_x": x + (x2 - x) * SLANTED + 5,
-        "label_y": y + (y2 - y) * (0.5 if x == x2 else SLANTED) - 4,
+        "label_x": x + (x2 - x) * slanted + 5,
+        "label_y": y + (y2 - y) * (0.5 if x == x2 else slanted) - 4,
     }
 
 
@@ -198,7 +174,9 @@ def _box_words(name: str, place: tuple[float, float], used: Mapping[str, str]) -
     }
 
 
-def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Mapping[str, tuple[float, float]]) -> Any:
+def _chart(
+    boxes: list[dict[str, Any]], edges: list[dict[str, Any]], frames: list[dict[str, Any]], places: Places
+) -> Any:
     right, down = (max(place[axis] for place in places.values()) for axis in (0, 1))
     scales = {
         "x": alt.Scale(domain=[-BOX_WIDTH / 2 - ROOM, right + BOX_WIDTH / 2 + ROOM], nice=False, zero=False),
@@ -213,8 +191,17 @@ def _chart(boxes: list[dict[str, Any]], edges: list[dict[str, Any]], places: Map
 
     colour = alt.condition("datum.late", alt.value(theme.MISSED), alt.value(theme.SOFT))
     dash = alt.condition("datum.bridge", alt.value([4, 3]), alt.value([1, 0]))
-    lines, rects = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes))
+    lines, rects, hosts = (alt.Chart(alt.InlineData(values=each)) for each in (edges, boxes, frames))
+    around = [
+        hosts.mark_rect(cornerRadius=8, fillOpacity=0.04, stroke=theme.SOFT, strokeOpacity=0.6).encode(
+            **at("x", "y"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q")
+        ),
+        hosts.mark_text(fontSize=12, align="left", color=theme.SOFT).encode(
+            **at("name_x", "name_y"), text=alt.Text("host:N")
+        ),
+    ]
     return alt.layer(
+        *(around if frames else []),
         lines.mark_rule(strokeWidth=1.3).encode(
             **at("x", "y"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), color=colour, strokeDash=dash
         ),

@@ -1,0 +1,57 @@
+"""A man in the middle: passes the lines between a coordinator and an agent on, except for two that it meddles with."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+Meddling = Callable[[bytes, bytes], list[bytes]]
+"""What arrives instead of two lines that were sent one after the other."""
+MEDDLINGS: dict[str, Meddling] = {
+    "changed": lambda one, two: [one.replace(b'"id":', b'"id":1', 1), two],
+    "inserted": lambda one, two: [one, b'{"say":"ask","id":9,"do":"ping"}\n', two],
+    "repeated": lambda one, two: [one, one, two],
+    "reordered": lambda one, two: [two, one],
+    "left out": lambda _, two: [two],
+}
+
+
+def _pump(source: socket.socket, target: socket.socket, meddle: Meddling | None, first: int) -> None:
+    """Pass lines on; `meddle` gets the line with the number `first`, and the next."""
+    lines = source.makefile("rb")
+    held: list[bytes] = []
+    with suppress(OSError):  # one of the ends has left
+        for number, line in enumerate(lines):
+            passed = [line]
+            if meddle and first <= number <= first + 1:
+                held.append(line)
+                passed = meddle(*held) if len(held) == 2 else []
+            target.sendall(b"".join(passed))
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def man_in_the_middle(port: int, to_agent: Meddling | None, to_coordinator: Meddling | None) -> Iterator[int]:
+    """The port on which one coordinator finds the agent with this port. After the proofs and the greetings, which are
+    the first two and the first three lines, each direction has its meddling."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            near = server.accept()[0]
+            far = socket.create_connection(("127.0.0.1", port))
+            with near, far:
+                ways = [(near, far, to_agent, 2), (far, near, to_coordinator, 3)]
+                threads = [threading.Thread(target=_pump, args=each) for each in ways]
+                for each in threads:
+                    each.start()
+                for each in threads:
+                    each.join()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join(20)
+        assert not thread.is_alive()
