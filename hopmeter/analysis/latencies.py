@@ -12,6 +12,7 @@ from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.pair import Pair, Place
 from hopmeter.analysis.percentiles import PERMILLE, least_count, resolvable
+from hopmeter.model import units
 from hopmeter.store.samples import NONE_NS
 
 TRIM_SHARE = 0.01
@@ -99,7 +100,7 @@ def _inner_spans(pair: Pair) -> Iterator[Span]:
     yield from (("encode", lane.encoded, lane.sent) for lane in pair.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in pair.ends if end.decoded is not None)
     yield from (("decode", lane.decoded, lane.replied) for lane in pair.lanes if lane.decoded is not None)
-    if pair.cell.axes.work.startswith("copy"):
+    if "copy" in {each["kind"] for each in units.works(pair.cell.axes.work)} <= {"copy", "none"}:
         workers = [each for each in (*pair.relays, *pair.ends) if len(each.forwarded)]
         yield from (("copy", each.forwarded, each.arrived) for each in workers)
     if pair.cell.axes.pattern != "pubsub":

@@ -18,6 +18,8 @@ WAYS = ("memcpy", "stream", "rep", "bytes", "own")
 """The methods by which a receiver copies; the first is the default. instrument/src/copying.rs defines them."""
 DESTINATIONS = ("warm", "cold", "fresh")
 """The destination of a copy; the first is the default."""
+FULL_WORK = re.compile("none$|sleep:|spin:|copy:")
+"""A work in a list that does not have the kind of the first."""
 MOST_S = 1e9
 """A longer time is a typing error, and would exceed the range of the nodes' nanoseconds."""
 MOST_COPY_BYTES = 1 << 40
@@ -154,19 +156,18 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Describe the work per message as the spec file does: one item for all, or one item for each server or sink."""
-    kind, _, each = text.partition(":")
-    amounts = each.split("/")
-    return [_work("none" if amount == "none" and len(amounts) > 1 else text, kind, amount) for amount in amounts]
+    """Describe the work per message as the spec file does: one item for all, or one item for each server or sink. An
+    amount alone has the kind of the first."""
+    if "/" not in text:
+        return [work(text)]
+    kind, _, _ = text.partition("/")[0].partition(":")
+    each = text.removeprefix(f"{kind}:").split("/")
+    return [work(one if FULL_WORK.match(one) else f"{kind}:{one}", text) for one in each]
 
 
-def work(text: str) -> dict[str, str | int]:
-    """Describe the work that one server does per message, as the spec file does."""
+def work(text: str, whole: str = "") -> dict[str, str | int]:
+    """Describe the work that one server does per message, as the spec file does. `whole` is the list that it is in."""
     kind, _, amount = text.partition(":")
-    return _work(text, kind, amount)
-
-
-def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
     if text == "none":
         return {"kind": "none"}
     if kind in ("sleep", "spin"):
@@ -175,7 +176,7 @@ def _work(text: str, kind: str, amount: str) -> dict[str, str | int]:
         return _copy(amount)
     raise RefusedValueError(
         "E-VALUE-FORM",
-        f'"{text}" is not a work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
+        f'"{whole or text}" is not a work; write none, sleep:TIME, spin:TIME or copy:BYTES, such as sleep:1ms, '
         "or one for each server or sink: sleep:30ms/40ms/50ms or copy:frame/none",
     )
 
@@ -200,7 +201,10 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 
 def works_ns(text: str, many: int) -> list[int] | None:
-    """Return how long each of `many` servers or sinks works on a message, or None if no time was requested."""
+    """Return how long each of `many` servers or sinks works on a message, or None if no time was requested, or not only
+    times."""
     each = works(text)
+    if any(one["kind"] == "copy" for one in each):
+        return None
     asked = [int(one["ns"]) for one in each if "ns" in one]
     return asked * (many if len(each) == 1 else 1) or None

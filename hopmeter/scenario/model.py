@@ -99,7 +99,7 @@ class Axes(Strict):
     work: Axis[Work] | None = Field(
         None,
         description="The work of a relay or server for each message, or of a sink if there is no relay; servers of a "
-        "scatter and sinks may each have their own work, separated by /.",
+        "scatter and sinks may each have their own work, separated by /, such as sleep:1ms/2ms or sleep:1ms/spin:2ms.",
     )
     dispatch: Axis[Literal["parallel", "sequential"]] | None = Field(
         None, description="How a scatter calls its servers: all at once, or each after the reply of the previous one."

@@ -13,6 +13,7 @@ UNIT = f"({'|'.join(UNITS_NS)})"
 TIME = rf"{NUMBER}(\.{NUMBER})?{UNIT}"
 COPIED = f"({NUMBER}|frame)(:({'|'.join(WAYS)}))?(:({'|'.join(DESTINATIONS)}))?"
 
+FULL = f"none|(sleep|spin):{TIME}|copy:{COPIED}"
 UNTIL = r"order|best|require|(±|\+-)[0-9]+(\.[0-9]+)?%"
 
 
@@ -21,9 +22,10 @@ def whole(*forms: str) -> str:
     return f"^({'|'.join(forms)})$"
 
 
-def _each(kind: str, amount: str) -> str:
-    """Return an expression for one amount, or for a list of amounts and `none`."""
-    return f"{kind}:({amount}|({amount}|none)(/({amount}|none))+)"
+def _works(kind: str, amount: str) -> str:
+    """Return an expression for one amount, or for a list that begins with this kind."""
+    more = f"/({amount}|{FULL})"
+    return f"{kind}:({amount}({more})*|none({more})+)"
 
 
 def languages(choices: Iterable[str], known: Iterable[str]) -> str:
@@ -50,4 +52,4 @@ PAYLOAD = whole(
 )
 SHARE = whole(rf"{POSITIVE}(\.{NUMBER})?%", rf"{NUMBER}\.{POSITIVE}%")
 TRAFFIC = whole(rf"{POSITIVE}(\.{NUMBER})?[MG]B/s", rf"{NUMBER}\.{POSITIVE}[MG]B/s")
-WORK = whole("none", _each("(sleep|spin)", TIME), _each("copy", COPIED))
+WORK = whole(f"none(/({FULL}))*", _works("(sleep|spin)", TIME), _works("copy", COPIED))

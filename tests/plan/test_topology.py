@@ -124,6 +124,7 @@ def test_a_process_is_told_how_its_own_sink_waits() -> None:
     ("given", "worked"),
     [
         ({"work": "sleep:1ms/none", "sinks": 2}, ["none", "sleep", "none"]),
+        ({"work": "sleep:1ms/copy:9", "sinks": 2}, ["none", "sleep", "copy"]),
         ({"work": "sleep:1ms", "sinks": 2}, ["none", "sleep", "sleep"]),
         ({"work": "sleep:1ms", "relays": 1}, ["none", "sleep", "none"]),
     ],
@@ -170,6 +171,8 @@ def test_frames_of_a_file_are_read_from_where_they_were_decoded_to(frames: int) 
         ({"pattern": "rpc"}, None),
         ({"sinks": 2, "work": "sleep:1ms/2ms"}, None),
         ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/none", "dispatch": "sequential"}, 0.005),
+        ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/spin:2ms", "dispatch": "sequential"}, 0.007),
+        ({"pattern": "scatter", "sinks": 2, "work": "sleep:5ms/copy:9"}, None),
     ],
 )
 def test_the_ideal_is_the_work_on_the_way_alone(given: dict[str, Any], ideal_s: float | None) -> None:

@@ -46,7 +46,7 @@ def make_scenario(**given: Any) -> Scenario:
         ({"cores": "crss"}, 'E-VALUE-CHOICE cores "crss" same, cross'),
         ({"work": "nap:1ms"}, 'E-VALUE-FORM work: "nap:1ms"'),
         ({"work": "sleep:1ms/2"}, 'E-VALUE-FORM work: "2" 30s'),
-        ({"work": "none/none"}, 'E-VALUE-FORM work: "none/none"'),
+        ({"work": "none/1ms"}, 'E-VALUE-FORM work: "none/1ms"'),
         ({"work": "sleep:none"}, 'E-VALUE-FORM work: "none" 30s'),
         (
             {"work": "copy:frame:slowly"},
@@ -172,7 +172,8 @@ REFUSED = {
         "sleep",
         "sleep:1",
         "sleep:none",
-        "none/none",
+        "none/1ms",
+        "sleep:1ms/copy:1/2",
         "sleep:1ms/2",
         "copy:frame:slowly",
         "spin:1ms/",
@@ -199,7 +200,10 @@ TAKEN = {
     "language": ["one", "c++", "rust>c++", "rust>python>c++", "pairs"],
     "cores": ["same", "0", "3,0,12"],
     "payload": ["timing", "bytes:0", "image:010x1", "array:3", "array:2x3x4"],
-    "work": ["none", "sleep:1.5ms", "spin:0us/2us", "sleep:1ms/none/2s", "copy:7:fresh", "copy:frame:rep:cold/none"],
+    "work": [
+        *("none", "sleep:1.5ms", "spin:0us/2us", "sleep:1ms/none/2s", "copy:7:fresh", "copy:frame:rep:cold/none"),
+        *("none/none", "none/spin:1ms", "copy:none/frame", "sleep:1ms/2ms/copy:9:rep/none/3s"),
+    ],
     "duration": ["0.5s", "30m", "1.000ms", "010us"],
     "drain": ["0ms", "1.5s"],
 }
@@ -248,6 +252,9 @@ def test_a_copy_tells_nodes_only_what_is_asked_for(work: str, told: dict[str, An
 def test_some_of_several_may_have_nothing_to_do() -> None:
     assert units.works("copy:frame:stream/none") == [{"kind": "copy", "way": "stream"}, {"kind": "none"}]
     assert units.works_ns("sleep:1ms/none", 2) == [1_000_000]
+    mixed = units.works("none/spin:1us/copy:frame:rep")
+    assert units.works_ns("none/spin:1us/copy:frame:rep", 3) is None
+    assert mixed == [{"kind": "none"}, {"kind": "spin", "ns": 1000}, {"kind": "copy", "way": "rep"}]
 
 
 @pytest.mark.timeout(20)
