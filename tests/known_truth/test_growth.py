@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.command import hopmeter
 
-pytestmark = pytest.mark.alone
-
-START_US, RATE_HZ, SECONDS = 100_000, 200, 21
-GROWTH_US = 10.0
-"""How much longer each message takes than the one before: 42 ms, or 42 %, over the trial."""
+START_US, RATE_HZ, SECONDS = 200_000, 200, 21
+GROWTH_US = 20.0
+"""How much longer each message takes than the one before: 84 ms, or 42 %, over the trial."""
 SCENARIO = f"""
 title = "Growth"
 question = "Is it found?"

@@ -11,8 +11,6 @@ import pytest
 
 from tests.command import hopmeter
 
-pytestmark = pytest.mark.alone
-
 WORKLOAD = """
 title = "Missed deadlines"
 question = "Does the gate see them?"
@@ -22,13 +20,13 @@ wait = "block"
 cores = "free"
 duration = "1s"
 trials = TRIALS
-drain = "700ms"
-settings.synthetic = { late_us = 400_000, late_every = EVERY }
+drain = "1100ms"
+settings.synthetic = { late_us = 800_000, late_every = EVERY }
 [participant]
 first = {}
 second = {}
 [flow]
-forth = { from = "first", to = "second", rate = 100, deadline = "200ms" }
+forth = { from = "first", to = "second", rate = 100, deadline = "400ms" }
 back = { from = "second", to = "first", rate = 50 }
 """
 RARELY, OFTEN = 20, 4
