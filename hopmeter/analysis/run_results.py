@@ -159,7 +159,19 @@ class Run:
         """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them, because
         the trials have their own, and neither are idle states if cells kept cores awake."""
         found = self.about.get("doctor")
-        found = found.get("findings") if isinstance(found, dict) else found
+        return self._without_known(found.get("findings") if isinstance(found, dict) else found)
+
+    @property
+    def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
+        """What distorts results on the other machines of a run over several hosts: each finding with its hosts."""
+        grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
+        for name, host in self.part("hosts").items():
+            for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):
+                if each.get("level") == "hurts":
+                    grouped.setdefault(str(sorted(each.items())), ([], each))[0].append(name)
+        return list(grouped.values())
+
+    def _without_known(self, found: Any) -> list[dict[str, Any]]:
         findings = [each for each in found or [] if isinstance(each, dict) and each.get("subject") != STEAL]
         awake = any(row.cell.nodes.no_idle_states for row in self.measured_rows)
         return [each for each in findings if not (awake and each.get("code") == IDLE_STATES)]

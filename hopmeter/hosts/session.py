@@ -18,6 +18,7 @@ from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.hosts_file import read_hosts
 from hopmeter.hosts.line_channel import LineChannel
 from hopmeter.hosts.remote_host import RemoteHost
+from hopmeter.machine import advice
 from hopmeter.manifest import Readiness
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.runtime.failures import TrialFailedError
@@ -118,6 +119,7 @@ class HostSession:
         one = self._reached[name]
         with naming(name):
             machine = checks.table(one.remote.connection.ask("examine", DESCRIBING_S), "machine")
+            doctor = advice.findings(machine)
         return {
             "here": False,
             "address": address,
@@ -125,6 +127,7 @@ class HostSession:
             "hopmeter": one.greeting.hopmeter,
             "round_trip_us": one.round_trip.least_ns / 1000,
             "machine": machine,
+            "doctor": doctor,
         }
 
 

@@ -105,11 +105,11 @@ def findings(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of what `hopmeter doctor` found in the machine."""
     seen: dict[str, Caution] = {}
     for run in runs:
-        for finding in run.findings:
-            if finding.get("level") in ("note", "hurts"):
-                subject, text = str(finding.get("subject")), (str(finding.get(key) or "") for key in ("says", "remedy"))
-                code = str(finding.get("code") or "W-MACHINE")
-                seen[subject] = Caution(
-                    code, f"Machine: {subject}", f"{sentence('; '.join(formatting.distinct(text)))}."
-                )
+        own = [("Machine", each) for each in run.findings if each.get("level") in ("note", "hurts")]
+        others = [(f"Host {formatting.join(hosts)}", each) for hosts, each in run.host_findings]
+        for place, finding in [*own, *others]:
+            title = f"{place}: {finding.get('subject')}"
+            text = (str(finding.get(key) or "") for key in ("says", "remedy"))
+            code = str(finding.get("code") or "W-MACHINE")
+            seen[title] = Caution(code, title, f"{sentence('; '.join(formatting.distinct(text)))}.")
     yield from seen.values()

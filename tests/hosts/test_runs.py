@@ -135,6 +135,7 @@ def test_planned_delays_between_two_hosts_are_found(tmp_path: Path, scenario: Pa
     assert hosts == {("camera", "one"), ("detector", "two"), ("motor", "one")}
     about = json.loads((run / "run.json").read_text())
     assert list(about["hosts"]) == ["one", "two"] and about["hosts"]["one"]["machine"]
+    assert {each["subject"] for each in about["hosts"]["one"]["doctor"]} >= {"load", "governor"}
     assert {row["role"] for path in (run / "cpu").iterdir() for row in pq.read_table(path).to_pylist()} >= {"launcher"}
 
 

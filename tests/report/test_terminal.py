@@ -35,8 +35,10 @@ def test_what_hurts_on_the_machine_is_told_with_the_remedy() -> None:
         {"subject": "idle states", "level": "hurts", "remedy": "stay awake"},
         {"subject": "SMT", "level": "note"},
     ]
-    said = print_table(run_of(cell("tcp", 1.0), doctor=findings))
+    hosts = {"desk": {"here": True}, "robot": {"doctor": findings}, "station": {"doctor": findings}}
+    said = print_table(run_of(cell("tcp", 1.0), doctor=findings, hosts=hosts))
     assert "  idle states: stay awake\n" in said
+    assert "Problems on other hosts and how to fix them:\n  robot, station: idle states: stay awake\n" in said
     assert "SMT" not in said
 
 

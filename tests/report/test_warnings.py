@@ -14,6 +14,7 @@ from hopmeter.report.steal_sentences import steal_sentence
 from tests.coded import lacking
 from tests.report.rows import cell, run_of
 
+LOAD = {"code": "F-LOAD", "subject": "load", "level": "hurts", "says": "90 % busy", "remedy": "stop other programs"}
 GOOD = cell("shm", 10, 9, 11)
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("W-QUICK", {"quick": True}, {}),
@@ -49,6 +50,17 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "doctor": [
                 {"code": "F-GOVERNOR", "subject": "governor", "level": "hurts", "says": "powersave", "remedy": "set it"}
             ]
+        },
+    ),
+    (
+        "F-LOAD Host robot and station: load",
+        {},
+        {
+            "hosts": {
+                "desk": {"here": True},
+                "robot": {"doctor": [LOAD, {**LOAD, "level": "note", "subject": "SMT"}]},
+                "station": {"doctor": [LOAD]},
+            }
         },
     ),
 ]

@@ -39,6 +39,9 @@ def print_disturbances(console: Console, run: Run) -> None:
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
         remedies = [f"  {each.get('subject')}: {each.get('remedy')}" for each in hurting]
         console.print(Text("\n".join(["Problems on this machine and how to fix them:", *remedies]), style="yellow"))
+    if found := run.host_findings:
+        remedies = [f"  {', '.join(hosts)}: {each.get('subject')}: {each.get('remedy')}" for hosts, each in found]
+        console.print(Text("\n".join(["Problems on other hosts and how to fix them:", *remedies]), style="yellow"))
 
 
 def _print_why_slow(console: Console, run: Run) -> None:
