@@ -17,7 +17,7 @@ from hopmeter.byhand.wire import GoneError, Said, Wire, wait
 from hopmeter.client import ConnectError, Session, connect
 from hopmeter.errors import HopmeterError
 
-ROLES = {"publish": "publishing", "listen": "listening", "serve": "serving", "ask": "asking"}
+ROLES = {"serve": "serving", "ask": "asking"}
 LOOK_S = 0.2
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter listen`, `publish`, `serve` and `ask`: one participant in each terminal."""
+"""`hopmeter serve` and `ask`: one participant in each terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import typer.core
 from rich.table import Table
 
 import hopmeter
@@ -17,43 +16,12 @@ from hopmeter.errors import UsageError
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 
-SEVERAL = ("--plugins", "--mwares")
 INTERRUPTED = 130
 
 
-class Several(typer.core.TyperCommand):
-    """Takes `--plugins numpy torch`, as the study's programs do, for `--plugins numpy --plugins torch`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Words that follow such an option belong to it, up to the next option."""
-        return super().parse_args(ctx, spread(args))
-
-
-def spread(args: list[str]) -> list[str]:
-    """Repeat the option before each of its values. A value may also be a list with commas."""
-    found: list[str] = []
-    option = ""
-    for word in args:
-        if word.startswith("-"):
-            option = word if word in SEVERAL else ""
-            found += [] if option else [word]
-        elif option:
-            found += [part for each in word.split(",") if each for part in (option, each)]
-        else:
-            found.append(word)
-    return found
-
-
-Plugins = Annotated[list[str], typer.Option(metavar="A B …", help="Codecs, such as pillow numpy pytorch.")]
-Mwares = Annotated[list[str], typer.Option(metavar="A B …", help="Transports, such as zeromq ros1.")]
-Width = Annotated[int, typer.Option(min=1, max=100_000, help="Size of the object or the frame.")]
 Side = Annotated[
     int | None, typer.Option(min=1, max=100_000, help="Size of the frame; by default 640 x 480, or that of the file.")
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Messages with each codec over each transport.")]
-Skip = Annotated[int, typer.Option(min=0, help="Messages sent before the measured ones.")]
-Rate = Annotated[float, typer.Option(min=0.001, help="Messages per second.")]
-Name = Annotated[str, typer.Option(help="Name that both commands share.")]
 Folder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder in which both commands find each other; your own by default.")
 ]
@@ -70,74 +38,12 @@ Within = Annotated[float, typer.Option(min=0, help="Seconds to wait for the othe
 Out = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder for logs and samples; results/by-hand-… by default.")
 ]
-Daemons = Annotated[
-    list[str] | None,
-    typer.Option("--daemon", metavar="[NAME=]ADDRESS", help="Use a running broker instead of starting one."),
-]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    options = "--plugins pillow numpy --mwares zeromq ros1 --width 200 --height 200 --trials 2000"
-    app.command("listen", cls=Several, epilog=f"Example: hopmeter listen {options}")(listen)
-    app.command("publish", cls=Several, epilog=f"Example: hopmeter publish {options}")(publish)
     app.command("serve", epilog="Example: hopmeter serve left --transport zeromq --work sleep:30ms")(serve)
     app.command("ask", epilog="Example: hopmeter ask left middle right --frames 25 --coef 10")(ask)
-
-
-def listen(
-    plugins: Plugins = ["numpy"],  # noqa: B006 (typer requires it; never changed)
-    mwares: Mwares = ["zeromq"],  # noqa: B006
-    width: Width = 200,
-    height: Width = 200,
-    trials: Trials = 2000,
-    skip_trials: Skip = 20,
-    rate: Rate = 100.0,
-    name: Name = "study",
-    folder: Folder = None,
-    meet: Meet = None,
-    host: Host = None,
-    within: Within = 600.0,
-    out: Out = None,
-) -> None:
-    """Receive objects with each codec over each transport, and verify and measure them.
-
-    Give the same options to `hopmeter publish` in another terminal, in either order.
-    """
-    size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
-    other = {"name": name, "where": _where(folder, meet, host), "within_s": within}
-    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **other}
-    _study("listener", asked, out)
-
-
-def publish(
-    plugins: Plugins = ["numpy"],  # noqa: B006
-    mwares: Mwares = ["zeromq"],  # noqa: B006
-    width: Width = 200,
-    height: Width = 200,
-    trials: Trials = 2000,
-    skip_trials: Skip = 20,
-    rate: Rate = 100.0,
-    name: Name = "study",
-    folder: Folder = None,
-    meet: Meet = None,
-    host: Host = None,
-    within: Within = 600.0,
-    out: Out = None,
-    daemon: Daemons = None,
-) -> None:
-    """Send objects of WIDTH x HEIGHT with each codec over each transport, at an exact rate.
-
-    Give the same options to `hopmeter listen` in another terminal, in either order. If a middleware needs a broker or
-    master, this command starts its own.
-    """
-    from hopmeter.byhand.brokers import given
-    from hopmeter.byhand.study import settled
-
-    size, flow = {"width": width, "height": height}, {"trials": trials, "skip": skip_trials, "rate": rate}
-    other = {"name": name, "where": _where(folder, meet, host), "within_s": within}
-    asked = {"plugins": plugins, "mwares": mwares, **size, **flow, **other}
-    _study("publisher", {**asked, "daemons": given(daemon or [], map(settled, mwares))}, out)
 
 
 def _where(folder: Path | None, meet: str | None, host: str | None) -> Any:
@@ -151,28 +57,6 @@ def _where(folder: Path | None, meet: str | None, host: str | None) -> Any:
             "give the meeting address as well: --meet HOST:PORT",
         )
     return Where(folder, endpoint(meet) if meet else None, host)
-
-
-def _study(side: str, asked: dict[str, Any], out: Path | None) -> None:
-    from hopmeter.byhand.meeting import checked
-    from hopmeter.byhand.results import Results
-    from hopmeter.byhand.study import Asked, Study
-    from hopmeter.runtime.failures import InterruptedRunError
-
-    told = Asked(**asked)
-    checked(told.name)
-    about = _metadata({name: asked[name] for name in ("width", "height", "rate", "trials")})
-    results = Results(side, out or _folder(side), Console(highlight=False), about)
-    study = Study(told, results)
-    interrupted = False
-    try:
-        (study.listen if side == "listener" else study.publish)()
-    except InterruptedRunError:
-        interrupted = True
-    finally:
-        if results.outcomes:
-            results.show()
-    raise typer.Exit(INTERRUPTED if interrupted else results.exit_code)
 
 
 def _metadata(asked: dict[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from typing import Any
 
 from hopmeter.hosts import checks, spec_paths
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.runtime.control import await_exits
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.host import BrokerOrder, Usage
 from hopmeter.runtime.node import LocalNode, Start
 from hopmeter.runtime.this_host import LocalTrial
 from hopmeter.store.causes import causes_path, write_causes
-from hopmeter.store.samples import write_parquet
+from hopmeter.store.samples import is_whole, write_parquet
 from hopmeter.system.input_files import read_tail
 
 MOST_NODES = 1024
@@ -44,6 +45,9 @@ class AgentTrial:
     ended: set[int] = field(default_factory=set)
     """The nodes whose end was reported."""
     samples_cpu: bool = False
+    has_begun: bool = False
+    """Whether its nodes were told when the schedule starts."""
+    is_closed: bool = False
 
     def start_broker(self, ask: Mapping[str, Any]) -> dict[str, Any]:
         """Start the broker of a transport; return its address."""
@@ -101,6 +105,7 @@ class AgentTrial:
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - checks.number(message, "start_ns")
             if late_ns > 0:
                 return late_ns
+            self.has_begun = True
         if number in self.nodes:
             self.nodes[number].say(message)
         return 0
@@ -125,6 +130,14 @@ class AgentTrial:
         write_causes(files, path)
         return {name: each.stat().st_size for name, each in self.sample_files.items() if each.exists()}
 
+    def raw_files(self, patience_s: float) -> list[Path]:
+        """Return the files of raw samples. Nodes that still measure end first, if they do so in time."""
+        if self.has_begun and not self.is_closed:
+            for node in self.nodes.values():
+                node.say({"say": "end"})
+            await_exits(self.nodes.values(), patience_s)
+        return [each for each in self.part.collect() if is_whole(each)]
+
     @property
     def sample_files(self) -> dict[str, Path]:
         """Return the files of `write_samples` by the names that the coordinator uses."""
@@ -133,6 +146,7 @@ class AgentTrial:
 
     def close(self) -> dict[str, str]:
         """End the processes, and return the ends of their logs."""
+        self.is_closed = True
         self.part.close()
         share = LOG_BYTES // max(1, len(self.logs))
         return {name: read_tail(path, share) for name, path in self.logs.items() if path.exists()}

@@ -3,9 +3,11 @@ time is over."""
 
 from __future__ import annotations
 
+import select
 import selectors
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hopmeter.messages import split_code
@@ -92,6 +94,13 @@ class Control:
                     "E-NODE-CLOSING", f"{node.name} {node.ending()} while closing{_log_tail(node)}", _read(node)
                 )
 
+    def end_early(self, patience_s: float) -> None:
+        """Let the nodes end before they are done, and wait for those that do; they write the samples that they have."""
+        for node in self.nodes:
+            with suppress(TrialFailedError):
+                node.say({"say": "end"})
+        await_exits(self.nodes, patience_s)
+
     def _check_last_messages(self, node: Node) -> None:
         for message in node.read_messages():
             if message["say"] == "failed":
@@ -161,6 +170,18 @@ class Control:
         return TrialFailedError(
             "E-NODE-SILENT", f"{silent.name} {what} within {patience_s:.1f} s{_log_tail(silent)}", _read(silent)
         )
+
+
+def await_exits(nodes: Collection[Node], patience_s: float) -> None:
+    """Wait until nodes that were told to end have done so, at most for a time; nothing else that they say matters."""
+    deadline = time.monotonic() + patience_s
+    while left := [node for node in nodes if not node.has_ended()]:
+        sources = {source for node in left for source in node.sources if source not in node.finished_sources}
+        if not select.select(list(sources), [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return
+        for node in left:
+            with suppress(TrialFailedError):
+                list(node.read_messages())
 
 
 PHASES = {

@@ -92,6 +92,10 @@ class Executor:
     """The hosts of the run that are not this machine, by name."""
     after_trial: Callable[[], None] = lambda: None
     """Called after each trial, when nothing is measured."""
+    keeps_cut: bool = False
+    """Whether the samples of a trial that is cut short are kept, for example by Ctrl-C or by a host that is lost."""
+    daemons: Mapping[str, str] = field(default_factory=dict)
+    """The addresses of brokers that run already, by transport."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
         """Execute the remaining trials. Returns False if the run was interrupted; finished trials are in the run
@@ -214,6 +218,8 @@ class Executor:
             load=load_of(self.plan.scenario, self.world.machine),
             hosts=self.hosts,
             addresses={name: each.address for name, each in world.hosts.items()},
+            keeps_cut=self.keeps_cut,
+            daemons=self.daemons,
         )
 
     def _world_of(self, cell: Cell) -> World:
@@ -240,7 +246,7 @@ class Executor:
 
     def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:
-            self._add(each.result, each.raw_files if each.result.good else [], progress)
+            self._add(each.result, each.raw_files, progress)
 
     def _add(self, result: TrialResult, raw_files: list[Path], progress: RunBar) -> None:
         kept = self.folder.add_trial(result, raw_files)

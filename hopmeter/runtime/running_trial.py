@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.model.workload import Flow
+from hopmeter.model.workload import Carrier, Flow
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.cpu import write_cpu_samples
-from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
 from hopmeter.runtime.host import Background, Broker, BrokerOrder, Host, Usage
 from hopmeter.runtime.node import Node, Start
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_place
+from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
+
+CUT_S = 8.0
+"""How long the nodes of a trial that is cut short may take to write their samples."""
 
 
 class RunningTrial:
@@ -46,11 +50,15 @@ class RunningTrial:
             self._ends.callback(part.close)
         self._nodes: list[Node] = []
         self._brokers: dict[str, Broker] = {}
+        self._is_cut = False
         self.backgrounds: list[Background] = []
         """The loads beside its nodes, which also run beside those of the other side of a duet."""
 
     def collect(self) -> list[Path]:
-        """Return the files of samples; each host has those of its endpoints. None of a trial that failed."""
+        """Return the files of samples; each host has those of its endpoints. Of a trial that failed there are none, or
+        if it was cut short those that there are."""
+        if self._is_cut:
+            return list(self._collect_cut())
         try:
             return [path for part in self._parts.values() for path in part.collect()] if self.result.good else []
         except TrialFailedError as failed:
@@ -58,17 +66,28 @@ class RunningTrial:
             self.fail(failed)
             return []
 
+    def _collect_cut(self) -> Iterator[Path]:
+        for part in self._parts.values():
+            with suppress(TrialFailedError):
+                yield from filter(is_whole, part.collect())
+
     def start_broker(self) -> None:
-        """Start the broker of each transport that has one, on the first host."""
+        """Start the broker of each transport that has one, on the first host, unless one runs already."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
+            if given := self.work.daemons.get(carrier.transport):
+                self._set_broker(carrier, given)
+                continue
             core, log = broker_core(self.work.cell, carrier), broker_log(self.work, number)
             address = self.work.address(self.work.broker_host)
             broker = part.start_broker(BrokerOrder(number, carrier.settings, log, core, address))
             if broker is not None:
                 self._brokers[carrier.key] = broker
-                for place in self._places.values():
-                    place.sites[carrier.key] = replace(place.site(carrier), daemon=broker.address)
+                self._set_broker(carrier, broker.address)
+
+    def _set_broker(self, carrier: Carrier, address: str) -> None:
+        for place in self._places.values():
+            place.sites[carrier.key] = replace(place.site(carrier), daemon=address)
 
     def start_nodes(self) -> None:
         """Start the nodes."""
@@ -106,7 +125,11 @@ class RunningTrial:
 
     def measure(self) -> None:
         """Wait for the end of the schedule, and note what the processes used."""
-        self._await_end()
+        with self._keeping_samples():
+            self._await_end()
+            self._note_used()
+
+    def _note_used(self) -> None:
         if self.backgrounds:
             self._note_background()
         used = [part.usage(self.result.start_ns) for part in self._parts.values()]
@@ -116,6 +139,21 @@ class RunningTrial:
         self.result.nodes = [_node_row(node) for node in self._nodes]
         self.result.nodes += self._broker_rows([row for each in used for row in each.brokers])
         _note_stops(self.result, dict(zip(self._parts, used, strict=True)))
+
+    @contextmanager
+    def _keeping_samples(self) -> Iterator[None]:
+        """If the block is cut short and the trial shall be kept, let the nodes write the samples that they have."""
+        try:
+            yield
+        except (TrialFailedError, InterruptedRunError) as cause:
+            if not self.work.keeps_cut:
+                raise
+            self._is_cut = True
+            self._control.end_early(CUT_S)
+            self.result.nodes = [_node_row(node) for node in self._nodes if "done" in node.said]
+            if isinstance(cause, InterruptedRunError):
+                raise TrialFailedError("E-STOPPED", "interrupted") from cause
+            raise
 
     def _await_end(self) -> None:
         """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
@@ -145,8 +183,9 @@ class RunningTrial:
 
     def end(self) -> None:
         """Let the nodes exit. The trial is good then."""
-        self._control.say({"say": "end"})
-        self._control.wait_for_exits(self.work.cell.schedule.timeout_s)
+        with self._keeping_samples():
+            self._control.say({"say": "end"})
+            self._control.wait_for_exits(self.work.cell.schedule.timeout_s)
         self.result.good = True
 
     def fail(self, failed: TrialFailedError) -> None:

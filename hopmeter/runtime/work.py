@@ -43,6 +43,10 @@ class Work:
     round: int | None = None
     why: bool = False
     """Whether the nodes read their threads' counters at each message."""
+    keeps_cut: bool = False
+    """Whether the samples of a trial that is cut short are kept."""
+    daemons: Mapping[str, str] = field(default_factory=dict)
+    """The address of a broker that runs already, by transport; none is started then."""
     load: Load | None = None
     """The load of the machine beside the nodes."""
     hosts: Mapping[str, Host] = field(default_factory=dict)

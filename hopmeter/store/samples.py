@@ -84,6 +84,14 @@ def read_head(path: Path) -> Head:
     return Head(endpoint, count, unrecorded)
 
 
+def is_whole(path: Path) -> bool:
+    """Return whether the samples of a file can be read: a node that was killed leaves a file without a head."""
+    try:
+        return path.suffix == PARQUET or read_head(path) is not None
+    except StoreError:
+        return False
+
+
 def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAMPLES-DAMAGED") -> StoreError:
     return StoreError(code, f"the samples {path} {what}", remedy)
 

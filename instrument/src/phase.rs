@@ -1,6 +1,7 @@
 //! The phase of a trial, as the endpoints of a node see it; here they wait for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::sync::lock;
 pub struct Phase {
     words: Mutex<Words>,
     changed: Condvar,
+    has_ended: AtomicBool,
 }
 
 #[derive(Default)]
@@ -35,7 +37,10 @@ impl Phase {
             Order::Probe => words.probing = true,
             Order::Proved { pair } => drop(words.proved.insert(pair)),
             Order::Go { start_ns } => words.start_ns = Some(start_ns),
-            Order::End => words.ended = true,
+            Order::End => {
+                words.ended = true;
+                self.has_ended.store(true, Ordering::Relaxed);
+            }
         }
         self.changed.notify_all();
     }
@@ -92,6 +97,22 @@ impl Phase {
     /// Waits for `go`, or until `over` returns true after a [`Phase::wake`].
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
+    }
+
+    /// Whether the launcher has ordered the end, which before the last message cuts the trial short.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the order to end, at most for a time.
+    pub fn wait_for_end_within(&self, patience: Duration) {
+        let words = lock(&self.words);
+        drop(self.changed.wait_timeout_while(words, patience, |words| !words.ended));
+    }
+
+    /// Waits for the order to end, or until `over` returns true after a [`Phase::wake`].
+    pub fn wait_for_end_or(&self, over: impl Fn() -> bool) {
+        self.wait_for_value(|words| (words.ended || over()).then_some(()));
     }
 
     /// Makes every waiting thread check its condition again.

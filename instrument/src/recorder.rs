@@ -62,6 +62,7 @@ pub struct Recorder {
     unrecorded: u64,
     file: File,
     path: PathBuf,
+    is_written: bool,
 }
 
 impl Recorder {
@@ -81,7 +82,7 @@ impl Recorder {
             ));
         }
         let records = Mapping::of(capacity as usize).map_err(|error| error.within(doing()))?;
-        Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned() })
+        Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned(), is_written: false })
     }
 
     /// Stores a record, or counts it if there is no room for it.
@@ -106,6 +107,11 @@ impl Recorder {
     /// # Errors
     /// When writing fails. Because disk space was reserved, this write fails only if the disk is broken.
     pub fn finish(mut self) -> Result<()> {
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.is_written = true;
         let doing = format!("writing {} samples to {}", self.count, self.path.display());
         // SAFETY: `push` wrote the first `count` records, and Record has no padding.
         let bytes = unsafe { std::slice::from_raw_parts(self.records.first.cast::<u8>(), self.count * RECORD_BYTES) };
@@ -124,6 +130,15 @@ impl Recorder {
         head[24..32].copy_from_slice(&(self.count as u64).to_le_bytes());
         head[32..40].copy_from_slice(&self.unrecorded.to_le_bytes());
         head
+    }
+}
+
+/// An endpoint that fails, for example because its broker has ended, leaves the samples that it has.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if !self.is_written {
+            let _ = self.write();
+        }
     }
 }
 
@@ -186,6 +201,18 @@ mod tests {
         assert_eq!(bytes[32], 3);
         assert_eq!(bytes[HEAD_BYTES + RECORD_BYTES], 1, "the second record's seq");
         assert_eq!(bytes[HEAD_BYTES + 8], 3, "the endpoint");
+    }
+
+    #[test]
+    fn a_recorder_that_is_dropped_leaves_its_samples() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("samples");
+        let mut recorder = Recorder::create(&path, 3, 2).expect("a recorder");
+        recorder.push(Record::of(7));
+        drop(recorder);
+        let bytes = std::fs::read(&path).expect("the file");
+        assert_eq!(bytes.len(), HEAD_BYTES + RECORD_BYTES);
+        assert_eq!((bytes[24], bytes[HEAD_BYTES]), (1, 7));
     }
 
     #[test]

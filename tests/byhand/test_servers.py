@@ -18,8 +18,8 @@ import pytest
 
 import hopmeter
 from hopmeter.byhand import asking
-from tests.byhand.running import Command, start
 from tests.images.made import image, pixels, video
+from tests.interactive.running import Command, start
 
 pytestmark = pytest.mark.slow
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from hopmeter import manifest
-from hopmeter.byhand.plugins import absent
 from hopmeter.codecs.lookup import codecs, own_packages
 from hopmeter.manifest.readiness import Readiness, readiness
 from hopmeter.node.forms import forms
-from tests.byhand.running import start
 
 LEAST_MEGABYTES = 200
 """What takes more on disk is not in .venv."""
@@ -89,24 +84,3 @@ def test_objects_come_through_a_cell_as_they_were_sent(measured: Measured, trans
     (sink,) = (one for one in played if one["role"] == "sink")
     assert sink["content_errors"] == 0
     assert sink["content_checks"] >= MESSAGES
-
-
-def test_objects_come_through_by_hand_as_they_were_sent(tmp_path: Path) -> None:
-    here = [codec for codec in heavy() if state("zeromq", codec).ready and not absent(codec)]
-    if not here:
-        pytest.skip(f"none of {', '.join(heavy())} is here: hopmeter build zeromq --framework NAME")
-    # Those beside hopmeter's own packages take one way, and a second or ten each.
-    plugins = [*filter(own_packages, here), *[codec for codec in here if not own_packages(codec)][:1]]
-    words = ["--plugins", *plugins, "--mwares", "zeromq", "--width", "30", "--height", "20", "--rate", "50"]
-    words += ["--trials", str(MESSAGES), "--folder", str(tmp_path / "meeting"), "--out", str(tmp_path / "out")]
-    with (
-        start(tmp_path / "listen.log", "listen", *words) as listener,
-        start(tmp_path / "publish.log", "publish", *words) as publisher,
-    ):
-        assert publisher.ends() == 0, publisher.output + listener.output
-        assert listener.ends() == 0, listener.output
-    with (tmp_path / "out/listener.csv").open() as file:
-        assert Counter(row["plugin"] for row in csv.DictReader(file)) == dict.fromkeys(plugins, MESSAGES)
-    samples = pq.read_table(tmp_path / "out/samples").to_pylist()
-    assert not any(row["content_error"] for row in samples if row["arrived_ns"] is not None)
-    assert list((tmp_path / "meeting").iterdir()) == []

@@ -95,7 +95,7 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
         }
         for place in range(4)
     }
-    assert {"intended_ns", "sent_ns"} == filled[0]
+    assert {"intended_ns", "sent_ns", "forwarded_ns"} == filled[0]
     assert {"arrived_ns", "forwarded_ns"} <= filled[1] & filled[2]
     assert "arrived_ns" in filled[3]
     assert "forwarded_ns" not in filled[3]

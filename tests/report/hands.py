@@ -10,8 +10,8 @@ from rich.console import Console
 
 from hopmeter.byhand.asked import AskedFiles
 from hopmeter.byhand.asker import Answers, Asking
-from hopmeter.byhand.moments import COLUMNS
-from hopmeter.byhand.results import Outcome, Results
+from hopmeter.interactive.results import Outcome, Results
+from hopmeter.store.samples import TIMES
 
 ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "listen"], "machine": {"cores": 2}}
 DELAYS_US = {"numpy": 100, "pillow": 400}
@@ -21,10 +21,8 @@ def write_measured(folder: Path, many: int = 300, side: str = "listener", **coun
     """A folder as the command leaves it, of delays that are known."""
     results = Results(side, folder, Console(quiet=True), ASKED)
     for plugin, us in DELAYS_US.items():
-        rows = np.zeros((many, len(COLUMNS)), np.int64)
-        rows[:, COLUMNS.index("seq")] = np.arange(many)
-        for last in ("decoded_ns", "handed_ns"):
-            rows[:, COLUMNS.index(last)] = us * 1000 + 10 * np.arange(many)
+        rows = {name: np.zeros(many, np.int64) for name in TIMES} | {"seq": np.arange(many)}
+        rows |= dict.fromkeys(("decoded_ns", "forwarded_ns"), us * 1000 + 10 * np.arange(many))
         results.add(Outcome("zeromq", plugin, "zeromq", plugin, "ok", rows=rows, **counts))
     return folder
 

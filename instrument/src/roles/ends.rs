@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use crate::clock;
 use crate::contract::{Link, OnFrame, Received, Subscriber, Subscription, Transport};
 use crate::error::{Error, Result};
 use crate::listen_limit::ListenLimit;
@@ -115,7 +116,8 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver while a second thread waits for `go` and then sets the deadline of the receiver.
+/// Runs a receiver while a second thread waits for `go` and then sets the deadline of the receiver. An order to end makes
+/// the receiver wait for late messages only.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,
@@ -125,6 +127,8 @@ pub fn listen<R>(
         scope.spawn(|| {
             if let Some(start_ns) = context.phase.wait_for_go_or(|| limit.is_over()) {
                 limit.limit_to(context.drained_ns(start_ns));
+                context.phase.wait_for_end_or(|| limit.is_over());
+                limit.drain(clock::now_ns());
             }
         });
         let received = receive();
@@ -137,7 +141,6 @@ pub fn listen<R>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock;
 
     #[test]
     fn after_the_last_message_a_receiver_sleeps_no_longer_than_the_drain() {

@@ -1,5 +1,8 @@
-//! The messages of a source or client in their order: warm-up, then samples, until the last message or the time limit.
+//! The messages of a source or client in their order: warm-up, then samples, until the last message, the time limit or
+//! an order to end.
 //! [`Pacer`] decides when each is due; this loop waits for that time and makes the call.
+
+use std::time::Duration;
 
 use crate::clock;
 use crate::error::Result;
@@ -7,6 +10,10 @@ use crate::frame::flags;
 use crate::pacer::Pacer;
 
 use super::RoleContext;
+
+/// An order to end interrupts a pause that is longer than twice this. The pacer waits for the rest of the pause, so the
+/// message is on time.
+const PACER_NS: i64 = 1_000_000_000;
 
 /// One message or call.
 #[derive(Clone, Copy)]
@@ -68,7 +75,9 @@ impl MessageLoop {
         let planned_ns = self.pacer.next_ns();
         let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
         self.is_cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
-        self.pacer.wait_until(due_ns - lead_ns);
+        if !self.await_due(context, due_ns - lead_ns) {
+            return None;
+        }
         let warming = index < flow.warmup;
         let last = self.is_cut_short || index + 1 == flow.warmup + flow.messages;
         Some(Call {
@@ -77,6 +86,19 @@ impl MessageLoop {
             intended_ns: planned_ns.unwrap_or_else(clock::now_ns),
             cut_short: self.is_cut_short,
         })
+    }
+
+    /// Waits for a time; returns whether the trial goes on.
+    fn await_due(&mut self, context: &RoleContext<'_>, due_ns: i64) -> bool {
+        let left_ns = due_ns - clock::now_ns();
+        if left_ns > 2 * PACER_NS {
+            context.phase.wait_for_end_within(Duration::from_nanos((left_ns - PACER_NS) as u64));
+        }
+        if context.phase.has_ended() {
+            return false;
+        }
+        self.pacer.wait_until(due_ns);
+        true
     }
 
     /// Waits for the start before the first message, and begins to measure with the first one after the warm-up. The

@@ -130,7 +130,8 @@ impl Source<'_> {
         match stamps {
             Some(stamps @ Stamps { sent_ns, encoded_ns }) => {
                 (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
-                self.tally.send_ns += clock::now_ns() - stamps.handed_over_ns();
+                record.forwarded_ns = clock::now_ns();
+                self.tally.send_ns += record.forwarded_ns - stamps.handed_over_ns();
                 self.tally.count_sent(true, sent_ns);
             }
             None => self.tally.abandoned += 1,

@@ -1,0 +1,237 @@
+"""`hopmeter listen`: connects to the publisher, and runs one trial for each pair of transport and plugin, as the
+coordinator of a run on both hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.host_clocks import HostClocks, translate
+from hopmeter.analysis.trial import sum_counter
+from hopmeter.api.measuring import Consoles
+from hopmeter.api.planning import this_world
+from hopmeter.clocks.bursts import ClockError
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts.greeting import Greeting
+from hopmeter.hosts.session import naming
+from hopmeter.interactive.meeting import Peer, connect_door, join_hosts
+from hopmeter.interactive.place import Place
+from hopmeter.interactive.plugins import PLUGINS
+from hopmeter.interactive.results import ENDPOINT, Outcome, Results, done_times
+from hopmeter.interactive.study import (
+    LISTENER,
+    PUBLISHER,
+    Absence,
+    Pair,
+    Side,
+    check_same,
+    find_pairs,
+    network_settings,
+)
+from hopmeter.messages import split_code, tag, with_remedy
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan import Plan, make
+from hopmeter.plan.expand import World
+from hopmeter.runtime.executor import Executor
+from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
+from hopmeter.runtime.signals import Alarm
+from hopmeter.scenario import override
+from hopmeter.store import RunFolder
+from hopmeter.store.samples import NONE_NS, TIMES, Samples, Times
+from hopmeter.system.scratch_dir import ScratchDir, sweep
+
+SCENARIO: dict[str, Any] = {
+    "title": "Objects",
+    "question": "What does an object cost?",
+    "language": "python",
+    "pattern": "pubsub",
+    "placement": "process",
+    "wait": "block",
+    "cores": "free",
+    "pace": "open",
+    "trials": 1,
+    "checksum": True,
+    "drain": "1s",
+    "timeout": "120s",
+}
+"""The timeout is long because some frameworks take long to import."""
+GONE = "the other side has left"
+
+
+def listen(place: Place, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
+    """Connect to the publisher, measure all pairs with settings of their transports, and return the exit code.
+
+    Raises HopmeterError if there is no publisher, if it has other options, or if it leaves; and InterruptedRunError
+    after Ctrl-C. What was measured is stored in any case.
+    """
+    sweep()
+    with Alarm() as alarm, ExitStack() as ends:
+        results.say(f"waiting for `{place.opener}` {place}")
+        peer = ends.enter_context(connect_door(place, PUBLISHER, side.as_message(), within_s, alarm))
+        with naming(PUBLISHER):
+            publisher = Side.of(peer.offer)
+        check_same(side, publisher)
+        with _study(peer, side, publisher, settings) as study:
+            study.measure(results, alarm)
+    return results.exit_code
+
+
+@contextmanager
+def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str]) -> Iterator[Study]:
+    """Plan all pairs, and compare the clocks inside the `with` block."""
+    session = join_hosts({PUBLISHER: peer}, LISTENER)
+    world, one_machine = this_world(session), peer.reached.greeting.network == Greeting.own().network
+    found = find_pairs(publisher, listener, one_machine)
+    pairs = [pair for pair, absence in found.items() if absence is None]
+    plan = _plan(pairs, listener, settings, world, one_machine)
+    with ScratchDir() as ground:
+        folder = RunFolder.create(ground.directory, "run", {"cells": []})
+        with session.compare_clocks(folder.path) as clocks:
+            executor = Executor(
+                plan,
+                world,
+                folder,
+                Consoles.silent().progress,
+                hosts=session.remote,
+                after_trial=clocks.compare,
+                keeps_cut=True,
+                daemons=publisher.daemons,
+            )
+            yield Study(peer, listener, found, executor)
+
+
+def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World, one_machine: bool) -> Plan:
+    """Plan a cell for each pair."""
+    size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
+    flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
+    length = {"messages": int(side.options["trials"]), "warmup": int(side.options["skip"])}
+    transports = list(dict.fromkeys(transport for transport, _ in pairs))
+    plugins = [PLUGINS[plugin] for plugin in dict.fromkeys(plugin for _, plugin in pairs)]
+    devices = dict.fromkeys(each.device for each in plugins)
+    cases = [{"device": name, "codec": [each.codec for each in plugins if each.device == name]} for name in devices]
+    away = {} if one_machine else {name: network_settings(name) for name in transports}
+    known = {name: values for name, values in away.items() if values}
+    table = {**SCENARIO, **flow, **length, "transport": transports, "settings": known, "case": cases}
+    wanted = override(table, {}, settings, world.manifests)
+    return make("objects", wanted, world) if pairs else Plan("objects", wanted, [], 0)
+
+
+@dataclass
+class Study:
+    """The pairs, and what runs their trials."""
+
+    peer: Peer
+    side: Side
+    pairs: Mapping[Pair, Absence | None]
+    executor: Executor
+
+    def measure(self, results: Results, alarm: Alarm) -> None:
+        """Measure one pair after the other, and tell the publisher what becomes of each."""
+        try:
+            for pair, absence in self.pairs.items():
+                alarm.check()
+                outcome, side = self._absent(pair, absence) if absence else self._measure(pair)
+                results.add(outcome)
+                self._tell(pair, outcome, side)
+            self.peer.note(word="over")
+        except TrialFailedError as failed:
+            raise HopmeterError("E-PEER-GONE", GONE, "what was measured until then is stored") from failed
+        finally:
+            if results.outcomes:
+                results.show()
+
+    def _tell(self, pair: Pair, outcome: Outcome, side: str) -> None:
+        """Tell the publisher about an outcome. Raises TrialFailedError if it has left, and InterruptedRunError if
+        Ctrl-C has ended the trial."""
+        code = split_code(outcome.reason)[1]
+        if code == "E-STOPPED":
+            raise InterruptedRunError
+        counts = {"received": outcome.received, "wrong": outcome.wrong}
+        reason = outcome.reason.removeprefix("there: ")
+        named = {"transport": pair[0], "plugin": pair[1], "side": side}
+        self.peer.note(word="outcome", **named, status=outcome.status, reason=reason, **counts)
+
+    def _absent(self, pair: Pair, absence: Absence) -> tuple[Outcome, str]:
+        there = "there: " if absence.side == PUBLISHER else ""
+        return self._outcome(pair, "missing", f"{there}{absence.reason}"), absence.side
+
+    def _outcome(self, pair: Pair, status: str, reason: str = "", **more: Any) -> Outcome:
+        transport, plugin = pair
+        codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
+        names = (self.side.label(transport), self.side.label(plugin), transport, codec)
+        return Outcome(*names, status, reason, **more)
+
+    def _measure(self, pair: Pair) -> tuple[Outcome, str]:
+        cell = self._cell(pair)
+        if cell.dropped:
+            return self._outcome(pair, "missing", cell.dropped), ""
+        self.peer.note(word="begin", transport=pair[0], plugin=pair[1])
+        self.executor.plan = replace(self.executor.plan, cells=[cell])
+        self.executor.run()
+        trials = self.executor.folder.trials_of(cell.id)
+        if not trials:
+            raise InterruptedRunError
+        return self._of_trial(pair, trials[0]), ""
+
+    def _cell(self, pair: Pair) -> Cell:
+        plugin = PLUGINS[pair[1]]
+        wanted = (pair[0], plugin.codec, plugin.device)
+        return next(cell for cell in self._cells if (cell.axes.transport, cell.axes.codec, cell.axes.device) == wanted)
+
+    def __post_init__(self) -> None:
+        self._cells = list(self.executor.plan.cells)
+
+    def _of_trial(self, pair: Pair, trial: TrialResult) -> Outcome:
+        reason = with_remedy(trial.reason, trial.remedy)
+        if split_code(trial.reason)[1] == "E-HOST-GONE":
+            reason = tag("E-PEER-GONE", GONE)
+        found: dict[str, Any] = {}
+        if trial.samples:
+            found = self._of_samples(Samples(self.executor.folder.path / trial.samples))
+        wrong = sum_counter(trial, "content_errors") if found else None
+        return self._outcome(pair, "ok" if trial.good else "failed", reason, wrong=wrong, **found)
+
+    def _of_samples(self, samples: Samples) -> dict[str, Any]:
+        """Return the rows of the sink by the clock of this machine, and the counts."""
+        rows = samples.of(ENDPOINT[LISTENER], "seq", *TIMES)
+        sent = samples.of(ENDPOINT[PUBLISHER], "sent_ns")["sent_ns"]
+        clocks = self._set_clock(rows) if len(rows["seq"]) else ""
+        return {
+            "rows": rows if len(rows["seq"]) else {},
+            "sent": int((sent != NONE_NS).sum()) if ENDPOINT[PUBLISHER] in samples.endpoints else None,
+            "received": len(np.unique(rows["seq"])),
+            "clocks": clocks,
+        }
+
+    def _set_clock(self, rows: dict[str, Times]) -> str:
+        """Translate the publisher's times to the clock of this machine, and return how uncertain that is; empty if it
+        has the same clock. Times that would say less than the clocks are uncertain by are removed."""
+        if self.peer.reached.greeting.clock == Greeting.own().clock:
+            return ""
+        known, uncertainty_ns = HostClocks(self.executor.folder.path), 0.0
+        try:
+            for name in ("intended_ns", "sent_ns"):
+                route = known.route(rows[name], PUBLISHER, LISTENER)
+                rows[name], uncertainty_ns = translate(rows[name], route), max(uncertainty_ns, route.uncertainty_ns)
+        except ClockError as unknown:
+            _remove(rows)
+            return f"two machines, whose clocks could not be compared: {unknown}"
+        delays = done_times(LISTENER, rows) - rows["sent_ns"]
+        if np.median(delays) > uncertainty_ns:
+            return f"two machines: delays are true to \N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us"
+        _remove(rows)
+        trip_us = self.peer.reached.round_trip.least_ns / 1000
+        return (
+            f"two machines: their clocks are known to \N{PLUS-MINUS SIGN}{uncertainty_ns / 1000:.0f} us only, which is "
+            f"more than the delay; the least round trip took {trip_us:.0f} us"
+        )
+
+
+def _remove(rows: dict[str, Times]) -> None:
+    for name in ("intended_ns", "sent_ns"):
+        rows[name] = np.full(len(rows[name]), NONE_NS)

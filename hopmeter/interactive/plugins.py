@@ -1,0 +1,58 @@
+"""The frameworks that the study of native objects calls plugins, and its names for transports: `pytorch`, `ros`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopmeter.codecs import install_hint
+from hopmeter.codecs.lookup import own_packages
+from hopmeter.node.forms import forms
+from hopmeter.system.toml_files import one_of
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One framework on one device, as scenarios name them."""
+
+    codec: str
+    device: str = "cpu"
+
+
+WITHOUT = {
+    "mxnet_gpu": "hopmeter has MXNet for the CPU only: take mxnet",
+    "trax": "Trax has no codec: send its arrays as jax",
+}
+PLUGINS = {
+    codec if device == "cpu" or not form.cpu else f"{codec}_{device}": Plugin(codec, device)
+    for codec, form in forms().items()
+    for device in form.devices
+    if f"{codec}_{device}" not in WITHOUT
+}
+OTHER_NAMES = {
+    "pytorch": "torch",
+    "pytorch_gpu": "torch_gpu",
+    "cupy_gpu": "cupy",
+    "pil": "pillow",
+    "pandas_pyarrow": "pandas_arrow",
+}
+OTHER_TRANSPORTS = {"ros": "ros1"}
+
+
+def plugin_name(word: str) -> str:
+    """Return hopmeter's name of a plugin."""
+    return OTHER_NAMES.get(word.lower(), word.lower())
+
+
+def transport_name(word: str) -> str:
+    """Return hopmeter's name of a transport."""
+    return OTHER_TRANSPORTS.get(word.lower(), word.lower())
+
+
+def why_no_plugin(name: str) -> str:
+    """Return why a plugin cannot be used here, and the command that installs it; empty if it can. Imports nothing."""
+    if name in WITHOUT:
+        return WITHOUT[name]
+    if name not in PLUGINS:
+        return f"plugin {one_of(name, PLUGINS)}"
+    # A framework with an environment of its own is looked for there, with each transport.
+    return "" if own_packages(PLUGINS[name].codec) else install_hint(PLUGINS[name].codec)

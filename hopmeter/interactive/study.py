@@ -1,0 +1,137 @@
+"""What `publish` and `listen` were asked for, and the pairs of transport and plugin that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hopmeter.client.adapters import away, manifest_of
+from hopmeter.errors import HopmeterError, UsageError
+from hopmeter.hosts import checks
+from hopmeter.interactive.plugins import plugin_name, transport_name, why_no_plugin
+from hopmeter.manifest.discovery import every
+from hopmeter.system.toml_files import one_of
+
+PUBLISHER, LISTENER = "publisher", "listener"
+COUNTS = ("width", "height", "trials", "skip")
+SAME = (*COUNTS, "rate")
+"""The options that both sides must have alike."""
+MOST_NAMES, LONGEST_NAME = 200, 100
+Pair = tuple[str, str]
+"""Transport and plugin."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one of the two commands was asked for, and what it lacks."""
+
+    options: dict[str, float]
+    transports: list[str]
+    plugins: list[str]
+    absent: dict[str, str] = field(default_factory=dict)
+    """Why a transport or a plugin cannot be used here, by name."""
+    daemons: dict[str, str] = field(default_factory=dict)
+    """The addresses of brokers that run already, by transport."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The names as they were typed."""
+
+    @classmethod
+    def here(cls, options: dict[str, float], transports: Sequence[str], plugins: Sequence[str]) -> Side:
+        """Return the side of this command, with names as they were typed."""
+        own = {word: transport_name(word) for word in transports} | {word: plugin_name(word) for word in plugins}
+        names = list(dict.fromkeys(map(transport_name, transports))), list(dict.fromkeys(map(plugin_name, plugins)))
+        absent = {name: _why_no_transport(name) for name in names[0]} | {name: why_no_plugin(name) for name in names[1]}
+        labels = {name: word for word, name in own.items()}
+        return cls(options, *names, {name: why for name, why in absent.items() if why}, labels=labels)
+
+    def as_message(self) -> dict[str, Any]:
+        """Return what the other command is told."""
+        return {name: value for name, value in asdict(self).items() if name != "labels"}
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Side:
+        """Read what the other command tells. Raises ValueError for anything else."""
+        given = checks.table(message, "options")
+        options: dict[str, float] = {name: checks.number(given, name) for name in COUNTS}
+        return cls(
+            options | {"rate": checks.decimal(given, "rate")},
+            _names(message, "transports"),
+            _names(message, "plugins"),
+            _texts(message, "absent"),
+            _texts(message, "daemons"),
+        )
+
+    def label(self, name: str) -> str:
+        """Return a name as it was typed."""
+        return self.labels.get(name, name)
+
+
+def _names(message: Mapping[str, Any], key: str) -> list[str]:
+    found = checks.items(message, key, MOST_NAMES)
+    return [checks.printable({key: each}, key, LONGEST_NAME) for each in found]
+
+
+def _texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
+    found = checks.table(message, key)
+    return {name: checks.printable(found, name) for name in found}
+
+
+def _why_no_transport(name: str) -> str:
+    known = every()
+    if name not in known:
+        return f"middleware {one_of(name, known)}"
+    try:
+        manifest_of(name)
+    except HopmeterError as absent:
+        return str(absent)
+    return ""
+
+
+def check_same(here: Side, there: Side) -> None:
+    """Raise UsageError if the options of the two sides differ."""
+    unlike = [
+        f"--{name} {here.options[name]:g} here, {there.options[name]:g} there"
+        for name in SAME
+        if here.options[name] != there.options[name]
+    ]
+    if unlike:
+        what = f"the two commands have different options: {'; '.join(unlike)}"
+        raise UsageError("E-OPTIONS-DIFFER", what, "give both the same options")
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Why a pair is not measured."""
+
+    reason: str
+    side: str = ""
+    """The side that lacks something; empty for both."""
+
+
+def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[Pair, Absence | None]:
+    """Return all pairs in the order of the publisher, and for those that cannot be measured the reason."""
+    transports = dict.fromkeys([*publisher.transports, *listener.transports])
+    plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
+    sides = {LISTENER: listener, PUBLISHER: publisher}
+    return {(one, other): _absence(one, other, sides, one_machine) for one in transports for other in plugins}
+
+
+def _absence(transport: str, plugin: str, sides: Mapping[str, Side], one_machine: bool) -> Absence | None:
+    for name in (transport, plugin):
+        for side, each in sides.items():
+            if name in each.absent:
+                return Absence(each.absent[name], side)
+        if any(name not in (*each.transports, *each.plugins) for each in sides.values()):
+            return Absence("asked for at one side only")
+    if not one_machine:
+        try:
+            network_settings(transport)
+        except HopmeterError as stays:
+            return Absence(str(stays))
+    return None
+
+
+def network_settings(transport: str) -> dict[str, Any]:
+    """Return the settings with which a transport reaches another machine. Raises ConnectError if it does not."""
+    return away(manifest_of(transport)[0])
