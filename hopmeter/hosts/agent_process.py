@@ -40,13 +40,16 @@ PLAIN = (
 class AgentProcess:
     """A running command whose stdin and stdout are the channel of an agent."""
 
+    is_killed_with_launcher = True
+    """Whether the kernel kills the command when this process is killed; its stdin closes in any case."""
+
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
         """Start the command, whose stderr goes to a file. Raises HostError if it does not exist."""
         self._errors = errors
         try:
             with errors.open("wb") as file:
                 self._process = subprocess.Popen(
-                    **end_with_launcher(command),
+                    **(end_with_launcher(command) if self.is_killed_with_launcher else {"args": command}),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=file,

@@ -35,7 +35,9 @@ def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> 
     have in common."""
     memory = ["--ipc", "private"]
     if entry.shared_memory:
-        memory = ["--ipc", "host", "--volume", f"{shared}:{shared}", "--env", f"XDG_RUNTIME_DIR={shared}"]
+        # Programs that share memory also have to see each other as processes.
+        folder = ["--volume", f"{shared}:{shared}", "--env", f"XDG_RUNTIME_DIR={shared}"]
+        memory = ["--ipc", "host", "--pid", "host", *folder]
     network = ["--network", entry.network or "bridge"]
     words = [
         engine,
@@ -55,6 +57,9 @@ def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> 
 
 class ContainerAgent(AgentProcess):
     """A running container whose stdin and stdout are the channel of an agent."""
+
+    is_killed_with_launcher = False
+    """A killed `podman run` leaves its container running; one whose stdin closes ends it."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
         """Start the container; its log and the shared folder are in a folder. Raises HostError."""

@@ -54,7 +54,7 @@ def test_a_container_has_the_network_and_the_memory_that_are_named() -> None:
     ]
     shares = HostEntry(container="hopmeter:1", network="host", shared_memory=True)
     words = run_command("docker", "hopmeter-a-1", shares, Path("/s"))
-    memory = ["--ipc", "host", "--volume", "/s:/s", "--env", "XDG_RUNTIME_DIR=/s"]
+    memory = ["--ipc", "host", "--pid", "host", "--volume", "/s:/s", "--env", "XDG_RUNTIME_DIR=/s"]
     assert words[8:-4] == ["--network", "host", *memory]
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,6 +48,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return tmp_path
+
+
+def test_a_line_that_arrives_while_another_is_sent_is_not_forgotten() -> None:
+    """The descriptor has announced it already, so the channel itself says that there is one."""
+    with pair() as (channel, peer):
+        peer.sendall(b'{"say":"ping"}\n')
+        full = socket.socket(fileno=os.dup(channel.fileno()))
+        with full, suppress(BlockingIOError):
+            while True:
+                full.send(b" " * 4096)
+
+        def read() -> None:
+            wait_for(lambda: channel.has_lines)
+            while b"pong" not in peer.recv(1 << 20):
+                pass
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        channel.send({"say": "pong"})
+        reader.join()
+        assert channel.has_lines and channel.receive() == [{"say": "ping"}] and not channel.has_lines
 
 
 @pytest.mark.parametrize(
