@@ -62,14 +62,17 @@ def build(
     With --hosts or --cluster each host builds them for itself, all at the same time.
     """
     languages = options.split_words("language", language or ())
-    if (hosts or cluster) and (framework or message):
-        what = "--framework and --message build on this machine"
-        raise UsageError("E-OPTION-CONFLICT", what, "start `hopmeter build` on each host instead")
+    if (hosts or cluster) and framework:
+        remedy = "start `hopmeter build --framework` on each host instead"
+        raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
     with hosts_options.open_session(hosts, cluster, cluster_ca, cluster_cert, cluster_key) as session:
         if session is not None:
-            from hopmeter.cli.parts.host_builds import build_for_hosts, order_for
+            from hopmeter.build.messages import select_messages
+            from hopmeter.cli.parts.host_builds import build_for_hosts, order_for, order_for_messages
 
-            build_for_hosts(session, order_for(transports or (), languages, scenario, system_packages), as_json)
+            messages = select_messages(message or (), options.split_words("codec", codec or ()), languages)
+            order = order_for(transports or (), languages, scenario, system_packages)
+            build_for_hosts(session, order_for_messages(messages, system_packages) if message else order, as_json)
             return
     if framework:
         from hopmeter.cli.codecs import install_frameworks

@@ -25,6 +25,7 @@ from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.daemon import Daemon
 from hopmeter.runtime.node import LocalNode
 from hopmeter.runtime.this_host import ThisHost
+from hopmeter.schemas.library import built_libraries
 
 MOST_TRIALS = 4
 TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -69,7 +70,7 @@ class Requests:
         self.trials: dict[str, AgentTrial] = {}
         self.background: BackgroundLoad | None = None
         self._clock: ClockResponder | None = None
-        self._upkeep = Upkeep(folder / "build")
+        self._upkeep = Upkeep(folder / "build", self._files.path)
 
     def answer(self, ask: Ask) -> dict[str, Any]:
         """Do what the coordinator asks for, and return the answer.
@@ -98,7 +99,7 @@ class Requests:
     def _describe(self, _: Ask) -> dict[str, Any]:
         ready = manifest.readiness_of_all(self._all_manifests().values()).values()
         rows = [{**each.as_json(), "turns": each.takes_turns} for each in ready]
-        return {"transports": rows, "cores": list(Machine.here().allowed)}
+        return {"transports": rows, "cores": list(Machine.here().allowed), "codecs": built_libraries()}
 
     def _examine(self, _: Ask) -> dict[str, Any]:
         from hopmeter.machine import description
@@ -171,7 +172,8 @@ class Requests:
     def _program(self, one: Manifest, language: str, codecs: tuple[str, ...]) -> Readiness:
         key = (one.name, language, codecs)
         if key not in self._programs:
-            found = readiness_with_codecs(one, codecs) if codecs else readiness(one, language)
+            has_codecs = bool(codecs) and language == "python"
+            found = readiness_with_codecs(one, codecs) if has_codecs else readiness(one, language)
             self._programs[key] = found
         return self._programs[key]
 

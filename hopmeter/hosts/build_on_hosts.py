@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts import checks
 from hopmeter.hosts.host_build import BuildOrder
+from hopmeter.hosts.remote_host import RemoteHost
+from hopmeter.hosts.schema_files import gather_files
 from hopmeter.hosts.session import HostSession, naming
 from hopmeter.hosts.upkeep_requests import Upkeep
+from hopmeter.schemas.payload import KIND
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.untrusted_json import parse
 
@@ -21,10 +25,10 @@ LOOK_S = 0.3
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """What became of one adapter on one host; `adapter` is empty for what became of the whole build."""
+    """What became of one target on one host; `target` is empty for what became of the whole build."""
 
     host: str
-    adapter: str = ""
+    target: str = ""
     ready: bool = False
     version: str = ""
     seconds: float = 0.0
@@ -35,22 +39,62 @@ class HostOutcome:
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
         """Read a line of `hopmeter build --json` on a host. Raises ValueError for anything else."""
-        words = ("transport", "language", "version", "code", "error", "remedy")
-        told = {key: checks.printable({key: row.get(key) or ""}, key) for key in words}
-        adapter = f"{told.pop('transport')} {told.pop('language')}"
-        return cls(host, adapter, row.get("ready") is True, seconds=checks.decimal(row, "seconds"), **told)
+        told = {key: checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
+        target = " ".join(filter(None, (told.pop(key) for key in NAMES)))
+        return cls(host, target, row.get("ready") is True, seconds=checks.decimal(row, "seconds"), **told)
+
+
+NAMES = ("transport", "codec", "language")
+WORDS = ("version", "code", "error", "remedy")
+
+
+class Builder(Protocol):
+    """Builds on one host."""
+
+    def start(self, order: BuildOrder) -> None:
+        """Start what was ordered; messages name files of this machine."""
+
+    def read(self, offset: int) -> dict[str, Any]:
+        """Return what the build has printed since, and how it ended."""
+
+
+class BuilderHere:
+    """Builds on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._upkeep = Upkeep(folder, lambda name: folder / name)
+        self.read = lambda offset: self._upkeep.read_build({"offset": offset})
+        self.close = self._upkeep.close
+
+    def start(self, order: BuildOrder) -> None:
+        """Start a build."""
+        self._upkeep.start(order)
+
+
+class BuilderThere:
+    """Builds on another host, through its agent."""
+
+    def __init__(self, host: RemoteHost) -> None:
+        self._host = host
+
+    def start(self, order: BuildOrder) -> None:
+        """Send the files of messages, and start a build."""
+        words: dict[str, Any] = {key: list(getattr(order, key)) for key in ("transports", "languages", "codecs")}
+        gathered = [gather_files(f"{KIND}{each}", order.codecs) for each in order.messages]
+        sent = [each.send(self._host.send_file) for each in gathered]
+        self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)
+
+    def read(self, offset: int) -> dict[str, Any]:
+        """Ask what the build has printed since."""
+        return self._host.connection.ask("read-build", offset=offset)
 
 
 class Building:
     """A build that runs on one host."""
 
-    def __init__(self, host: str, ask: Callable[..., dict[str, Any]], order: BuildOrder) -> None:
-        """Start it. Raises HostError."""
-        self.host, self._ask, self._offset = host, ask, 0
+    def __init__(self, host: str, builder: Builder) -> None:
+        self.host, self._builder, self._offset = host, builder, 0
         self.is_over = False
-        words = {"transports": list(order.transports), "languages": list(order.languages)}
-        with naming(host):
-            ask("start-build", **words, system_packages=order.system_packages)
 
     def read(self) -> Iterator[HostOutcome]:
         """Yield what it has reported since. A host that is gone has failed; the others go on."""
@@ -62,7 +106,7 @@ class Building:
             yield HostOutcome(self.host, code=failed.code, error=failed.what, remedy=failed.remedy)
 
     def _read(self) -> Iterator[HostOutcome]:
-        answer = self._ask("read-build", offset=self._offset)
+        answer = self._builder.read(self._offset)
         self._offset = checks.number(answer, "offset")
         for line in checks.text(answer, "text", 1 << 20).splitlines():
             yield HostOutcome.of(self.host, checks.table({"row": parse(line)}, "row"))
@@ -75,25 +119,19 @@ class Building:
         return HostOutcome(self.host, ready=code == 0, error=f"exit code {code}: {said[-300:]}" if code else "")
 
 
-def build_on_hosts(asks: Mapping[str, Callable[..., dict[str, Any]]], order: BuildOrder) -> Iterator[HostOutcome]:
-    """Build on all hosts at once, and yield what they report as it comes; `asks` has what asks each host. Raises
-    HostError if one does not begin."""
-    left = [Building(name, ask, order) for name, ask in asks.items()]
-    while left:
-        for each in left:
-            yield from each.read()
-        left = [each for each in left if not each.is_over]
-        time.sleep(LOOK_S if left else 0)
-
-
-@contextmanager
-def asks_of(session: HostSession) -> Iterator[dict[str, Callable[..., dict[str, Any]]]]:
-    """Return what asks each host of a session to build, this machine included; builds here end with the `with` block,
-    those of other hosts with their agents."""
-    with ScratchDir() as ground, closing(Upkeep(ground.directory / "build")) as here:
-
-        def ask_here(do: str, **ask: Any) -> dict[str, Any]:
-            return here.start_build(ask) if do == "start-build" else here.read_build(ask)
-
-        remote = {name: each.connection.ask for name, each in session.remote.items()}
-        yield {name: remote.get(name, ask_here) for name in session.names}
+def build_on_hosts(session: HostSession, order: BuildOrder) -> Generator[HostOutcome]:
+    """Build on all hosts of a session at once, and yield what they report as it comes. Builds on this machine end with
+    the iterator, those of other hosts with their agents. Raises HostError if one does not begin."""
+    with ScratchDir() as ground, closing(BuilderHere(ground.directory / "build")) as here:
+        builders = {
+            name: BuilderThere(session.remote[name]) if name in session.remote else here for name in session.names
+        }
+        for name, each in builders.items():
+            with naming(name):
+                each.start(order)
+        left = [Building(name, each) for name, each in builders.items()]
+        while left:
+            for building in left:
+                yield from building.read()
+            left = [building for building in left if not building.is_over]
+            time.sleep(LOOK_S if left else 0)

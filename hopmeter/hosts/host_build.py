@@ -27,19 +27,26 @@ class BuildOrder:
     transports: Sequence[str] = ()
     languages: Sequence[str] = ()
     system_packages: bool = False
+    messages: Sequence[str] = ()
+    """Messages of schemas whose code is built instead, as `--message` names them."""
+    codecs: Sequence[str] = ()
+    """The codecs of messages."""
 
     def check(self) -> None:
         """Raise ValueError for words that no order has."""
-        for word in (*self.transports, *self.languages):
+        for word in (*self.transports, *self.languages, *self.codecs):
             if not WORD.fullmatch(word):
-                raise ValueError("a transport or a language is no word")
+                raise ValueError("a transport, a language or a codec is no word")
 
     @property
     def command(self) -> list[str]:
         """Return the command that builds it."""
         languages = ["--language", ",".join(self.languages)] if self.languages else []
+        codecs = ["--codec", ",".join(self.codecs)] if self.codecs else []
         packages = ["--system-packages"] if self.system_packages else []
-        return [sys.executable, "-m", "hopmeter", "build", *self.transports, *languages, *packages, "--json"]
+        messages = [f"--message={each}" for each in self.messages]
+        options = [*languages, *codecs, *packages, *messages, "--json"]
+        return [sys.executable, "-m", "hopmeter", "build", *options, *self.transports]
 
 
 class HostBuild:

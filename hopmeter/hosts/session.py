@@ -22,6 +22,7 @@ from hopmeter.machine import advice
 from hopmeter.manifest import Readiness
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.schemas.library import NAME
 from hopmeter.system.scratch_dir import ScratchDir
 
 DESCRIBING_S = 120.0
@@ -88,6 +89,9 @@ class HostSession:
                 network=one.greeting.network,
                 files=tuple(one.greeting.files.split()),
                 clock=one.greeting.clock,
+                codecs=tuple(
+                    checks.matching({"codecs": each}, "codecs", NAME) for each in checks.items(found, "codecs")
+                ),
             )
 
     @contextmanager

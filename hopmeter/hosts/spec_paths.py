@@ -1,7 +1,8 @@
 """The paths in a node's spec while it travels to another host.
 
-`/trial/…` stands for the folder of the trial there, and `/files/HASH` for a file with this content. The agent accepts
-no other path, and fills in the folder of the adapter itself.
+`/trial/…` stands for the folder of the trial there, `/files/HASH` for a file with this content, and `/codec/NAME` for
+the codec library of a message, which that host has built itself. The agent accepts no other path, and fills in the
+folder of the adapter itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hopmeter.schemas.library import LIBRARY, NAME, built_libraries
+from hopmeter.schemas.library import OBJECT as BYTES
+from hopmeter.schemas.payload import KIND
+from hopmeter.system import paths
+
 TRIAL, FILES = Path("/trial"), Path("/files")
 SITE = re.compile(r"/trial/(s[0-9]{0,3})")
 SAMPLE = re.compile(r"/trial/([0-9]{1,6}\.(raw|readings|causes))")
@@ -19,8 +25,9 @@ OBJECT = re.compile(r"(.*):(/[^:]*)")
 """An object of a codec that is made of the frames of a file: `image:640x480:30:/PATH`."""
 OF_ENDPOINT = ("samples", "readings", "causes")
 OF_FLOW = ("payload_file", "recording")
-FORBIDDEN = ("library",)
-"""Keys of a flow that name code."""
+CODEC = re.compile(rf"(?P<kind>{KIND})?/codec/(?P<name>{NAME.pattern})(?P<file>/{LIBRARY}|/{BYTES})?")
+"""A codec library, its object, or for Python the folder of both."""
+OF_CODEC = ("library", "object")
 
 
 def site(number: int) -> Path:
@@ -35,9 +42,18 @@ def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, A
 
 def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[str, str]:
     found = {key: str(FILES / send(Path(flow[key]))) for key in OF_FLOW if flow.get(key)}
+    if codec := {key: name for key in OF_CODEC if (name := _name_codec(str(flow.get(key) or "")))}:
+        return {**found, **codec}
     if made_of := OBJECT.fullmatch(str(flow.get("object") or "")):
         found["object"] = f"{made_of[1]}:{FILES / send(Path(made_of[2]))}"
     return found
+
+
+def _name_codec(path: str) -> str:
+    """Return the path of a codec library as it travels; empty for any other path."""
+    kind, folder = KIND if path.startswith(KIND) else "", f"{paths.codec_folder()}/"
+    rest = path.removeprefix(kind)
+    return f"{kind}/codec/{rest.removeprefix(folder)}" if rest.startswith(folder) else ""
 
 
 def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> dict[str, Any]:
@@ -51,7 +67,7 @@ def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> 
         **spec,
         "directory": inside(spec["directory"]),
         "endpoints": [_replace(each, OF_ENDPOINT, sample) for each in spec["endpoints"]],
-        "flows": [_resolve_object(_replace(_check_flow(each), OF_FLOW, content), content) for each in spec["flows"]],
+        "flows": [_resolve_object(_replace(each, OF_FLOW, content), content) for each in spec["flows"]],
     }
 
 
@@ -70,13 +86,17 @@ def _replace(part: dict[str, Any], keys: tuple[str, ...], change: Callable[[Any]
     return {**part, **{key: change(part[key]) for key in keys if part.get(key) is not None}}
 
 
-def _check_flow(flow: dict[str, Any]) -> dict[str, Any]:
-    if named := [key for key in FORBIDDEN if flow.get(key)]:
-        raise ValueError(f"a flow names {named[0]}, which an agent does not load")
-    return flow
+def _codec_path(path: Any) -> str:
+    """Return the path of a codec library of this host. Raises ValueError if it has not built the library."""
+    found = CODEC.fullmatch(path) if isinstance(path, str) else None
+    if found is None or found["name"] not in built_libraries():
+        raise ValueError("a flow names a codec library that this host has not built")
+    return f"{found['kind'] or ''}{paths.codec_folder() / found['name']}{found['file'] or ''}"
 
 
 def _resolve_object(flow: dict[str, Any], content: Callable[[Any], str]) -> dict[str, Any]:
+    if flow.get("library") or str(flow.get("object") or "").startswith(KIND):
+        return _replace(flow, OF_CODEC, _codec_path)
     made_of = OBJECT.fullmatch(str(flow.get("object") or ""))
     if made_of is None and "/" in str(flow.get("object") or ""):
         raise ValueError("an object of a flow names a path")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hopmeter.hosts import checks
 from hopmeter.hosts.host_build import BuildOrder, HostBuild
+from hopmeter.hosts.schema_files import put_files
 from hopmeter.hosts.stream_probe import StreamReceiver
 
 MOST_WORDS, LONGEST_WORD = 1000, 60
@@ -16,8 +17,9 @@ MOST_WORDS, LONGEST_WORD = 1000, 60
 class Upkeep:
     """The stream and the build of one coordinator; at most one of each at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, file: Callable[[str], Path]) -> None:
+        """Build in a folder; `file` returns a file of the coordinator by its hash."""
+        self._folder, self._file = folder, file
         self._stream: StreamReceiver | None = None
         self._build: HostBuild | None = None
 
@@ -41,12 +43,25 @@ class Upkeep:
 
     def start_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
         """Build what the coordinator names."""
-        order = BuildOrder(_words(ask, "transports"), _words(ask, "languages"), ask.get("system_packages") is True)
-        order.check()
         if self._build is not None:
             raise ValueError("a build runs already")
+        order = BuildOrder(
+            _words(ask, "transports"),
+            _words(ask, "languages"),
+            ask.get("system_packages") is True,
+            [self._put(number, each) for number, each in enumerate(checks.items(ask, "messages", MOST_WORDS))],
+            _words(ask, "codecs"),
+        )
+        return self.start(order)
+
+    def start(self, order: BuildOrder) -> dict[str, Any]:
+        """Start a build."""
+        order.check()
         self._build = HostBuild(order, self._folder)
         return {}
+
+    def _put(self, number: int, message: Any) -> str:
+        return put_files(self._folder / f"schema{number}", checks.table({"message": message}, "message"), self._file)
 
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the build has printed since, and how it ended."""

@@ -28,6 +28,9 @@ class HostFacts:
     clock: str = ""
     """An id of its clock: hosts with the same one have the same time."""
 
+    codecs: tuple[str, ...] = ()
+    """The names of its codec libraries for messages of schemas; empty for this machine."""
+
     def shares_machine(self, other: HostFacts) -> bool:
         """Return whether both reach each other over sockets and files, so that messages need not leave a machine."""
         return self.network == other.network and (self.files == other.files or bool({*self.files} & {*other.files}))

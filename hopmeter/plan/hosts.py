@@ -11,10 +11,13 @@ from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan.cores import Machine
+from hopmeter.plan.flows import flows
 from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.message_objects import ENDS
 from hopmeter.plan.topology import Endpoint, core_of, topology
 from hopmeter.scenario import Scenario
-from hopmeter.schemas import is_message
+from hopmeter.schemas import is_message, library_of
+from hopmeter.schemas.payload import KIND
 from hopmeter.system.toml_files import one_of
 
 Hosts = Mapping[str, HostFacts]
@@ -88,7 +91,6 @@ def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iter
         yield tag("D-HOST-PLACEMENT", "threads of one process cannot run on several hosts; use the placement `process`")
     for node in nodes:
         yield from _node_faults(cell, node, used[node[0].host])
-    yield from _payload_faults(cell)
     if not all(one.shares_machine(other) for one, other in combinations(used.values(), 2)):
         for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
             yield from _network_faults(manifests[carrier.transport], carrier.settings)
@@ -104,15 +106,25 @@ def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Ite
         remedy = f"; on {host.name}, run `{get}`" if get.startswith("hopmeter ") else f"; {get}" if get else ""
         what = f"the host {host.name} lacks {first.carrier.transport} ({first.language}): {missing}{remedy}"
         yield tag("D-HOST-LACKS", what)
+    yield from _message_faults(cell, node, host)
     cores = {core for end in node if (core := core_of(cell, end)) is not None}
     if absent := cores - set(host.cores):
         yield tag("D-NO-CORES", f"the host {host.name} has no core {min(absent)} for its nodes; use --cores free")
 
 
-def _payload_faults(cell: Cell) -> Iterator[str]:
-    payloads = [flow.payload for flow in cell.workload.flows] if cell.workload else [cell.axes.payload]
-    if any(map(is_message, payloads)):
-        yield tag("D-HOST-MESSAGE", "messages of a schema are measured on one machine only")
+def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
+    """Yield the messages of schemas that a node encodes or decodes and that its host cannot."""
+    for flow in flows(cell):
+        if is_message(flow.payload) and any(end.flow == flow.number and end.role in ENDS for end in node):
+            language = node[0].language
+            if library_of(flow.payload, flow.codec, language).folder.name not in host.codecs:
+                build = (
+                    f"`hopmeter build --message {flow.payload.removeprefix(KIND)}` with the same --hosts or --cluster"
+                )
+                what = (
+                    f"the host {host.name} lacks the code of {flow.codec} for {flow.payload} ({language}); run {build}"
+                )
+                yield tag("D-HOST-LACKS", what)
 
 
 def _network_faults(manifest: Manifest, settings: Mapping[str, object]) -> Iterator[str]:

@@ -110,8 +110,8 @@ def _left_out(rows: Sequence[Row]) -> list[str]:
 
 
 def _values(row: Row) -> str:
-    known = [f"it keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
-    return formatting.join([*known, *([f"uses {cpu_text(row)}"] if cpu_text(row) else [])])
+    keeps = [f"keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
+    return f"it {formatting.join([*keeps, *([f'uses {cpu_text(row)}'] if cpu_text(row) else [])])}"
 
 
 def ranking_of(row: Row) -> WorkloadRanking | None:

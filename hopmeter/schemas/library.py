@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,6 +20,8 @@ GENERATED = "generated"
 """The folder with the generated code of a message."""
 FACTS = "codec.json"
 """Written last: a folder without this file is not complete."""
+NAME = re.compile(r"(protobuf|flatbuffers)-(rust|cpp|python)-[A-Za-z0-9_.]{1,200}-[0-9a-f]{16}")
+"""The name of a library's folder."""
 PROGRAMS = {
     ("protobuf", "rust"): {"protoc": "protobuf-compiler", "cargo": "cargo"},
     ("protobuf", "c++"): {"protoc": "protobuf-compiler", "c++": "g++"},
@@ -80,6 +83,14 @@ def folder_of(schema: Schema, language: str) -> Path:
         digest.update(source.read_bytes())
     word = paths.language_word(language)
     return paths.codec_folder() / f"{schema.codec}-{word}-{schema.type}-{digest.hexdigest()}"
+
+
+def built_libraries() -> list[str]:
+    """Return the names of the folders of all libraries that are built. Hosts with the same version of hopmeter and the
+    same schema have the same names."""
+    return sorted(
+        each.parent.name for each in paths.codec_folder().glob(f"[!.]*/{FACTS}") if NAME.fullmatch(each.parent.name)
+    )
 
 
 def sources(codec: str, language: str) -> list[Path]:

@@ -45,6 +45,19 @@ flow.frames = {{ from = "camera", to = "detector", rate = 100, payload = "bytes:
 flow.orders = {{ from = "detector", to = "motor", after = "frames", payload = "bytes:64" }}
 flow.ask = {{ from = "motor", call = "camera", rate = 50, payload = "bytes:100" }}
 """
+MESSAGES = """
+title = "Own messages"
+question = "Do messages of a schema reach another host?"
+transport = "tcp"
+language = "python"
+wait = "block"
+cores = "free"
+duration = "500ms"
+trials = 1
+participant.camera.host = "one"
+participant.motor.host = "two"
+flow.state = {{ from = "camera", to = "motor", rate = 50, payload = "message:{schema}:own.State", codec = "protobuf" }}
+"""
 
 
 def test_the_messages_of_a_recording_reach_another_host(tmp_path: Path, scenario: Path, start: Run) -> None:
@@ -74,3 +87,20 @@ def test_nodes_in_three_languages_on_two_hosts(tmp_path: Path, scenario: Path, s
     assert all(row["service_min_us"] >= DELAY_US for row in rows.values()), "a call takes the delay twice"
     found = {(row["participant"], row["host"], row["language"]) for row in read(tmp_path / "run", "processes")}
     assert found == {("camera", "one", "rust"), ("detector", "two", "c++"), ("motor", "one", "python")}
+
+
+def test_messages_of_a_schema_reach_another_host(tmp_path: Path, scenario: Path, start: Run) -> None:
+    schema = tmp_path / "own.proto"
+    schema.write_text('syntax = "proto3"; package own; message State { repeated double values = 1; string name = 2; }')
+    scenario.write_text(MESSAGES.format(schema=schema))
+    hosts = ("--hosts", "hosts.toml")
+    planned = start("run", scenario.name, *hosts, "--dry-run").communicate()
+    assert "D-MESSAGE-NOT-BUILT" in "".join(planned)
+    building = start("build", "--message", f"{schema}:own.State", "--codec", "protobuf", "--language", "python", *hosts)
+    printed = building.communicate()
+    assert building.returncode == 0 and "✓ two" in printed[0], printed
+    done = start("run", scenario.name, *hosts, "--out", "run", "--no-report")
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    (row,) = [each for each in read(tmp_path / "run", "cells") if each["flow"]]
+    assert row["received"] == 25 and not row["content_errors"] and row["decode_p50_us"] > 0

@@ -70,7 +70,7 @@ def test_all_hosts_build_and_one_that_cannot_is_named(tmp_path: Path) -> None:
     good = hopmeter("build", "tcp", "--language", "python", "--hosts", file, "--json", env=environment_in(tmp_path))
     rows = [json.loads(line) for line in good.stdout.splitlines()]
     assert good.returncode == 0, good.stderr
-    assert {(row["host"], row["adapter"], row["ready"]) for row in rows if row["adapter"]} == {
+    assert {(row["host"], row["target"], row["ready"]) for row in rows if row["target"]} == {
         ("one", "tcp python", True),
         ("two", "tcp python", True),
     }
@@ -78,8 +78,8 @@ def test_all_hosts_build_and_one_that_cannot_is_named(tmp_path: Path) -> None:
     assert bad.returncode == 1 and "✗ one" in bad.stdout and "no_such" in bad.stdout
 
 
-def test_messages_are_not_built_on_hosts(tmp_path: Path) -> None:
-    done = hopmeter("build", "--message", "a.proto:A", "--hosts", "hosts.toml", env=environment_in(tmp_path))
+def test_frameworks_are_not_installed_on_hosts(tmp_path: Path) -> None:
+    done = hopmeter("build", "--framework", "torch", "--hosts", "hosts.toml", env=environment_in(tmp_path))
     assert done.returncode == 2 and "E-OPTION-CONFLICT" in done.stderr
 
 

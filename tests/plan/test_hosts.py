@@ -20,6 +20,7 @@ from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.report.workload_words import graph_lines
 from hopmeter.scenario import Scenario
+from hopmeter.schemas import Library, library_of
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
@@ -155,3 +156,14 @@ def test_why_is_measured_on_one_machine() -> None:
     with pytest.raises(UsageError) as refused:
         plan(hosts("a", "b"), why=True)
     assert refused.value.code == "E-HOST-CONFLICT"
+
+
+def test_a_host_without_the_code_of_a_message_drops_the_cell_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "facts", {"bytes": 100})
+    given = {"payload": "message:robot-state", "codec": "protobuf", "language": "rust"}
+    (cell,) = plan(hosts("a", "b"), **given).cells
+    assert lacking(cell.dropped, "D-HOST-LACKS the host b lacks the code of protobuf for message:robot-state") == []
+    assert "hopmeter build --message robot-state" in cell.dropped
+    name = library_of("message:robot-state", "protobuf", "rust").folder.name
+    (cell,) = plan(hosts("a", "b", codecs=(name,)), **given).cells
+    assert not cell.dropped

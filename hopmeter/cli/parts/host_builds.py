@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 
 import typer
 
+from hopmeter.build.messages import MessageTarget
 from hopmeter.build.needs import needed_for
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.hosts.build_on_hosts import HostOutcome, asks_of, build_on_hosts
+from hopmeter.hosts.build_on_hosts import HostOutcome, build_on_hosts
 from hopmeter.hosts.host_build import BuildOrder
 from hopmeter.hosts.session import HostSession
 from hopmeter.messages import tag
+from hopmeter.schemas.payload import KIND
 from hopmeter.system.terminal import Console
 
 
@@ -25,20 +28,29 @@ def order_for(transports: Sequence[str], languages: Sequence[str], scenario: str
     return BuildOrder(list(dict.fromkeys(transports)), list(dict.fromkeys(languages)), system_packages)
 
 
+def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) -> BuildOrder:
+    """Return the order for the code of these messages."""
+    payloads, codecs, languages = (
+        list(dict.fromkeys(getattr(each, key) for each in targets)) for key in ("payload", "codec", "language")
+    )
+    return BuildOrder((), languages, system_packages, [each.removeprefix(KIND) for each in payloads], codecs)
+
+
 def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> None:
     """Build on all hosts; exit with 1 if that failed on one."""
     console = Console(stderr=as_json, highlight=False)
-    what = ", ".join(order.transports) or "all adapters"
+    what = ", ".join([*order.transports, *order.messages]) or "all adapters"
     console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
     outcomes: list[HostOutcome] = []
-    with stopping("the builds on all hosts end", "run the command again"), asks_of(session) as asks:
-        for each in build_on_hosts(asks, order):
+    building = build_on_hosts(session, order)
+    with stopping("the builds on all hosts end", "run the command again"), closing(building):
+        for each in building:
             if as_json:
                 print(json.dumps(asdict(each)), flush=True)
-            if not (each.adapter == "" and (each.ready or _has_failure(outcomes, each.host))):
+            if not (each.target == "" and (each.ready or _has_failure(outcomes, each.host))):
                 _show(console, each)
             outcomes.append(each)
-    if any(not each.ready and each.adapter == "" for each in outcomes):
+    if any(not each.ready and each.target == "" for each in outcomes):
         raise typer.Exit(1)
 
 
@@ -49,8 +61,8 @@ def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
 
 def _show(console: Console, outcome: HostOutcome) -> None:
     said = outcome.version if outcome.ready else tag(outcome.code, outcome.error) if outcome.code else outcome.error
-    took = f"{outcome.seconds:6.1f} s" if outcome.adapter else ""
+    took = f"{outcome.seconds:6.1f} s" if outcome.target else ""
     mark, style = ("✓", None) if outcome.ready else ("✗", "red")
-    console.print(f"{mark} {outcome.host:<12} {outcome.adapter:<22} {took}  {said}", style=style, soft_wrap=True)
+    console.print(f"{mark} {outcome.host:<12} {outcome.target:<22} {took}  {said}", style=style, soft_wrap=True)
     if outcome.remedy:
         console.print(f"  → on {outcome.host}: {outcome.remedy}", soft_wrap=True)
