@@ -62,8 +62,8 @@ CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
-# Functions that are checked for names. A later release replaces byhand; libxr, ros2 and yarp in C++ need the user's installation.
-NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev 'byhand/|/abi\.h|(libxr|ros2|yarp)/cpp/')
+# Functions that are checked for names. libxr, ros2 and yarp in C++ need the user's installation.
+NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev '/abi\.h|(libxr|ros2|yarp)/cpp/')
 PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md scenarios/*.toml) \
 	$(wildcard transports/*/transport.toml) hopmeter/messages.toml hopmeter/model/columns.toml \
 	$(wildcard hopmeter/report/studies/*.toml) hopmeter/manifest/matrix.py setup/site.py

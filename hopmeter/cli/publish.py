@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
 
-import hopmeter
 from hopmeter.cli.parts import meeting_options as meeting
 from hopmeter.errors import StoppedError
-from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
@@ -160,14 +155,6 @@ def _measure(measure: Any) -> int:
 
 def _results(side: str, out: Path | None, options: dict[str, float]) -> Results:
     from hopmeter.interactive.results import Results
-    from hopmeter.machine import description
 
-    started = datetime.now().astimezone().isoformat(timespec="seconds")
-    about: dict[str, Any] = {
-        "command": ["hopmeter", *sys.argv[1:]],
-        "started": started,
-        "hopmeter": hopmeter.__version__,
-    }
-    about |= {name: value for name, value in options.items() if name != "skip"}
-    folder = out or paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"
-    return Results(side, folder, Console(highlight=False), about | {"machine": description.describe()})
+    about = meeting.describe_command() | {name: value for name, value in options.items() if name != "skip"}
+    return Results(side, out or meeting.result_path(side), Console(highlight=False), about)

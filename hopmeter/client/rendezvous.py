@@ -81,18 +81,6 @@ class Rendezvous:
         """Publish that the link end is bound, so that other processes may connect."""
         self._write(name, kind, replace(record, address=address))
 
-    def adopt(self, name: str, kind: str, record: Record) -> Record:
-        """Take over the record of a link end on another machine, with a separate folder here. Raises ConnectError if
-        the link end of a running process has the name."""
-        directory = self.folder / f"{PREFIX}{record.run}"
-        with self._lock():
-            self._refuse_taken(name, kind)
-            directory.mkdir(mode=0o700)
-            owner_lock.hold(directory)
-            adopted = replace(record, owner=owner_lock.this_process(), directory=str(directory), leftovers=[])
-            self._write(name, kind, adopted)
-        return adopted
-
     def retract(self, name: str, kind: str, record: Record) -> None:
         """Remove the record of a closed link end."""
         with self._lock():
@@ -116,16 +104,6 @@ class Rendezvous:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(LOOK_S)
-
-    def bound_ends(self) -> dict[str, Record]:
-        """Return the link ends of every transport that other running processes have bound here, by file name."""
-        found = {path.name: _read(path) for path in self.folder.glob("*.json")}
-        own = owner_lock.this_process()
-        return {
-            file: record
-            for file, record in found.items()
-            if record is not None and record.address is not None and record.owner != own and record.lives
-        }
 
     def kinds(self, name: str, begins: str) -> set[str]:
         """Return the kinds under a name that begin with a given word."""

@@ -24,6 +24,7 @@ from hopmeter.hosts.socket_channel import SocketChannel
 from hopmeter.runtime.signals import SIGNALS, Alarm
 
 MOST_CALLERS = 64
+BUSY = "E-HOST-BUSY"
 LEAVING_S = 2.0
 """How long a new coordinator waits for the processes of the one before it."""
 MOST_LINES, LINES_S = 20, 60.0
@@ -107,8 +108,9 @@ class Listener:
             self._drop(caller, "it proved nothing in time")
 
     def _drop(self, caller: Caller, why: str, code: str = "E-HOST-PEER") -> None:
-        """Send a peer away, with the reason."""
-        self._log.say(f"{caller.name} was refused: {why}")
+        """Send a peer away, with the reason. One that comes too early learns that, and nobody else has to."""
+        if code != BUSY:
+            self._log.say(f"{caller.name} was refused: {why}")
         self._forget(caller)
         with suppress(OSError):
             caller.refuse(code, why)
@@ -122,7 +124,7 @@ class Listener:
         if self._session is not None:
             self._session.join(LEAVING_S)
             if self._session.is_alive():
-                self._drop(caller, "this agent serves another coordinator", "E-HOST-BUSY")
+                self._drop(caller, "this agent serves another coordinator", BUSY)
                 return
             self._end_session(self._session)
         self._forget(caller)

@@ -22,7 +22,7 @@ from hopmeter.hosts.agent_requests import Ask
 from hopmeter.hosts.agent_socket import AgentSocket, NothingListensError
 from hopmeter.hosts.connection import naming_damage
 from hopmeter.hosts.greeting import HostError
-from hopmeter.hosts.listener import Conduct, Listener
+from hopmeter.hosts.listener import BUSY, Conduct, Listener
 from hopmeter.hosts.session import HostSession, Reached, connect, naming
 from hopmeter.interactive.place import LOOK_S, Place, check_own
 from hopmeter.messages import tag
@@ -114,14 +114,22 @@ class Peer:
 
 
 @contextmanager
-def connect_door(place: Place, host: str, told: Mapping[str, Any], within_s: float, alarm: Alarm) -> Iterator[Peer]:
+def connect_door(
+    place: Place,
+    host: str,
+    told: Mapping[str, Any],
+    within_s: float,
+    alarm: Alarm,
+    on_busy: Callable[[], object] = lambda: None,
+) -> Iterator[Peer]:
     """Connect to a door as soon as it is open, and stay inside the `with` block. `host` is the name of its host in
-    plans, and `told` describes this command to the other.
+    plans, and `told` describes this command to the other. While the door serves another coordinator, it waits without
+    limit, and calls `on_busy` once.
 
     Raises PeerMissingError, HostError for a side that cannot be used, and InterruptedRunError after Ctrl-C.
     """
     given = check_own(place.host) if place.host else ""
-    with ScratchDir() as ground, closing(_await_agent(place, host, within_s, alarm)) as link:
+    with ScratchDir() as ground, closing(_await_agent(place, host, within_s, alarm, on_busy)) as link:
         reached = connect(host, link, ground.directory)
         with naming(host):
             offer = reached.remote.connection.ask("meet", kind=place.kind, name=place.name, **told)
@@ -136,8 +144,8 @@ def _address(place: Place, offer: dict[str, Any], host: str) -> str:
         return checks.address(offer, "address")
 
 
-def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm) -> AgentSocket:
-    deadline = time.monotonic() + within_s
+def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm, on_busy: Callable[[], object]) -> AgentSocket:
+    deadline, was_busy = time.monotonic() + within_s, False
     why = ""
     while True:
         alarm.check()
@@ -145,7 +153,11 @@ def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm) -> Agen
             if entry := place.entry():
                 return AgentSocket(host, entry)
         except HostError as failed:
-            if not isinstance(failed, NothingListensError) and failed.code != "E-HOST-BUSY":
+            if failed.code == BUSY:
+                if not was_busy:
+                    on_busy()
+                was_busy, deadline = True, time.monotonic() + within_s
+            elif not isinstance(failed, NothingListensError):
                 raise HostError(failed.code, failed.what, REMEDIES.get(failed.code, failed.remedy)) from failed
             why = f": {tag(failed.code, failed.what)}"
         if (left_s := deadline - time.monotonic()) <= 0:

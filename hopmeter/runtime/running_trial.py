@@ -26,7 +26,7 @@ from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
 CUT_S = 8.0
-"""How long the nodes of a trial that is cut short may take to write their samples."""
+"""How long the nodes of a trial that is cut short may take to write their samples, beyond a call that is under way."""
 
 
 class RunningTrial:
@@ -149,7 +149,8 @@ class RunningTrial:
             if not self.work.keeps_cut:
                 raise
             self._is_cut = True
-            self._control.end_early(CUT_S)
+            under_way_s = self.work.cell.call_s if any(flow.is_call for flow in flows(self.work.cell)) else 0.0
+            self._control.end_early(CUT_S + under_way_s)
             self.result.nodes = [_node_row(node) for node in self._nodes if "done" in node.said]
             if isinstance(cause, InterruptedRunError):
                 raise TrialFailedError("E-STOPPED", "interrupted") from cause

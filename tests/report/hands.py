@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from hopmeter.byhand.asked import AskedFiles
-from hopmeter.byhand.asker import Answers, Asking
+from hopmeter.interactive.asker_results import Answers, AskerFolder
+from hopmeter.interactive.frame_times import CALL
+from hopmeter.interactive.frames_scenario import Frames, Server
 from hopmeter.interactive.results import Outcome, Results
-from hopmeter.store.samples import TIMES
+from hopmeter.store.samples import NONE_NS, TIMES
 
 ASKED = {"width": 200, "height": 100, "rate": 50.0, "command": ["hopmeter", "listen"], "machine": {"cores": 2}}
 DELAYS_US = {"numpy": 100, "pillow": 400}
@@ -27,17 +28,23 @@ def write_measured(folder: Path, many: int = 300, side: str = "listener", **coun
     return folder
 
 
-def write_asked(folder: Path, **more: Any) -> Path:
-    """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was above it is known."""
-    rows = [
-        (seq, 0, server, seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, int(more.get("wrong", 0)))
+def write_asked(folder: Path, wrong: int = 0, works: Sequence[str] = ("sleep:30ms", "sleep:50ms")) -> Path:
+    """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was beyond it is known."""
+    calls = [
+        (
+            seq,
+            0,
+            server,
+            (seq - 1) * 10**8 + 99 * 10**6,
+            seq * 10**8,
+            seq * 10**8 + took_ms * 10**6 + 1000 * seq,
+            NONE_NS,
+        )
         for seq in range(40)
-        for server, took_ms in ((-1, 52), (0, 31), (1, 51))
+        for server, took_ms in ((0, 31), (1, 51))
     ]
-    servers = [{"name": "left", "transport": "zeromq", "work": "sleep:30ms"}]
-    servers.append({"name": "right", "transport": "tcp", "work": "sleep:50ms"})
-    known: dict[str, Any] = {"ideal_ns": 50_000_000, "works_ns": [3e7, 5e7]} | more.get("works", {})
-    told = Answers(np.array(rows, np.int64), servers, 4 * 10**9, (640, 480), interrupted=True, **known)
-    asking = Asking(["left", "right"], 40, 1.0, 1, (640, 480), None, False, {}, 10.0)
-    AskedFiles(folder, {"command": ["hopmeter", "ask", "left", "right"]}).add(asking, told)
+    named = zip(("left", "right"), ("zeromq", "tcp"), works, strict=True)
+    servers = [Server(*each) for each in named]
+    found = Answers(Frames("image:640x480", 40), servers, (640, 480), np.array(calls, CALL), 0, wrong, interrupted=True)
+    AskerFolder(folder, {"command": ["hopmeter", "ask", "left", "right"]}).write(found)
     return folder

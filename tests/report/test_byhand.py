@@ -86,7 +86,7 @@ def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path:
 
 
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
-    found, _ = section(write_asked(tmp_path / "a", wrong=1))
+    found, _ = section(write_asked(tmp_path / "a", wrong=40))
     assert found.title == "Servers: frames of 640×480, called at once"
     assert found.sentences == ["a: work: left sleep:30ms and right sleep:50ms"]
     assert column(found, "Server") == ["all at once", "left", "right"]
@@ -103,7 +103,7 @@ def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work
 
 
 def test_where_the_work_has_no_length_nothing_is_above_it(tmp_path: Path) -> None:
-    found, _ = section(write_asked(tmp_path / "a", works={"ideal_ns": None, "works_ns": None}))
+    found, _ = section(write_asked(tmp_path / "a", works=("copy:9", "copy:9")))
     assert [figure.title for figure in found.figures] == ["Server by server"]
     assert column(found, "Beyond the work, µs") == [None] * 3
 

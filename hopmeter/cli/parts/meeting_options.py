@@ -1,14 +1,20 @@
-"""The options of two commands that meet: where they do, and how each proves that it may."""
+"""What the commands that meet have in common: the options where they meet and how each proves that it may, and where
+their results go."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import hopmeter
 from hopmeter.errors import UsageError
+from hopmeter.system import paths
 
 if TYPE_CHECKING:
     from hopmeter.interactive.place import Place
@@ -79,3 +85,17 @@ def place_of(
     from hopmeter.interactive.place import place_at
 
     return place_at(kind, name, folder, meet, host, Credentials(secret_file, cert, key, ca))
+
+
+def describe_command() -> dict[str, Any]:
+    """Return what a report says of this command besides its results."""
+    from hopmeter.machine import description
+
+    started = datetime.now().astimezone().isoformat(timespec="seconds")
+    about: dict[str, Any] = {"command": ["hopmeter", *sys.argv[1:]], "started": started}
+    return about | {"hopmeter": hopmeter.__version__, "machine": description.describe()}
+
+
+def result_path(side: str) -> Path:
+    """Return the folder for the results of one side, if the user names none."""
+    return paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"

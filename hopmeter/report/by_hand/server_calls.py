@@ -97,6 +97,7 @@ def _warnings(run: Run) -> list[str]:
     about = run.about
     found = (
         f"{about.get('wrong')} replies differed from the frame that was sent." if about.get("wrong") else "",
+        f"{about.get('lost')} requests had no reply." if about.get("lost") else "",
         f"It ended with: {about['failure']}" if about.get("failure") else "",
         "Interrupted: fewer frames than requested." if about.get("interrupted") else "",
     )

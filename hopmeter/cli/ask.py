@@ -1,0 +1,132 @@
+"""`hopmeter ask`: frames to servers in other terminals or on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from hopmeter.cli.parts import meeting_options as meeting
+from hopmeter.cli.parts.meeting_options import CA, Cert, Folder, Host, Key, SecretFile, Within
+from hopmeter.errors import StoppedError, UsageError
+from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:
+    from hopmeter.interactive.asker_results import Answers
+    from hopmeter.interactive.place import Place
+
+INTERRUPTED = StoppedError.exit_code
+Side = Annotated[
+    int | None, typer.Option(min=1, max=100_000, help="Size of the frame; by default 640 x 480, or that of the file.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ask", epilog="Example: hopmeter ask left middle right --frames 25 --coef 10")(ask)
+
+
+def ask(
+    names: Annotated[list[str], typer.Argument(help="Names of servers that `hopmeter serve` runs.")],
+    frames: Annotated[int | None, typer.Option(min=1, help="Frames that each thread sends; 25 by default.")] = None,
+    number: Annotated[int | None, typer.Option(min=1, help="The same as --frames.")] = None,
+    coef: Annotated[float, typer.Option(min=0, max=1e6, help="Factor for the servers' work.")] = 1.0,
+    n_thread: Annotated[int, typer.Option(min=1, max=256, help="Clients that send at once.")] = 1,
+    width: Side = None,
+    height: Side = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Send the frames of an image or a video instead of a pattern."),
+    ] = None,
+    in_turn: Annotated[
+        bool, typer.Option("--in-turn", help="Call one server after the other, not all at once.")
+    ] = False,
+    language: Annotated[str, typer.Option(help="Language of clients and servers: python, rust or c++.")] = "python",
+    folder: Folder = None,
+    meet: Annotated[
+        list[str] | None, typer.Option(metavar="[NAME=]HOST:PORT", help="Address of a server on another machine.")
+    ] = None,
+    host: Host = None,
+    within: Within = 10.0,
+    secret_file: SecretFile = None,
+    cert: Cert = None,
+    key: Key = None,
+    ca: CA = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for log and samples; results/by-hand-… by default.")
+    ] = None,
+) -> None:
+    """Call servers: send each frame (width x height, 3 bytes per pixel) to all of them, and wait for all replies.
+
+    The frames of a file are decoded before the first is sent, in the size of the file by default.
+    """
+    from hopmeter.interactive import asker
+    from hopmeter.interactive.asker_results import AskerFolder
+    from hopmeter.interactive.frames_scenario import Frames
+    from hopmeter.runtime.failures import InterruptedRunError
+
+    if frames is not None and number is not None:
+        raise UsageError("E-OPTION-CONFLICT", "--frames and --number set the same value", "give one of them")
+    met = meeting.addresses(meet or [], names, "--meet")
+    places = dict(_places(names, met, folder, host, (secret_file, cert, key, ca)))
+    payload = _payload(width, height, source)
+    asked = Frames(payload, frames or number or 25, n_thread, coef, in_turn, language)
+    stored = AskerFolder(out or meeting.result_path("asker"), meeting.describe_command())
+    console = Console(highlight=False)
+    try:
+        found = asker.ask(asked, places, within, lambda line: console.print(line, style="dim", markup=False))
+    except InterruptedRunError:
+        raise typer.Exit(INTERRUPTED) from None
+    _show(found, console)
+    console.print(stored.write(found), style="dim", markup=False, soft_wrap=True)
+    raise typer.Exit(INTERRUPTED if found.interrupted else found.exit_code)
+
+
+def _places(
+    names: Sequence[str], met: Mapping[str, str], folder: Path | None, host: str | None, proofs: tuple[Any, ...]
+) -> Iterator[tuple[str, Place]]:
+    from hopmeter.interactive.place import SERVER
+
+    if len(set(names)) < len(names):
+        raise UsageError(
+            "E-OPTION-CONFLICT", "a server is named twice", "name each server once; --n-thread calls at once"
+        )
+    for name in names:
+        at, own, *proof = (met.get(name), host, *proofs) if name in met or not met else (None, None)
+        yield name, meeting.place_of(SERVER, name, folder, at, own, *proof)
+
+
+def _payload(width: int | None, height: int | None, file: Path | None) -> str:
+    """Return the payload of a scenario. Raises UsageError for a file without frames."""
+    from hopmeter.images import decoded
+    from hopmeter.images.source import of_file
+
+    if file is None:
+        return f"image:{width or 640}x{height or 480}"
+    if (width is None) != (height is None):
+        raise UsageError(
+            "E-OPTION-CONFLICT", "--source needs both --width and --height, or neither", "give both or neither"
+        )
+    source = of_file(file, (width, height) if width and height else None)
+    decoded.size_of(source)
+    size = f"{width}x{height}:" if width else ""
+    return f"{source.kind}:{size}{source.file}"
+
+
+def _show(found: Answers, console: Console) -> None:
+    from hopmeter.interactive.asker_results import lines, rows
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("", "transport"):
+        table.add_column(head, no_wrap=True)
+    for head in ("mean ms", "std ms", "len", "p50 ms", "p99 ms", "hold ms"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in rows(found):
+        table.add_row(*row)
+    if table.row_count:
+        console.print(table)
+    for line in lines(found):
+        console.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,42 @@
+"""`hopmeter serve`: a server in a terminal of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from hopmeter.cli.parts.meeting_options import CA, Cert, Folder, Host, Key, Meet, SecretFile, place_of
+from hopmeter.system.terminal import Console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve", epilog="Example: hopmeter serve left --transport zeromq --work sleep:30ms")(serve)
+
+
+def serve(
+    name: Annotated[str, typer.Argument(help="Name for clients: up to 24 of a-z, 0-9 and _.")],
+    transport: Annotated[str, typer.Option(help="A transport that offers rpc (see `hopmeter transports`).")] = "zeromq",
+    work: Annotated[str, typer.Option(help="Work for each call: none, sleep:T, spin:T, copy:BYTES.")] = "none",
+    daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Use a running broker.")] = None,
+    folder: Folder = None,
+    meet: Meet = None,
+    host: Host = None,
+    secret_file: SecretFile = None,
+    cert: Cert = None,
+    key: Key = None,
+    ca: CA = None,
+) -> None:
+    """Serve calls: do the work for each call, then send the frame back. Stop with Ctrl-C.
+
+    For each `hopmeter ask`, a new server starts.
+    """
+    from hopmeter.interactive import server
+    from hopmeter.interactive.place import SERVER
+
+    place = place_of(SERVER, name, folder, meet, host, secret_file, cert, key, ca)
+    say = partial(Console(highlight=False).print, markup=False, soft_wrap=True)
+    calls = server.serve(place, transport, work, daemon or "", say)
+    say(f"{name}: {calls} calls answered")

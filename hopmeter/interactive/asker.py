@@ -1,0 +1,118 @@
+"""`hopmeter ask`: the coordinator of servers that `hopmeter serve` has started. It plans a run on their hosts with the
+client on this machine, and measures one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hopmeter import manifest, plan
+from hopmeter.api.measuring import Consoles
+from hopmeter.api.planning import check_measurable, this_world
+from hopmeter.hosts import checks
+from hopmeter.hosts.connection import naming_damage
+from hopmeter.hosts.session import HostSession, naming
+from hopmeter.images import decoded
+from hopmeter.images.source import Size
+from hopmeter.interactive.asker_results import Answers
+from hopmeter.interactive.frame_times import read_calls
+from hopmeter.interactive.frames_scenario import HERE, Frames, Server, Settings, brokers, check_work, make_scenario
+from hopmeter.interactive.meeting import Peer, connect_door, join_hosts
+from hopmeter.interactive.place import Place
+from hopmeter.messages import split_code, with_remedy
+from hopmeter.model import units
+from hopmeter.plan import Cell, Plan
+from hopmeter.plan.expand import World
+from hopmeter.runtime.executor import Executor
+from hopmeter.runtime.frames import decode_payloads
+from hopmeter.runtime.signals import Alarm
+from hopmeter.store.run_folder import RunFolder
+from hopmeter.system.scratch_dir import ScratchDir
+
+LONGEST_WORD = 100
+STOPPED = "E-STOPPED"
+TOO_SLOW = "the time was up before all frames were sent: a server is slower than its work says"
+WAITING = "another `hopmeter ask` calls it; waiting for its end, until Ctrl-C"
+
+
+def ask(asked: Frames, places: Mapping[str, Place], within_s: float, say: Callable[[str], object]) -> Answers:
+    """Send frames to servers, by the places at which they are, and return what came back. `say` prints what happens
+    before the first frame.
+
+    Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before that.
+    """
+    with Alarm() as alarm, _meet(places, within_s, alarm, say) as peers:
+        servers = [read_offer(name, peers[name].offer) for name in places]
+        session = join_hosts(peers, HERE)
+        world = this_world(session)
+        # The endpoints of a scatter are placed in this order.
+        world = replace(world, hosts={name: world.hosts[name] for name in (HERE, *places)})
+        made = plan.make("ask", make_scenario(asked, servers, _settings(world)), world)
+        check_measurable(made)
+        limited = [cell.with_values(limit_s=asked.limit_s(servers)) for cell in made.runnable]
+        return _measure(replace(made, cells=limited), world, session, Answers(asked, servers, _size(asked)), say)
+
+
+@contextmanager
+def _meet(
+    places: Mapping[str, Place], within_s: float, alarm: Alarm, say: Callable[[str], object]
+) -> Iterator[dict[str, Peer]]:
+    """Connect to all servers, in the order of their names: two commands that call the same ones do not block each
+    other."""
+    with ExitStack() as stays:
+        doors = {
+            name: connect_door(places[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
+            for name in sorted(places)
+        }
+        yield {name: stays.enter_context(door) for name, door in doors.items()}
+
+
+def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
+    """Return what a server offers. Raises HostError for what none offers."""
+    with naming(name), naming_damage(name):
+        transport = checks.word(offer, "transport", manifest.every())
+        work, daemon = (checks.printable({"daemon": "", **offer}, key, LONGEST_WORD) for key in ("work", "daemon"))
+        return Server(name, transport, check_work(work), daemon)
+
+
+def _settings(world: World) -> Settings:
+    """Return the settings with which transports reach another machine, if there is one."""
+    is_one_machine = len({each.network for each in world.hosts.values()}) == 1
+    return {} if is_one_machine else {name: each.network or {} for name, each in world.manifests.items()}
+
+
+def _size(asked: Frames) -> Size:
+    size = units.frame_size(asked.payload)
+    if size is None:
+        told = units.payload(asked.payload)
+        size = int(told["width"]), int(told["height"])
+    return size
+
+
+def _measure(made: Plan, world: World, session: HostSession, found: Answers, say: Callable[[str], object]) -> Answers:
+    with decode_payloads(made) as pictures, ScratchDir() as ground:
+        folder = RunFolder.create(ground.directory, "ask", {})
+        more: dict[str, Any] = {"pictures": pictures, "hosts": session.remote, "daemons": brokers(found.servers)}
+        executor = Executor(made, world, folder, Consoles.silent().progress, keeps_cut=True, **more)
+        say(f"calling {found.names}; Ctrl-C ends it")
+        complete = executor.run()
+        described = "".join(decoded.describe(each.facts) for each in pictures.values())
+        return _read(replace(found, pictures=described, interrupted=not complete), folder, made.cells[0])
+
+
+def _read(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
+    """Return what a trial has measured; nothing if it was interrupted before its begin."""
+    for trial in folder.trials:
+        clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]
+        is_cut = split_code(trial.reason)[1] == STOPPED
+        failure = "" if trial.good or is_cut else with_remedy(trial.reason, trial.remedy)
+        failure = failure or (TOO_SLOW if any(each["limit_reached"] for each in clients) else "")
+        wrong = sum(each["content_errors"] + each["malformed"] for each in clients)
+        found = replace(found, wrong=wrong, failure=failure, interrupted=found.interrupted or is_cut)
+        if trial.samples:
+            calls, lost = read_calls(folder.path / trial.samples, cell, found.servers)
+            found = replace(found, calls=calls, lost=lost)
+    return found

@@ -1,0 +1,183 @@
+"""What `hopmeter ask` prints and stores: mean, std and len as the study prints them, percentiles, and its folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hopmeter.analysis.percentiles import PERMILLE, quantiles
+from hopmeter.interactive.frame_times import CALL, Rows, join_frames
+from hopmeter.interactive.frames_scenario import Frames, Server, frame_period_s, servers_by_transport
+from hopmeter.interactive.result_folder import ResultFolder
+from hopmeter.model import units
+from hopmeter.report import formatting
+from hopmeter.store.arrow_arrays import to_arrow
+from hopmeter.store.samples import NONE_NS
+
+LOG = ("server", "transport", "timestamp", "count", "delay", "thread")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What came of asking servers."""
+
+    asked: Frames
+    servers: Sequence[Server]
+    size: tuple[int, int]
+    """Width and height of each frame."""
+    calls: Rows = field(default_factory=lambda: np.zeros(0, CALL))
+    """The replies."""
+    lost: int = 0
+    """Requests without a reply."""
+    wrong: int = 0
+    """Replies that were not the frame."""
+    pictures: str = ""
+    """The file that the frames come from."""
+    failure: str = ""
+    interrupted: bool = False
+
+    @cached_property
+    def frames(self) -> Rows:
+        """Return the frames to which all servers have replied."""
+        return join_frames(self.calls, len(self.servers))
+
+    @property
+    def together(self) -> str:
+        """Return what all servers of a frame are called; no server can have this name."""
+        return "one after the other" if self.asked.in_turn else "all at once"
+
+    @property
+    def names(self) -> str:
+        """Return who is called, and how often."""
+        each = f" by each of {self.asked.threads} threads" if self.asked.threads > 1 else ""
+        return f"{' '.join(server.name for server in self.servers)}: {self.asked.frames} frames{each}"
+
+    def frame_times_ns(self) -> Rows:
+        """Return the time from when each frame was due until its last reply."""
+        return np.asarray(self.frames["done_ns"] - self.frames["due_ns"])
+
+    def calls_of(self, server: int) -> Rows:
+        """Return the replies of one server."""
+        return np.asarray(self.calls[self.calls["server"] == server])
+
+    @property
+    def elapsed_ns(self) -> int:
+        """Return the time from the first request until the last reply."""
+        return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 if every frame came back."""
+        return int(bool(self.failure or self.wrong or self.lost or not len(self.frames)))
+
+
+def rows(found: Answers) -> Iterator[list[str]]:
+    """Yield a row for all servers together, then one for each, in milliseconds."""
+    if len(found.frames):
+        yield [found.together, "", *_statistics(found.frame_times_ns()), ""]
+    for number, server in enumerate(found.servers):
+        if len(mine := found.calls_of(number)):
+            held = mine["hold_ns"][mine["hold_ns"] != NONE_NS]
+            hold = _ms(held.mean()) if len(held) else "–"
+            yield [server.name, server.transport, *_statistics(mine["arrived_ns"] - mine["sent_ns"]), hold]
+
+
+def _statistics(values: Rows) -> list[str]:
+    spread = values.std(ddof=1) if len(values) > 1 else None
+    p50, p99 = quantiles(values.copy(), [PERMILLE["p50"], PERMILLE["p99"]])
+    return [_ms(values.mean()), _ms(spread), formatting.count(len(values)), _ms(p50), _ms(p99)]
+
+
+def _ms(value: float | None) -> str:
+    return formatting.number(None if value is None else float(value) / 1e6, 4)
+
+
+def lines(found: Answers) -> Iterator[str]:
+    """Yield the sentences below the table."""
+    if found.pictures:
+        yield f"frames of {found.pictures}"
+    if found.interrupted:
+        yield "interrupted: fewer frames than requested"
+    if found.failure:
+        yield found.failure
+    if found.wrong:
+        yield f"replies that were not the frame that was sent: {found.wrong}"
+    if found.lost:
+        yield f"requests without a reply: {found.lost}"
+    if not len(found.frames):
+        return
+    if ideal_ns := found.asked.ideal_ns(found.servers):
+        beyond_ms = (float(found.frame_times_ns().mean()) - ideal_ns) / 1e6
+        yield f"the work alone takes {ideal_ns / 1e6:g} ms: {beyond_ms:.3f} ms beyond it on average"
+    if (processes := len(servers_by_transport(found.servers))) > 1:
+        period_ms = frame_period_s(found.asked, found.servers) * 1000
+        yield f"the time of a frame is joined from {processes} processes, one for each transport"
+        yield f"a frame is due every {period_ms:.1f} ms"
+    both_ways = 2 * units.payload_bytes(found.asked.payload) * len(found.calls)
+    threads = ", all threads together" if found.asked.threads > 1 else ""
+    yield f"{both_ways / 1e6 / (found.elapsed_ns / 1e9):.1f} MB/s both ways{threads}"
+
+
+class AskerFolder(ResultFolder):
+    """The folder for the results. Raises UsageError if another measurement is there."""
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+        """`about` says what was requested, and where."""
+        super().__init__("asker", folder)
+        self._about = about
+        # A log of people has the time of day; the measurement has another clock.
+        self._epoch_ns = time.time_ns() - time.monotonic_ns()
+
+    def write(self, found: Answers) -> str:
+        """Write everything, and return where it is; nothing if nothing was measured."""
+        if len(found.calls):
+            self.write_about({**self._about, **describe(found)})
+            self.add_log(LOG, self._log(found))
+            self.add_samples("", _samples(found))
+        return self.where
+
+    def _log(self, found: Answers) -> Iterator[tuple[Any, ...]]:
+        """Yield the line of each frame and then of its replies."""
+        for one in found.frames:
+            yield self._line(found.together, "", one, one["due_ns"], one["done_ns"])
+        for one in found.calls[np.lexsort((found.calls["seq"], found.calls["thread"], found.calls["server"]))]:
+            server = found.servers[one["server"]]
+            yield self._line(server.name, server.transport, one, one["sent_ns"], one["arrived_ns"])
+
+    def _line(self, name: str, transport: str, one: Any, from_ns: int, to_ns: int) -> tuple[Any, ...]:
+        timestamp, delay = (from_ns + self._epoch_ns) / 1e9, (to_ns - from_ns) / 1e9
+        return name, transport, f"{timestamp:.6f}", one["seq"], f"{delay:.9f}", one["thread"]
+
+
+def describe(found: Answers) -> dict[str, Any]:
+    """Return what a report says besides the delays; times are in nanoseconds."""
+    asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "in_turn", "language")}
+    known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
+    ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}
+    what = {"width": found.size[0], "height": found.size[1], "pictures": found.pictures}
+    return {**asked, **what, "servers": [vars(each) for each in found.servers], **known, **ended}
+
+
+def _samples(found: Answers) -> dict[str, Any]:
+    """Return a row for each reply, with the columns of docs/metrics.md for the client of a scatter."""
+    calls = found.calls
+    words = {
+        key: pa.array([getattr(each, key) for each in found.servers], pa.string()) for key in ("transport", "name")
+    }
+    transport, server = (words[key].take(pa.array(calls["server"])) for key in ("transport", "name"))
+    numbers = {
+        "seq": calls["seq"],
+        "participant": calls["thread"],
+        "copy": calls["server"],
+        "intended_ns": calls["due_ns"],
+    }
+    times = {name: to_arrow(calls[name], calls[name] != NONE_NS) for name in ("sent_ns", "arrived_ns", "hold_ns")}
+    columns = {"transport": transport, "server": server, **{name: to_arrow(each) for name, each in numbers.items()}}
+    return columns | times

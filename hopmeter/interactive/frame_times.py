@@ -1,0 +1,75 @@
+"""The times of `hopmeter ask`: of each reply, and of each frame until its last reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.interactive.frames_scenario import Server, servers_by_transport
+from hopmeter.model.cell import Cell
+from hopmeter.plan.topology import Endpoint, topology
+from hopmeter.store.samples import NONE_NS, Samples
+
+CALL = np.dtype(
+    [(name, np.int64) for name in ("seq", "thread", "server", "due_ns", "sent_ns", "arrived_ns", "hold_ns")]
+)
+"""A reply: the number of its frame, its thread and its server, when the frame was due, when the request was sent, when
+the reply arrived, and how long the server had the request; `hold_ns` is NONE_NS if the server's samples are missing."""
+FRAME = np.dtype([(name, np.int64) for name in ("seq", "thread", "due_ns", "done_ns")])
+"""A frame: when it was due, and when its last reply arrived."""
+Rows = NDArray[Any]
+
+
+def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows, int]:
+    """Return the replies in the samples of a trial, and how many requests had none."""
+    samples, numbers = Samples(path), {each: number for number, each in enumerate(servers)}
+    of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
+    found = []
+    for flow, ends in topology(cell).flows.items():
+        # The client of each thread calls all servers, or there is a client for each transport.
+        thread, called = (0, of_client[flow]) if cell.workload else (flow, of_client[0])
+        found.append(_calls(samples, ends, thread, np.array(called)))
+    calls = np.concatenate(found)
+    has_reply = (calls["sent_ns"] != NONE_NS) & (calls["arrived_ns"] != NONE_NS)
+    return calls[has_reply], int((~has_reply).sum())
+
+
+def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows) -> Rows:
+    client, *servers = ends
+    found = samples.of(client.id, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns")
+    calls = np.zeros(len(found["seq"]), CALL)
+    for name, column in zip(
+        ("seq", "due_ns", "sent_ns", "arrived_ns"), ("seq", "intended_ns", "sent_ns", "arrived_ns"), strict=True
+    ):
+        calls[name] = found[column]
+    calls["thread"], calls["server"] = thread, called[found["copy"]]
+    for place, server in enumerate(servers):
+        mine = found["copy"] == place
+        calls["hold_ns"][mine] = _holds(samples, server.id, found["seq"][mine])
+    return calls
+
+
+def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
+    """Return how long a server had each of these requests."""
+    found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
+    is_known = (found["arrived_ns"] != NONE_NS) & (found["forwarded_ns"] != NONE_NS)
+    holds = np.full(1 + max(wanted.max(initial=0), found["seq"].max(initial=0)), NONE_NS)
+    holds[found["seq"][is_known]] = (found["forwarded_ns"] - found["arrived_ns"])[is_known]
+    return holds[wanted]
+
+
+def join_frames(calls: Rows, servers: int) -> Rows:
+    """Return the frames to which all servers have replied, by thread and number."""
+    order = np.lexsort((calls["server"], calls["seq"], calls["thread"]))
+    calls = calls[order]
+    _, place, many = np.unique(calls[["thread", "seq"]], return_inverse=True, return_counts=True)
+    whole = calls[many[place] == servers].reshape(-1, servers)
+    frames = np.zeros(len(whole), FRAME)
+    for name in ("seq", "thread"):
+        frames[name] = whole[name][:, 0]
+    frames["due_ns"], frames["done_ns"] = whole["due_ns"].min(axis=1), whole["arrived_ns"].max(axis=1)
+    return frames

@@ -1,0 +1,186 @@
+"""The scenario of `hopmeter ask`: a client sends each frame to servers on other hosts, and waits for all replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.model import units
+from hopmeter.scenario import Scenario
+from hopmeter.system.toml_files import validate
+
+HERE = "this-machine"
+"""The host of the clients; no server can have this name."""
+CLIENT = "ask-client"
+PATIENCE_S = 10.0
+"""How long a client waits for a reply beyond the requested work."""
+SPARE_S = 1.0
+"""How much longer than its work a frame may take before the time of the trial is up."""
+BYTES_PER_S = 100e6
+"""How fast frames travel at least, where they are due at fixed times."""
+COMMON: dict[str, Any] = {
+    "title": "Servers",
+    "question": "How long do servers take to send a frame back?",
+    "wait": "block",
+    "cores": "free",
+    "reply": "echo",
+    "checksum": True,
+    "trials": 1,
+    "timeout": "60s",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that `hopmeter serve` has started; its name is that of its host."""
+
+    name: str
+    transport: str
+    work: str
+    daemon: str = ""
+    """The address of the broker that it uses; empty for one that is started for the trial."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What `hopmeter ask` sends, and how."""
+
+    payload: str
+    """`image:640x480`, or the frames of a file."""
+    frames: int = 25
+    threads: int = 1
+    coef: float = 1.0
+    in_turn: bool = False
+    language: str = "python"
+
+    def works(self, servers: Sequence[Server]) -> list[str]:
+        """Return the work of each server with the factor. Raises UsageError for a work that has no multiple."""
+        return [multiply_work(each, self.coef) for each in servers]
+
+    def works_ns(self, servers: Sequence[Server]) -> list[float] | None:
+        """Return how long each server works on a frame; None if a work has no length."""
+        works = [units.work(each) for each in self.works(servers)]
+        return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
+
+    def ideal_ns(self, servers: Sequence[Server]) -> float | None:
+        """Return how long a frame takes if nothing but work takes time."""
+        works_ns = self.works_ns(servers)
+        return None if works_ns is None else sum(works_ns) if self.in_turn else max(works_ns)
+
+    def limit_s(self, servers: Sequence[Server]) -> float:
+        """Return after what time the client sends no more frames; the threads of a machine may share a core."""
+        longest_s = sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads + SPARE_S
+        return min(units.MOST_S, units.seconds("30s") + (self.frames + 1) * longest_s)
+
+
+def multiply_work(server: Server, coef: float) -> str:
+    """Return the work of a server times a factor."""
+    kind, _, amount = server.work.partition(":")
+    if kind == "none" or coef == 1:
+        return server.work
+    if kind != "copy":
+        return f"{kind}:{round(units.nanoseconds(amount) * coef)}ns"
+    size, *how = amount.split(":")
+    if not size.isdecimal():
+        what = f"the server {server.name} copies the frame, and --coef multiplies a time or a number of bytes"
+        raise UsageError("E-OPTION-CONFLICT", what, "leave out --coef, or start the server with --work copy:BYTES")
+    return ":".join(["copy", str(round(int(size) * coef)), *how])
+
+
+def check_work(text: str) -> str:
+    """Return the work of one server. Raises UsageError for anything else."""
+    try:
+        units.work(text)
+    except RefusedValueError as wrong:
+        raise UsageError(wrong.code, f"--work: {wrong.what}") from wrong
+    return text
+
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""The settings of each transport that differ from the defaults."""
+
+
+def make_scenario(asked: Frames, servers: Sequence[Server], settings: Settings) -> Scenario:
+    """Return the scenario for servers, whose hosts come after that of the client. Raises UsageError for what several
+    transports cannot do."""
+    by_transport = list(dict.fromkeys(each.transport for each in servers))
+    if len(by_transport) == 1:
+        return validate(Scenario, _one_client(asked, servers, settings), "ask")
+    for option, is_given in (("--in-turn", asked.in_turn), ("--n-thread", asked.threads > 1)):
+        if is_given:
+            what = f"{option} needs one transport, and these servers use {' and '.join(by_transport)}"
+            remedy = "a client of several transports is several processes, which send at fixed times: ask them apart"
+            raise UsageError("E-SERVERS-DIFFER", what, remedy)
+    return validate(Scenario, _several_clients(asked, servers, settings), "ask")
+
+
+def _one_client(asked: Frames, servers: Sequence[Server], settings: Settings) -> dict[str, Any]:
+    """Plan a pair for each thread: a client, and a server process on the host of each server."""
+    transport = servers[0].transport
+    return COMMON | {
+        "transport": transport,
+        "settings": {transport: dict(settings.get(transport, {}))},
+        "language": asked.language,
+        "pattern": "scatter" if len(servers) > 1 else "rpc",
+        "placement": "process",
+        "payload": asked.payload,
+        "pace": "closed",
+        "sinks": len(servers),
+        "pairs": asked.threads,
+        "work": "/".join(asked.works(servers)),
+        "dispatch": "sequential" if asked.in_turn else "parallel",
+        "messages": asked.frames,
+        "warmup": 1,
+        "patience": f"{PATIENCE_S:g}s",
+    }
+
+
+def _several_clients(asked: Frames, servers: Sequence[Server], settings: Settings) -> dict[str, Any]:
+    """Plan a client for each transport; all send a frame at the same due time."""
+    works = dict(zip(servers, asked.works(servers), strict=True))
+    period_s, longest_s = frame_period_s(asked, servers), (asked.ideal_ns(servers) or 0.0) / 1e9
+    participants = {each.name: {"host": each.name} for each in servers}
+    flows: dict[str, Any] = {}
+    for transport, ours in servers_by_transport(servers).items():
+        flows[transport] = {
+            "from": CLIENT,
+            "call": [each.name for each in ours],
+            "payload": asked.payload,
+            "rate": 1 / period_s,
+            "work": "/".join(works[each] for each in ours),
+            "transport": transport,
+            "settings": dict(settings.get(transport, {})),
+        }
+    return COMMON | {
+        "language": asked.language,
+        "duration": f"{asked.frames * period_s:.9f}s",
+        "patience": f"{PATIENCE_S + longest_s:.3f}s",
+        "participant": {CLIENT: {"host": HERE}} | participants,
+        "flow": flows,
+    }
+
+
+def brokers(servers: Sequence[Server]) -> dict[str, str]:
+    """Return the brokers that run already, by transport. Raises UsageError if servers of one use several."""
+    found: dict[str, str] = {}
+    for each in servers:
+        if found.setdefault(each.transport, each.daemon) != each.daemon:
+            what = f"the servers over {each.transport} use several brokers"
+            raise UsageError("E-SERVERS-DIFFER", what, "start them all with the same --daemon, or all without")
+    return {transport: daemon for transport, daemon in found.items() if daemon}
+
+
+def servers_by_transport(servers: Sequence[Server]) -> dict[str, list[Server]]:
+    """Return the servers of each transport, which one client calls."""
+    return {
+        one: [each for each in servers if each.transport == one] for one in dict.fromkeys(s.transport for s in servers)
+    }
+
+
+def frame_period_s(asked: Frames, servers: Sequence[Server]) -> float:
+    """Return the time between two frames where several processes send each: a quarter more than its work, and the time
+    to carry it to all servers and back."""
+    carried_s = 2 * len(servers) * units.payload_bytes(asked.payload) / BYTES_PER_S
+    return 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01

@@ -1,0 +1,81 @@
+"""`hopmeter serve`: the agent of a host on which `hopmeter ask` starts servers."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter import manifest
+from hopmeter.errors import UsageError
+from hopmeter.hosts.agent import serve as serve_agent
+from hopmeter.hosts.agent_requests import Ask
+from hopmeter.hosts.agent_trial import AgentTrial
+from hopmeter.hosts.line_channel import LineChannel
+from hopmeter.interactive.frames_scenario import check_work
+from hopmeter.interactive.meeting import answer_meeting, open_door
+from hopmeter.interactive.place import Place
+from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.runtime.signals import Alarm
+
+FORK = multiprocessing.get_context("fork")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server as its command describes it, and how many calls it has answered: the command of an agent."""
+
+    place: Place
+    transport: str
+    work: str
+    daemon: str
+    calls: Any
+    """A number that the processes of all coordinators share."""
+
+    def meet(self, ask: Ask) -> dict[str, Any]:
+        """Return what it offers."""
+        return answer_meeting(self.place, ask, {"transport": self.transport, "work": self.work, "daemon": self.daemon})
+
+    def note(self, ask: Ask) -> dict[str, Any]:
+        """Refuse: nobody has to tell a server anything."""
+        raise ValueError(f"a server takes no message, such as {str(ask)[:60]}")
+
+    def store_samples(self, trial: AgentTrial) -> None:
+        """Count the calls that the nodes of a trial have answered."""
+        done = [each.said["done"] for each in trial.nodes.values() if "done" in each.said]
+        with self.calls.get_lock():
+            self.calls.value += sum(int(one["received"]) for each in done for one in each["endpoints"])
+
+    def conduct(self, channel: LineChannel) -> None:
+        """Serve one coordinator."""
+        with Alarm():
+            serve_agent(channel, self)
+
+
+def serve(place: Place, transport: str, work: str, daemon: str, say: Callable[[str], object]) -> int:
+    """Serve until Ctrl-C, and return how many calls were answered."""
+    _check_transport(transport)
+    server = Server(place, transport, check_work(work), daemon, FORK.Value("q", 0))
+
+    def report(line: str) -> None:
+        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` is one
+            say(line)
+
+    with open_door(place, server.conduct, report) as door, suppress(InterruptedRunError):
+        say(f"serving {place.name} over {transport}, work {work}; Ctrl-C ends it")
+        door.admit(math.inf)
+    return int(server.calls.value)
+
+
+def _check_transport(name: str) -> None:
+    """Raise UsageError for a transport that cannot serve here, with what mends it."""
+    found = manifest.find_transports([name])[name]
+    serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
+    if not serving:
+        raise UsageError("E-NO-ADAPTER", f"{name} carries no calls", "`hopmeter transports` shows what each offers")
+    states = [manifest.readiness(found, language) for language in serving]
+    if not any(each.ready for each in states):
+        raise UsageError("E-NOT-BUILT", f"{name} is not ready: {states[0].missing}", states[0].get)

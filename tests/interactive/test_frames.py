@@ -1,0 +1,96 @@
+"""What `hopmeter ask` makes of its options and of its samples, without a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopmeter.errors import UsageError
+from hopmeter.hosts.greeting import HostError
+from hopmeter.interactive.asker import read_offer
+from hopmeter.interactive.asker_results import Answers, lines
+from hopmeter.interactive.frame_times import CALL, join_frames
+from hopmeter.interactive.frames_scenario import Frames, Server, make_scenario, multiply_work
+from tests.coded import refuses
+
+LEFT, RIGHT, OTHER = (
+    Server("left", "zeromq", "sleep:30ms"),
+    Server("right", "zeromq", "spin:50ms"),
+    Server("o", "tcp", "none"),
+)
+
+
+@pytest.mark.parametrize(
+    ("work", "coef", "expected"),
+    [
+        ("none", 10, "none"),
+        ("sleep:30ms", 10, "sleep:300000000ns"),
+        ("spin:0.5us", 0.5, "spin:250ns"),
+        ("copy:1000:rep:cold", 1.5, "copy:1500:rep:cold"),
+        ("copy:frame", 1, "copy:frame"),
+    ],
+)
+def test_a_factor_multiplies_the_work(work: str, coef: float, expected: str) -> None:
+    assert multiply_work(Server("left", "zeromq", work), coef) == expected
+
+
+def test_a_frame_has_no_multiple() -> None:
+    with refuses(UsageError, "E-OPTION-CONFLICT left --coef"):
+        multiply_work(Server("left", "zeromq", "copy:frame"), 2)
+
+
+def test_servers_of_one_transport_are_a_scatter_whose_threads_are_pairs() -> None:
+    made = make_scenario(Frames("image:8x6", 7, threads=3, in_turn=True), [LEFT, RIGHT], {})
+    assert (made.pattern, made.sinks, made.pairs, made.messages) == (["scatter"], [2], [3], 7)
+    assert (made.work, made.dispatch, made.pace) == (["sleep:30ms/spin:50ms"], ["sequential"], ["closed"])
+    assert make_scenario(Frames("image:8x6"), [LEFT], {}).pattern == ["rpc"]
+
+
+def test_servers_of_two_transports_have_a_client_for_each_and_common_due_times() -> None:
+    made = make_scenario(Frames("image:8x6", 7, coef=2), [LEFT, OTHER, RIGHT], {"tcp": {}})
+    flows = {name: (each.call, each.work, each.transport) for name, each in made.flow.items()}
+    works = "sleep:60000000ns/spin:100000000ns"
+    assert flows == {"zeromq": (["left", "right"], works, "zeromq"), "tcp": (["o"], "none", "tcp")}
+    rate = made.flow["tcp"].rate
+    assert rate == made.flow["zeromq"].rate and rate and 5 < rate < 1000 / 100
+
+
+@pytest.mark.parametrize("more", [{"in_turn": True}, {"threads": 2}])
+def test_two_transports_are_not_called_in_turn_or_by_threads(more: dict[str, Any]) -> None:
+    with refuses(UsageError, "E-SERVERS-DIFFER zeromq tcp"):
+        make_scenario(Frames("image:8x6", **more), [LEFT, OTHER], {})
+
+
+def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:
+    calls = np.array(
+        [
+            (0, 0, 0, 10, 11, 40, 5),
+            (0, 0, 1, 9, 12, 35, 5),
+            (1, 0, 1, 50, 51, 60, 5),
+            (0, 1, 0, 20, 21, 30, 5),
+            (0, 1, 1, 20, 21, 31, 5),
+        ],
+        CALL,
+    )
+    assert join_frames(calls, 2).tolist() == [(0, 0, 9, 40), (0, 1, 20, 31)]
+    found = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6), calls, lost=1)
+    assert found.frame_times_ns().tolist() == [31, 11] and found.exit_code == 1
+    assert "requests without a reply: 1" in [*lines(found)]
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        {},
+        {"transport": "zeromq"},
+        {"transport": "../x", "work": "none"},
+        {"transport": "tcp", "work": 5},
+        {"transport": "tcp", "work": "nap:\x1b[31m"},
+    ],
+)
+def test_a_hostile_offer_is_refused(offer: dict[str, Any]) -> None:
+    with pytest.raises((HostError, UsageError)) as refused:
+        read_offer("left", offer)
+    assert "\x1b" not in str(refused.value)
