@@ -71,6 +71,7 @@ BENCHES = (
     Bench("codecs", 70, 1.5, environment="frameworks"),
     Bench("objects", 3, 20),
     Bench("hops", 1, 2),
+    Bench("connect", 2, 16),
     Bench("video", 2, 8),
     Bench("starting", 65),
     Bench("site", 240),

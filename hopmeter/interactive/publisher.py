@@ -107,6 +107,8 @@ class Publisher:
         assert self._pair is not None, "a pair was named"
         transport, plugin = self._pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
+        if transport not in self._side.transports or plugin not in self._side.plugins:
+            self._rows = {}  # files are named after transport and codec, and these names are not this command's
         sent = int((self._rows["sent_ns"] != NONE_NS).sum()) if self._rows else None
         names = (self._side.label(transport), self._side.label(plugin), transport, codec)
         self._results.add(Outcome(*names, status, reason, self._rows, sent, received, wrong))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hopmeter.cli.parts.meeting_options import addresses
+from hopmeter.cli.parts.meeting_options import addresses, place_of
 from hopmeter.cli.publish import spread
-from hopmeter.errors import UsageError
+from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.interactive import plugins
+from hopmeter.interactive.publisher import Publisher
 from hopmeter.interactive.results import Outcome, Results, figures, is_queue
 from hopmeter.interactive.study import Side, check_same, find_pairs
 from hopmeter.store.samples import NONE_NS, TIMES
@@ -78,6 +80,29 @@ def test_different_options_are_named_and_what_the_other_side_tells_is_checked() 
             Side.of({**side.as_message(), **each})
     shown = Side.of({**side.as_message(), "absent": {"numpy": "\x1b[31mred"}}).absent
     assert shown == {"numpy": " [31mred"}
+
+
+def test_what_a_coordinator_tells_names_no_file_and_nonsense_is_refused(tmp_path: Path) -> None:
+    place, side = place_of("pair", "study", tmp_path, None, None), Side.here(OPTIONS, ["unix"], ["numpy"])
+    results = Results("publisher", tmp_path / "out", Console(quiet=True))
+    publisher = Publisher(place, side, results, lambda _: None)
+    met = {"kind": "pair", "name": "study", **side.as_message()}
+    for wrong in ({"kind": 7}, {"options": 5}, {"plugins": None}, {"absent": "x"}, {"daemons": {"a": []}}):
+        with pytest.raises(ValueError, match="is no"):
+            publisher.meet({**met, **wrong})
+    with refuses(HopmeterError, "E-PEER-OTHER"):
+        publisher.meet({**met, "name": "other"})
+    assert Side.of(publisher.meet(met)) == replace(side, labels={})
+    named = {"transport": "../../away", "plugin": "numpy"}
+    told = {"word": "outcome", "side": "", "status": "ok", "reason": "", **named}
+    for nonsense in ({"word": "dance"}, {"status": "good"}, {"reason": 7}, {"wrong": "many"}, {"plugin": ["a"]}):
+        with pytest.raises(ValueError, match="is no"):
+            publisher.note({**told, **nonsense})
+    publisher.note({"word": "begin", **named})
+    publisher._rows = rows([1.0] * 3)
+    publisher.note(told)
+    assert [each.rows for each in results.outcomes] == [{}]
+    assert not (tmp_path / "out").exists()
 
 
 def rows(delays_us: Any, period_us: int = 1000) -> dict[str, Any]:

@@ -150,6 +150,26 @@ def test_an_interrupt_at_one_side_ends_both_and_stores_what_was_measured(end: st
     assert nothing_is_left(tmp_path)
 
 
+@pytest.mark.skipif(not HAS_MOSQUITTO, reason="mosquitto is not installed: hopmeter build mqtt --system-packages")
+def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_measured(tmp_path: Path) -> None:
+    words = options(tmp_path, ["numpy"], ["mqtt", "unix"], trials=3000, rate=500)
+    with (
+        start(tmp_path / "listen.log", "listen", *words) as listener,
+        start(tmp_path / "publish.log", "publish", *words) as publisher,
+    ):
+        wait_for(lambda: has_measured(publisher), 200)
+        (broker,) = [each for each in publisher.family() if each.name() == "mosquitto"]
+        broker.kill()
+        for side in (listener, publisher):
+            assert side.ends() == 1, side.output
+            assert re.search("mqtt numpy: failed: .*mosquitto", side.output.lower()), side.output
+    for name in ("listener", "publisher"):
+        counted = Counter(row["middleware"] for row in read_log(tmp_path / f"out/{name}.csv"))
+        assert 10 < counted["mqtt"] < 3000
+        assert counted["unix"] == 3000
+    assert nothing_is_left(tmp_path)
+
+
 def has_measured(side: Command) -> bool:
     """Whether the node of a command has passed more messages than probes: it sleeps before each."""
     assert side.process.poll() is None, side.output

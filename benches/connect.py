@@ -1,0 +1,54 @@
+"""Measures what `hopmeter.connect` costs beyond the instrument: an array from one Python process to another, sent by a
+program with `hopmeter.connect` and by hopmeter's nodes, over the same adapter."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ending import orderly
+from ours import hopmeter
+from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from programs import python_number
+
+SIDE, MESSAGES, RATE_HZ = 200, 200, 100
+SCENARIO = f"""
+title = "Objects"
+question = "What does an object cost between two Python processes?"
+transport = "{{transport}}"
+language = "python"
+placement = "process"
+wait = "block"
+cores = "free"
+pace = "open"
+rate = {RATE_HZ}
+messages = {MESSAGES}
+codec = "numpy"
+payload = "array:{SIDE}x{SIDE}"
+trials = 1
+"""
+
+
+def connect_us(transport: str) -> float:
+    """Return the median of a program with `hopmeter.connect`."""
+    return python_number("connected.py", transport, SIDE, MESSAGES, RATE_HZ)
+
+
+def nodes_us(transport: str) -> float:
+    """Return the median of hopmeter's nodes."""
+    (row,) = hopmeter(SCENARIO.format(transport=transport))
+    return float(row["service_p50_us"])
+
+
+def main() -> int:
+    """Measure pairs; the ratios are only reported."""
+    found: dict[str, Comparison] = {}
+    for index in pair_rounds(found.values()):
+        for transport in ("zeromq", "unix"):
+            name = f"numpy {SIDE}x{SIDE}, {transport}, hopmeter.connect / nodes"
+            ours, theirs = in_turn(index, partial(connect_us, transport), partial(nodes_us, transport))
+            found.setdefault(name, Comparison(name, None)).add(ours, theirs)
+    return print_comparisons(found.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(orderly(main))
