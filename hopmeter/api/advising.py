@@ -20,6 +20,8 @@ from hopmeter.api.runs import Place, Run
 from hopmeter.api.start import join_settings, option_words
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.session import HostSession
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
 from hopmeter.plan import budget
 from hopmeter.plan.expand import World
@@ -36,6 +38,7 @@ SHORTER_S = (2.0, 1.0, 0.5, 0.25)
 MARGIN = 1.2
 """Trials take longer than planned."""
 UNTIL_BEST = {"until": "best"}
+THIS_MACHINE = HostOptions()
 
 
 class Advice:
@@ -120,12 +123,15 @@ def advise(
     run: Place | Run | None = None,
     out: Place | None = None,
     progress: bool = False,
+    hosts: Place | None = None,
+    cluster: str | None = None,
     **options: Any,
 ) -> Advice:
     """Measure a scenario or a workload, and advise which transport to take; with `run`, from a run that exists.
 
     Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, all that you can install
-    and that are ready here are measured. `now` is the transport that you use now. All other options have the names and
+    and that are ready here are measured. `now` is the transport that you use now. `hosts` and `cluster` are those of
+    `hopmeter.run`. All other options have the names and
     meanings of `hopmeter run`; the budget is 3 minutes by default.
 
     Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C.
@@ -135,8 +141,8 @@ def advise(
     if run is not None:
         return advise_from(run.path if isinstance(run, Run) else Path(run), now, options.get("require", ()))
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
-    asked = Request.of(scenario, now, options, settings)
-    return measure(asked, None if out is None else Path(out), consoles)
+    named = HostOptions(None if hosts is None else Path(hosts), cluster)
+    return measure(Request.of(scenario, now, options, settings, named), None if out is None else Path(out), consoles)
 
 
 @dataclass(frozen=True)
@@ -148,9 +154,17 @@ class Request:
     given: Mapping[str, Any]
     settings: Sequence[str]
     command: Sequence[str]
+    hosts: HostOptions = THIS_MACHINE
 
     @classmethod
-    def of(cls, asked: Place | None, now: str | None, options: Mapping[str, Any], settings: Sequence[str]) -> Request:
+    def of(
+        cls,
+        asked: Place | None,
+        now: str | None,
+        options: Mapping[str, Any],
+        settings: Sequence[str],
+        hosts: HostOptions = THIS_MACHINE,
+    ) -> Request:
         """Check a request. Raises UsageError without a scenario, a payload or a rate."""
         given = {name: value for name, value in options.items() if value is not None}
         if asked is None and not {"payload", "rate"} <= given.keys():
@@ -162,21 +176,23 @@ class Request:
         words = ["hopmeter", "advise", *([str(asked)] if asked is not None else [])]
         words += [*option_words(given), *(word for each in settings for word in ("--set", each))]
         name = MESSAGE if asked is None else str(asked)
-        return cls(name, now, given, settings, [*words, *(["--now", now] if now else [])])
+        command = [*words, *(["--now", now] if now else []), *hosts.words]
+        return cls(name, now, given, settings, command, hosts)
 
 
 def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
     """Measure what is asked, and advise."""
-    prepared, not_ready = prepare(asked)
-    outcome = measuring.measure(prepared, out, asked.command, consoles)
+    with asked.hosts.open() as session:
+        prepared, not_ready = prepare(asked, session)
+        outcome = measuring.measure(prepared, out, asked.command, consoles)
     if not outcome.complete:
         raise StoppedRunError(outcome.folder)
     return Advice(RunAdvice(run_results.read(outcome.folder.path), asked.now), not_ready)
 
 
-def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
+def prepare(asked: Request, hosts: HostSession | None = None) -> tuple[Prepared, dict[str, str]]:
     """Plan the run over the transports that the user names, or over all that can be installed and are ready."""
-    world = planning.this_world()
+    world = planning.this_world(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
     given = {"budget": BUDGET, **asked.given}
@@ -196,7 +212,7 @@ def prepare(asked: Request) -> tuple[Prepared, dict[str, str]]:
     own = scenario_options(asked.given)
     if (own or asked.settings) and not wanted.flow:
         wanted = planning.name_question(wanted, own, asked.settings, None)
-    prepared = Prepared(plan.make(path.stem, wanted, world), world)
+    prepared = Prepared(plan.make(path.stem, wanted, world), world, hosts=hosts)
     _check_now(asked.now, prepared)
     return _fit_budget(prepared), not_ready
 

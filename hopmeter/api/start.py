@@ -10,6 +10,7 @@ from hopmeter.api import measuring, planning
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.api.options import check_names, check_resume_alone, scenario_options
 from hopmeter.api.runs import Place, Run, open_run
+from hopmeter.hosts.host_options import HostOptions
 from hopmeter.scenario.resolve import DEFAULTS
 
 
@@ -21,6 +22,8 @@ def run(
     out: Place | None = None,
     resume: Place | None = None,
     progress: bool = False,
+    hosts: Place | None = None,
+    cluster: str | None = None,
     **options: Any,
 ) -> Run:
     """Run a scenario, by default `quick`, or resume the run in the folder `resume`, and return the results.
@@ -29,21 +32,27 @@ def run(
     `set={"hwm": [10, 1000]}`. A value is text as in a command, a number, or a list. Nothing is printed, unless
     `progress` is set: then notes and progress are on stderr.
 
+    `hosts` is a file that names other machines, and `cluster` the address of a scheduler of Dask; Dask's configuration
+    names its certificates.
+
     Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C: its
     message names the folder with the finished trials, and its attribute `folder` is this folder. Only in the main
     thread does Ctrl-C end a run.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
+    named = HostOptions(None if hosts is None else Path(hosts), cluster)
     if resume is not None:
         check_resume_alone(Path(resume), scenario is not None, against, full, out is not None, options)
-        return _open(measuring.resume(Path(resume), consoles))
+        with named.open() as session:
+            return _open(measuring.resume(Path(resume), consoles, session))
     settings = join_settings(options.pop("set", ()))
     check_names(options)
     name = "quick" if scenario is None else str(scenario)
     given = scenario_options(options)
-    prepared = planning.prepare(name, given, settings, full, against, consoles.notes)
-    command = command_words(name, options, settings, full, against)
-    return _open(measuring.measure(prepared, None if out is None else Path(out), command, consoles))
+    command = [*command_words(name, options, settings, full, against), *named.words]
+    with named.open() as session:
+        prepared = planning.prepare(name, given, settings, full, against, consoles.notes, session)
+        return _open(measuring.measure(prepared, None if out is None else Path(out), command, consoles))
 
 
 def _open(outcome: Outcome) -> Run:

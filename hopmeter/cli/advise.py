@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from hopmeter.cli.parts import hosts_options
+from hopmeter.hosts.host_options import HostOptions
 from hopmeter.system.terminal import Console
 
 EPILOG = 'Example: hopmeter advise robot-head --now zeromq --require "lost = 0" --example start'
@@ -78,6 +80,11 @@ def advise(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,
+    hosts: hosts_options.File = None,
+    cluster: hosts_options.Address = None,
+    cluster_ca: hosts_options.CA = None,
+    cluster_cert: hosts_options.Certificate = None,
+    cluster_key: hosts_options.Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the advice as a line of JSON.")] = False,
 ) -> None:
     """Measure your messages, and advise which transport to take.
@@ -90,13 +97,14 @@ def advise(
     given: dict[str, Any] = {"payload": payload, "rate": rate, "pattern": pattern, "language": language, "sinks": sinks}
     given |= {"require": require or None, "transport": transport, "budget": budget, "no_idle_states": no_idle_states}
     options = {name: value for name, value in given.items() if value is not None}
+    named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
     console = Console(stderr=as_json, highlight=False)
     advice_display.check_example(example)
     if source is not None:
-        advice_display.check_alone(source, scenario, setting, out, options)
+        advice_display.check_alone(source, scenario, setting, out, named.words, options)
         found = advice_display.read(source, now, options.get("require", ()))
     else:
-        found = advice_display.measure(scenario, now, options, setting or [], out, console)
+        found = advice_display.measure(scenario, now, options, setting or [], out, console, named)
     written = advice_display.write_example(found, example)
     if as_json:
         print(json.dumps(found.as_json(), allow_nan=False))

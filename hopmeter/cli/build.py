@@ -9,6 +9,7 @@ import typer
 from hopmeter.api import options
 from hopmeter.cli.parts import hosts_options
 from hopmeter.errors import UsageError
+from hopmeter.hosts.host_options import HostOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +66,7 @@ def build(
     if (hosts or cluster) and framework:
         remedy = "start `hopmeter build --framework` on each host instead"
         raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
-    with hosts_options.open_session(hosts, cluster, cluster_ca, cluster_cert, cluster_key) as session:
+    with HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).open() as session:
         if session is not None:
             from hopmeter.build.messages import select_messages
             from hopmeter.cli.parts.host_builds import build_for_hosts, order_for, order_for_messages

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from hopmeter.cli.parts import hosts_options
 from hopmeter.errors import UsageError
+from hopmeter.hosts.host_options import HostOptions
 from hopmeter.messages import tag
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
@@ -39,7 +40,7 @@ def hosts(
     """
     from hopmeter.hosts.survey import survey, survey_cluster
 
-    named = hosts_options.named_cluster(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
+    named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).named_cluster()
     if named is None and hosts is None:
         raise UsageError("E-OPTION-EMPTY", "no hosts are named", "hopmeter hosts --hosts hosts.toml")
     found = list(survey_cluster(named)) if named else list(survey(hosts)) if hosts else []

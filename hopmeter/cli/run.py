@@ -13,6 +13,7 @@ import typer
 from hopmeter.api.options import check_resume_alone, scenario_options
 from hopmeter.cli.parts import hosts_options
 from hopmeter.cli.parts.environment_variables import read_variables
+from hopmeter.hosts.host_options import HostOptions
 from hopmeter.model.paces import CHOICES
 from hopmeter.system.terminal import Console
 
@@ -226,8 +227,8 @@ def run(
     console = Console(stderr=as_json, highlight=False)
     request = Request.of(fail_if or [], summary, junit, export or [])
     with ExitStack() as ends:
-        named = hosts_options.open_session(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
-        session = ends.enter_context(named)
+        named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
+        session = ends.enter_context(named.open())
         if resume is not None:
             check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
             check_sides(request, measuring.has_sides(resume))

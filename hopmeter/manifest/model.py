@@ -63,6 +63,8 @@ class Manifest(Strict):
     keep: bool = False
     network: dict[str, Value] | None = None
     """The settings with which messages reach another machine; None if they cannot."""
+    meets_in_folder: bool = False
+    """Whether endpoints find each other in the folder of a trial; each host of a machine has one of its own."""
     message_limit: bool = False
     """Whether receivers refuse messages that are larger than the largest frame, before they take memory for them."""
     system_copies: Annotated[int, Field(ge=0)] | None = None

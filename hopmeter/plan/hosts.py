@@ -91,9 +91,13 @@ def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iter
         yield tag("D-HOST-PLACEMENT", "threads of one process cannot run on several hosts; use the placement `process`")
     for node in nodes:
         yield from _node_faults(cell, node, used[node[0].host])
-    if not all(one.shares_machine(other) for one, other in combinations(used.values(), 2)):
-        for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
-            yield from _network_faults(manifests[carrier.transport], carrier.settings)
+    is_one_machine = all(one.shares_machine(other) for one, other in combinations(used.values(), 2))
+    for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
+        one = manifests[carrier.transport]
+        if not is_one_machine:
+            yield from _network_faults(one, carrier.settings)
+        elif len(used) > 1 and one.meets_in_folder:
+            yield tag("D-HOST-NETWORK", f"{one.name} finds its endpoints in one folder, and each host has its own")
 
 
 def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:

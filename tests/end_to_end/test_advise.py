@@ -213,3 +213,19 @@ def test_ctrl_c_stores_what_was_measured_says_how_to_continue_and_leaves_nothing
     resumed, advised = (run_in(*each.split()[1:]) for each in steps)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert advised.returncode in (DECIDED, OPEN) and "zeromq" in advised.stdout, advised.stdout + advised.stderr
+
+
+def test_advice_over_two_hosts_is_from_a_run_over_them(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    write(tmp_path, "python")
+    agent = json.dumps([sys.executable, "-m", "hopmeter", "agent", "--stdio"])
+    (tmp_path / "hosts.toml").write_text(f"[host.one]\nhere = true\n[host.two]\nagent = {agent}\n")
+    hosts = ("--hosts", "hosts.toml")
+    ran = run_in(
+        "advise", "two.toml", "--transport", "zeromq,iceoryx2", "--budget", "5s", *hosts, "--out", "here", "--json"
+    )
+    assert ran.returncode in (DECIDED, OPEN), ran.stdout + ran.stderr
+    run = hopmeter.open_run(tmp_path / "here")
+    placed = {row["transport"]: (row["status"], row["hosts"]) for row in run.cells.to_pylist()}
+    assert placed["zeromq"] == ("ok", "one>two") and placed["iceoryx2"][0] == "dropped"
+    said = json.loads(ran.stdout)
+    assert "--hosts hosts.toml" in " ".join(said["lines"].values()) or said["decided"]

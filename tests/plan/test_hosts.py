@@ -167,3 +167,9 @@ def test_a_host_without_the_code_of_a_message_drops_the_cell_with_the_command(mo
     name = library_of("message:robot-state", "protobuf", "rust").folder.name
     (cell,) = plan(hosts("a", "b", codecs=(name,)), **given).cells
     assert not cell.dropped
+
+
+def test_a_transport_that_meets_in_a_folder_needs_one_host() -> None:
+    manifest = transport("bus", meets_in_folder=True)
+    (cell,) = plan(hosts("a", "b"), manifest).cells
+    assert lacking(cell.dropped, "D-HOST-NETWORK bus") == []

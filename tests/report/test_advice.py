@@ -79,7 +79,7 @@ def test_of_rows_that_do_not_differ_the_one_with_less_cpu_is_advised() -> None:
 def test_if_nothing_is_decided_there_is_no_advice() -> None:
     found = advice(row("nng", 10, 9, 12), row("zeromq", 11, 10, 13))
     assert transport(found) is None
-    assert found.lines["take"].startswith("Nothing is decided: nng and zeromq do not differ")
+    assert found.lines["take"] == "Nothing is decided: nng and zeromq do not differ significantly."
     assert "hopmeter advise mine.toml --budget" in found.lines["changes"]
     assert found.as_json()["not_different"][1]["transport"] == "zeromq"
 

@@ -18,6 +18,7 @@ from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import remarks
 from hopmeter.errors import UsageError
+from hopmeter.hosts.host_options import HostOptions
 from hopmeter.manifest.examples import Example, check_folder
 from hopmeter.report import formatting
 from hopmeter.system.tables import print_whole
@@ -57,18 +58,19 @@ def measure(
     settings: Sequence[str],
     out: Path | None,
     console: Console,
+    hosts: HostOptions,
 ) -> Advice:
     """Ask for what is missing, measure, and return the advice; on Ctrl-C, say how to continue."""
     if scenario is None and _can_ask() and not {"payload", "rate"} <= options.keys():
         from hopmeter.cli.parts.advice_questions import ask
 
         now, options = ask(console, now, options)
-    asked = advising.Request.of(scenario, now, options, settings)
+    asked = advising.Request.of(scenario, now, options, settings, hosts)
     progress = Console(stderr=True, highlight=False)
     try:
         return advising.measure(asked, out, Consoles(console, progress))
     except StoppedRunError as stopped:
-        _print_how_to_continue(console, stopped, now)
+        _print_how_to_continue(console, stopped, now, hosts)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -76,9 +78,9 @@ def _can_ask() -> bool:
     return sys.stdin.isatty()
 
 
-def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str | None) -> None:
+def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str | None, hosts: HostOptions) -> None:
     path = str(stopped.stored.final_path)
-    resume = ["hopmeter", "run", "--resume", path]
+    resume = ["hopmeter", "run", "--resume", path, *hosts.words]
     own = ["hopmeter", "advise", "--from", path, *(["--now", now] if now else [])]
     steps = [own] if stopped.stored.is_finished else [resume, own]
     console.print(f"\ninterrupted; finished trials are in {stopped.folder}", markup=False, soft_wrap=True)

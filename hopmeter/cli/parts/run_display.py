@@ -15,10 +15,10 @@ from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import comparison, plan_table, remarks, run_table
-from hopmeter.cli.parts.hosts_options import OF_HOSTS
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
+from hopmeter.hosts.host_options import OPTIONS
 from hopmeter.plan import Cell, Plan
 from hopmeter.report import next_command
 from hopmeter.store import RunFolder
@@ -195,7 +195,7 @@ def _print_resume_command(display: Display, folder: Any) -> None:
 def _hosts_option(folder: Any) -> list[str]:
     """Return the option with which a run over several hosts continues."""
     words = [str(word) for word in folder.about.get("command") or ()] if folder.about.get("hosts") else []
-    return [word for option in OF_HOSTS if option in words for word in words[words.index(option) :][:2]]
+    return [word for option in OPTIONS.values() if option in words for word in words[words.index(option) :][:2]]
 
 
 def _print_paths(console: Console, path: Path, report: Path | None) -> None:

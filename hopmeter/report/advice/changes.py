@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.hosts.host_options import OPTIONS as HOST_OPTIONS
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.decision import Decision, decide
 from hopmeter.report.advice.questions import Question, parts
@@ -18,6 +19,7 @@ IDLE_STATES = ("--idle-states", "--no-idle-states")
 OPTIONS = (
     *("--transport", "--language", "--pattern", "--payload", "--rate", "--sinks", "--set", "--require", "--now"),
     *IDLE_STATES,
+    *HOST_OPTIONS.values(),
 )
 """Options that belong to the question; the others are about one run of it."""
 FACTOR = 10

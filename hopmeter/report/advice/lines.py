@@ -20,6 +20,7 @@ from hopmeter.report.advice.row_words import (
     full_name,
     lossless_of,
     names,
+    ratio_words,
     result_words,
     settings_words,
     why_not,
@@ -164,7 +165,7 @@ class RunAdvice:
         if found.best and not found.worse and len(found.best) == 1:
             return f"only {name(group, found.best[0])} was measured, so there is nothing to compare it with."
         if found.best:
-            return f"{names(group, found.best)} do not differ significantly: {self._differences()}."
+            return f"{names(group, found.best)} do not differ significantly{self._differences()}."
         if found.undecided:
             return f"it is open whether {names(group, found.undecided)} meet {wanted}."
         if wanted and any(has_result(group, row) for row in found.missing):
@@ -172,9 +173,14 @@ class RunAdvice:
         return "no transport that you can install has a valid result."
 
     def _differences(self) -> str:
+        """Return how far rows that do not differ may be apart, as the end of a sentence."""
         first, *others = self.decision.best
         group = self.decision.group
-        return "; ".join(f"{name(group, row)} {comparison_words(group, first, row)}" for row in others[:2])
+        if is_whole(group):
+            known = [f"{name(group, row)}: {result_words(group, row)}" for row in (first, *others[:2])]
+            return f" ({'; '.join(known)})"
+        known = [f"{name(group, row)} takes {ends}" for row in others[:2] if (ends := ratio_words(first, row))]
+        return f": {'; '.join(known)}" if known else ""
 
     def _deciding_command(self) -> str:
         if self.decision.missing and not (self.decision.best or self.decision.undecided):

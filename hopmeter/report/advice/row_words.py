@@ -57,12 +57,16 @@ def comparison_words(group: Group, one: Row, other: Row) -> str:
         return _workload_comparison(group, one, other)
     if faster(one, other) or faster(other, one):
         return f"takes {how_long(one, other)}"
+    ends = ratio_words(one, other)
+    return f"does not differ significantly ({ends})" if ends else "does not differ significantly"
+
+
+def ratio_words(one: Row, other: Row) -> str:
+    """Return how long `other` takes beside `one`: `0.9 to 1.2 times as long`; empty if little is known."""
     known = compare(one, other)
     if known is None or known.low is None or known.high is None or max(known.high, 1 / known.low) > VAGUE:
-        return "does not differ significantly"
-    return (
-        f"does not differ significantly ({formatting.ratio(known.low)} to {formatting.ratio(known.high)} times as long)"
-    )
+        return ""
+    return f"{formatting.ratio(known.low)} to {formatting.ratio(known.high)} times as long"
 
 
 def _workload_comparison(group: Group, one: Row, other: Row) -> str:
