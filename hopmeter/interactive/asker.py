@@ -100,10 +100,10 @@ def _measure(made: Plan, world: World, session: HostSession, found: Answers, say
         say(f"calling {found.names}; Ctrl-C ends it")
         complete = executor.run()
         described = "".join(decoded.describe(each.facts) for each in pictures.values())
-        return _read(replace(found, pictures=described, interrupted=not complete), folder, made.cells[0])
+        return read_trial(replace(found, pictures=described, interrupted=not complete), folder, made.cells[0])
 
 
-def _read(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
+def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
     """Return what a trial has measured; nothing if it was interrupted before its begin."""
     for trial in folder.trials:
         clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]

@@ -14,7 +14,7 @@ from hopmeter.system.toml_files import validate
 HERE = "this-machine"
 """The host of the clients; no server can have this name."""
 CLIENT = "ask-client"
-PATIENCE_S = 10.0
+PATIENCE_S = 5.0
 """How long a client waits for a reply beyond the requested work."""
 SPARE_S = 1.0
 """How much longer than its work a frame may take before the time of the trial is up."""
@@ -69,10 +69,14 @@ class Frames:
         works_ns = self.works_ns(servers)
         return None if works_ns is None else sum(works_ns) if self.in_turn else max(works_ns)
 
+    def longest_s(self, servers: Sequence[Server]) -> float:
+        """Return how long the work on a frame may take if all threads and servers share a core."""
+        return sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads
+
     def limit_s(self, servers: Sequence[Server]) -> float:
-        """Return after what time the client sends no more frames; the threads of a machine may share a core."""
-        longest_s = sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads + SPARE_S
-        return min(units.MOST_S, units.seconds("30s") + (self.frames + 1) * longest_s)
+        """Return after what time the client sends no more frames."""
+        each_s = self.longest_s(servers) + SPARE_S
+        return min(units.MOST_S, units.seconds("30s") + (self.frames + 1) * each_s)
 
 
 def multiply_work(server: Server, coef: float) -> str:
@@ -133,14 +137,14 @@ def _one_client(asked: Frames, servers: Sequence[Server], settings: Settings) ->
         "dispatch": "sequential" if asked.in_turn else "parallel",
         "messages": asked.frames,
         "warmup": 1,
-        "patience": f"{PATIENCE_S:g}s",
+        "patience": f"{PATIENCE_S + asked.longest_s(servers):.3f}s",
     }
 
 
 def _several_clients(asked: Frames, servers: Sequence[Server], settings: Settings) -> dict[str, Any]:
     """Plan a client for each transport; all send a frame at the same due time."""
     works = dict(zip(servers, asked.works(servers), strict=True))
-    period_s, longest_s = frame_period_s(asked, servers), (asked.ideal_ns(servers) or 0.0) / 1e9
+    period_s = frame_period_s(asked, servers)
     participants = {each.name: {"host": each.name} for each in servers}
     flows: dict[str, Any] = {}
     for transport, ours in servers_by_transport(servers).items():
@@ -156,7 +160,7 @@ def _several_clients(asked: Frames, servers: Sequence[Server], settings: Setting
     return COMMON | {
         "language": asked.language,
         "duration": f"{asked.frames * period_s:.9f}s",
-        "patience": f"{PATIENCE_S + longest_s:.3f}s",
+        "patience": f"{PATIENCE_S + asked.longest_s(servers):.3f}s",
         "participant": {CLIENT: {"host": HERE}} | participants,
         "flow": flows,
     }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.hosts.greeting import HostError
-from hopmeter.interactive.asker import read_offer
+from hopmeter.interactive.asker import read_offer, read_trial
 from hopmeter.interactive.asker_results import Answers, lines
 from hopmeter.interactive.frame_times import CALL, join_frames
 from hopmeter.interactive.frames_scenario import Frames, Server, make_scenario, multiply_work
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.store.run_folder import RunFolder
 from tests.coded import refuses
 
 LEFT, RIGHT, OTHER = (
@@ -78,6 +82,35 @@ def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:
     found = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6), calls, lost=1)
     assert found.frame_times_ns().tolist() == [31, 11] and found.exit_code == 1
     assert "requests without a reply: 1" in [*lines(found)]
+
+
+@pytest.mark.parametrize(
+    ("client", "trial", "expected"),
+    [
+        ({}, {"good": True}, (0, False, "", "")),
+        ({"content_errors": 2, "malformed": 1}, {"good": True}, (3, False, "", "")),
+        ({"limit_reached": True}, {"good": True}, (0, False, "time was up", "")),
+        ({}, {"good": False, "reason": "interrupted [E-STOPPED]"}, (0, True, "", "")),
+        (
+            {},
+            {"good": False, "reason": "left is gone [E-HOST-GONE]", "remedy": "look"},
+            (0, False, "E-HOST-GONE", "look"),
+        ),
+    ],
+)
+def test_a_trial_tells_of_wrong_replies_and_why_it_ended(
+    tmp_path: Path, client: dict[str, Any], trial: dict[str, Any], expected: tuple[int, bool, str, str]
+) -> None:
+    counts = {"role": "client", "content_errors": 0, "malformed": 0, "limit_reached": False} | client
+    server = {"role": "server", "content_errors": 9, "malformed": 9, "limit_reached": False}
+    folder = RunFolder.create(tmp_path, "run", {})
+    folder.add_trial(TrialResult("c", 0, nodes=[{"endpoints": [counts]}, {"endpoints": [server]}], **trial), [])
+    asked = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6))
+    found = read_trial(asked, folder, cast("Cell", None))
+    wrong, interrupted, *said = expected
+    assert (found.wrong, found.interrupted) == (wrong, interrupted)
+    assert all(word in found.failure for word in said) and bool(found.failure) == any(said)
+    assert found.exit_code == 1, "nothing was measured"
 
 
 @pytest.mark.parametrize(
