@@ -123,6 +123,7 @@ class LocalNode(Node):
     def __init__(self, start: Start) -> None:
         super().__init__(start)
         self._unread = b""
+        self._is_over = False
         self.hung_up = False
         """Whether the node has closed its end of the control channel."""
         self.control, theirs = socket.socketpair()
@@ -168,8 +169,9 @@ class LocalNode(Node):
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return those that would stay readable forever and wake a selector."""
-        over = ((self.control, self.hung_up), (self.exit_watch, self.has_ended()))
+        """Return those that would stay readable forever and wake a selector. Until the end of the process was seen, its
+        descriptor has to announce it."""
+        over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
     def say(self, message: dict[str, Any]) -> None:
@@ -211,7 +213,8 @@ class LocalNode(Node):
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, without reaping it."""
-        return has_ended(self.pid)
+        self._is_over = self._is_over or has_ended(self.pid)
+        return self._is_over
 
     def ending(self) -> str:
         """Describe how a process ended: its exit code or its signal."""

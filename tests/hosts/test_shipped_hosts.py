@@ -37,7 +37,19 @@ def run_over(folder: Path, named: Sequence[tuple[str, Host]], *words: str) -> li
 
 def test_a_chain_over_three_hosts_has_the_delays_of_its_wires(tmp_path: Path) -> None:
     """Of six hops, those to and from the first host take the delay. The chain ends where it began, on one clock."""
-    short = ("--transport", "tcp,zeromq", "--language", "python", "--relays", "5", "--messages", "40", "--trials", "1")
+    axes = (
+        "--transport",
+        "tcp,zeromq",
+        "--language",
+        "python",
+        "--relays",
+        "5",
+        "--rate",
+        "100",
+        "--payload",
+        "timing",
+    )
+    short = (*axes, "--messages", "40", "--trials", "1")
     with three_hosts(wire=WIRE) as found:
         named = list(zip(("alpha", "beta", "gamma"), found, strict=True))
         rows = run_over(tmp_path, named, "relay-chain-hosts", *short)
