@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
-from hopmeter.interactive.frame_times import CALL, Rows, join_frames
+from hopmeter.interactive.frame_times import CALL, SAMPLED, Rows, join_frames
 from hopmeter.interactive.frames_scenario import Frames, Server, frame_period_s, servers_by_transport
 from hopmeter.interactive.result_folder import ResultFolder
 from hopmeter.model import units
@@ -70,7 +70,7 @@ class Answers:
     @property
     def elapsed_ns(self) -> int:
         """Return the time from the first request until the last reply."""
-        return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
+        return int(self.calls["arrived_ns"].max() - self.calls["intended_ns"].min()) if len(self.calls) else 0
 
     @property
     def exit_code(self) -> int:
@@ -169,15 +169,9 @@ def _samples(found: Answers) -> dict[str, Any]:
     """Return a row for each reply, with the columns of docs/metrics.md for the client of a scatter."""
     calls = found.calls
     words = {
-        key: pa.array([getattr(each, key) for each in found.servers], pa.string()) for key in ("transport", "name")
+        name: pa.array([getattr(each, name) for each in found.servers], pa.string()) for name in ("transport", "name")
     }
-    transport, server = (words[key].take(pa.array(calls["server"])) for key in ("transport", "name"))
-    numbers = {
-        "seq": calls["seq"],
-        "participant": calls["thread"],
-        "copy": calls["server"],
-        "intended_ns": calls["due_ns"],
-    }
-    times = {name: to_arrow(calls[name], calls[name] != NONE_NS) for name in ("sent_ns", "arrived_ns", "hold_ns")}
-    columns = {"transport": transport, "server": server, **{name: to_arrow(each) for name, each in numbers.items()}}
-    return columns | times
+    transport, server = (each.take(pa.array(calls["server"])) for each in words.values())
+    places = {"participant": to_arrow(calls["thread"]), "copy": to_arrow(calls["server"])}
+    times = {name: to_arrow(calls[name], calls[name] != NONE_NS) for name in (*SAMPLED, "hold_ns")}
+    return {"transport": transport, "server": server, **places, **times}

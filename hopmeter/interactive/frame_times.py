@@ -14,10 +14,9 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.store.samples import NONE_NS, Samples
 
-CALL = np.dtype(
-    [(name, np.int64) for name in ("seq", "thread", "server", "due_ns", "sent_ns", "arrived_ns", "hold_ns")]
-)
-"""A reply: the number of its frame, its thread and its server, when the frame was due, when the request was sent, when
+SAMPLED = ("seq", "intended_ns", "sent_ns", "arrived_ns")
+CALL = np.dtype([(name, np.int64) for name in ("thread", "server", *SAMPLED, "hold_ns")])
+"""A reply: its thread, its server, the number of its frame, when the frame was due, when the request was sent, when
 the reply arrived, and how long the server had the request; `hold_ns` is NONE_NS if the server's samples are missing."""
 FRAME = np.dtype([(name, np.int64) for name in ("seq", "thread", "due_ns", "done_ns")])
 """A frame: when it was due, and when its last reply arrived."""
@@ -40,12 +39,10 @@ def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows,
 
 def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows) -> Rows:
     client, *servers = ends
-    found = samples.of(client.id, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns")
+    found = samples.of(client.id, "copy", *SAMPLED)
     calls = np.zeros(len(found["seq"]), CALL)
-    for name, column in zip(
-        ("seq", "due_ns", "sent_ns", "arrived_ns"), ("seq", "intended_ns", "sent_ns", "arrived_ns"), strict=True
-    ):
-        calls[name] = found[column]
+    for name in SAMPLED:
+        calls[name] = found[name]
     calls["thread"], calls["server"] = thread, called[found["copy"]]
     for place, server in enumerate(servers):
         mine = found["copy"] == place
@@ -54,22 +51,22 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server had each of these requests."""
+    """Return how long a server had each of these requests. Another machine may have sent its samples."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
-    is_known = (found["arrived_ns"] != NONE_NS) & (found["forwarded_ns"] != NONE_NS)
-    holds = np.full(1 + max(wanted.max(initial=0), found["seq"].max(initial=0)), NONE_NS)
+    holds = np.full(1 + wanted.max(initial=0), NONE_NS)
+    is_known = (found["seq"] >= 0) & (found["seq"] < len(holds))
+    is_known &= (found["arrived_ns"] != NONE_NS) & (found["forwarded_ns"] != NONE_NS)
     holds[found["seq"][is_known]] = (found["forwarded_ns"] - found["arrived_ns"])[is_known]
     return holds[wanted]
 
 
 def join_frames(calls: Rows, servers: int) -> Rows:
     """Return the frames to which all servers have replied, by thread and number."""
-    order = np.lexsort((calls["server"], calls["seq"], calls["thread"]))
-    calls = calls[order]
+    calls = calls[np.lexsort((calls["server"], calls["seq"], calls["thread"]))]
     _, place, many = np.unique(calls[["thread", "seq"]], return_inverse=True, return_counts=True)
     whole = calls[many[place] == servers].reshape(-1, servers)
     frames = np.zeros(len(whole), FRAME)
     for name in ("seq", "thread"):
         frames[name] = whole[name][:, 0]
-    frames["due_ns"], frames["done_ns"] = whole["due_ns"].min(axis=1), whole["arrived_ns"].max(axis=1)
+    frames["due_ns"], frames["done_ns"] = whole["intended_ns"].min(axis=1), whole["arrived_ns"].max(axis=1)
     return frames

@@ -9,6 +9,7 @@ from typing import Any
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.model import units
 from hopmeter.scenario import Scenario
+from hopmeter.scenario.search import LEAST_HZ
 from hopmeter.system.toml_files import validate
 
 HERE = "this-machine"
@@ -187,4 +188,4 @@ def frame_period_s(asked: Frames, servers: Sequence[Server]) -> float:
     """Return the time between two frames where several processes send each: a quarter more than its work, and the time
     to carry it to all servers and back."""
     carried_s = 2 * len(servers) * units.payload_bytes(asked.payload) / BYTES_PER_S
-    return 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01
+    return min(1 / LEAST_HZ, 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01)

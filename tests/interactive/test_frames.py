@@ -6,17 +6,21 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.hosts.greeting import HostError
 from hopmeter.interactive.asker import read_offer, read_trial
 from hopmeter.interactive.asker_results import Answers, lines
-from hopmeter.interactive.frame_times import CALL, join_frames
+from hopmeter.interactive.frame_times import CALL, join_frames, read_calls
 from hopmeter.interactive.frames_scenario import Frames, Server, make_scenario, multiply_work
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.samples import NONE_NS, SCHEMA
+from tests.cells import cell
 from tests.coded import refuses
 
 LEFT, RIGHT, OTHER = (
@@ -71,10 +75,10 @@ def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:
     calls = np.array(
         [
             (0, 0, 0, 10, 11, 40, 5),
-            (0, 0, 1, 9, 12, 35, 5),
-            (1, 0, 1, 50, 51, 60, 5),
-            (0, 1, 0, 20, 21, 30, 5),
-            (0, 1, 1, 20, 21, 31, 5),
+            (0, 1, 0, 9, 12, 35, 5),
+            (0, 1, 1, 50, 51, 60, 5),
+            (1, 0, 0, 20, 21, 30, 5),
+            (1, 1, 0, 20, 21, 31, 5),
         ],
         CALL,
     )
@@ -82,6 +86,25 @@ def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:
     found = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6), calls, lost=1)
     assert found.frame_times_ns().tolist() == [31, 11] and found.exit_code == 1
     assert "requests without a reply: 1" in [*lines(found)]
+
+
+def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: Path) -> None:
+    """Of two servers, one says that it answered a request that nobody has sent."""
+    client = [
+        {"seq": seq, "copy": copy, "intended_ns": 1, "sent_ns": 2, "arrived_ns": 9} for seq in (0, 1) for copy in (0, 1)
+    ]
+    client[3]["arrived_ns"] = None
+    servers = [
+        [{"seq": 0, "arrived_ns": 103, "forwarded_ns": 107}, {"seq": 2**63 + 5, "arrived_ns": 1, "forwarded_ns": 2}],
+        [{"seq": 2**62, "arrived_ns": 1, "forwarded_ns": 2}, {"seq": 1, "arrived_ns": 203, "forwarded_ns": None}],
+    ]
+    with pq.ParquetWriter(tmp_path / "samples.parquet", SCHEMA) as writer:
+        for endpoint, found in enumerate([client, *servers]):
+            rows = [dict.fromkeys(SCHEMA.names) | {"endpoint": endpoint, "copy": 0} | row for row in found]
+            writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+    calls, lost = read_calls(tmp_path / "samples.parquet", cell(pattern="scatter", sinks=2), [LEFT, RIGHT])
+    assert lost == 1
+    assert calls[["server", "seq", "hold_ns"]].tolist() == [(0, 0, 4), (1, 0, NONE_NS), (0, 1, NONE_NS)]
 
 
 @pytest.mark.parametrize(

@@ -30,16 +30,9 @@ def write_measured(folder: Path, many: int = 300, side: str = "listener", **coun
 
 def write_asked(folder: Path, wrong: int = 0, works: Sequence[str] = ("sleep:30ms", "sleep:50ms")) -> Path:
     """A folder as `hopmeter ask` leaves it: 40 frames of 30 and 50 ms of work, and what was beyond it is known."""
+    due = [(seq - 1) * 10**8 + 99 * 10**6 for seq in range(40)]
     calls = [
-        (
-            seq,
-            0,
-            server,
-            (seq - 1) * 10**8 + 99 * 10**6,
-            seq * 10**8,
-            seq * 10**8 + took_ms * 10**6 + 1000 * seq,
-            NONE_NS,
-        )
+        (0, server, seq, due[seq], seq * 10**8, seq * 10**8 + took_ms * 10**6 + 1000 * seq, NONE_NS)
         for seq in range(40)
         for server, took_ms in ((0, 31), (1, 51))
     ]
