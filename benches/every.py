@@ -74,6 +74,7 @@ BENCHES = (
     Bench("connect", 2, 16),
     Bench("video", 2, 8),
     Bench("starting", 65),
+    Bench("agents", 90),
     Bench("site", 240),
     Bench("first-look", 1800),
 )

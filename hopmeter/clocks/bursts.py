@@ -11,6 +11,8 @@ from hopmeter.errors import HopmeterError
 
 MOST_NS = 1 << 60
 """The latest time that a clock may show; sums and differences of some of them fit into 64 bits."""
+ROUND_TRIP_S = 1.0
+"""The longest round trip between two hosts whose clocks can be compared."""
 MOST_EXCHANGES = 64
 """The most exchanges that a stored burst may have; the instrument retains fewer."""
 
@@ -91,7 +93,7 @@ class Burst(Received):
 def measure_burst(session: str, asker: str, responder: str, address: tuple[str, int], token: bytes) -> Burst:
     """Ask a responder for its clock, from this host. Raises ClockError if it does not answer."""
     try:
-        found = clock_burst(*address, token)
+        found = clock_burst(*address, token, patience_s=ROUND_TRIP_S)
     except OSError as cause:
         raise ClockError(
             "E-CLOCK-SILENT",

@@ -98,7 +98,7 @@ class PairModel:
 
     def middle_ns(self, host: str) -> int:
         """Return the middle of the longest time between two bursts, on the clock of one of the hosts."""
-        knots = self._at if host == self.here else self._at + self._offset
+        knots, _ = self._seen_from(host)
         place = int(np.argmax(np.diff(knots)))
         return int(knots[place] + (knots[place + 1] - knots[place]) // 2)
 
@@ -143,19 +143,40 @@ class PairModel:
     def translation(self, origin: str, begin_ns: int, end_ns: int) -> Translation:
         """Translate times of the host `origin`, one of both, from `begin_ns` to `end_ns`. Raises ClockError if no burst
         was made before or after, or a clock was set or corrected between them."""
-        forward = origin == self.here
-        knots = self._at if forward else self._at + self._offset
+        knots, offsets = self._seen_from(origin)
         first, last = self._place(knots, begin_ns, end_ns)
         spanned = self.intervals[first:last]
         if broken := [each for each in spanned if each.is_broken]:
             raise self._step_error(broken[0])
-        offsets = self._offset if forward else -self._offset
         return Translation(
             tuple(map(int, knots[first : last + 1])),
             tuple(map(int, offsets[first : last + 1])),
             max(each.uncertainty_ns for each in spanned),
             self.residual_ns,
         )
+
+    def predict(self, origin: str, at_ns: int) -> tuple[int, float]:
+        """Return a time of the host `origin`, one of both, on the clock of the other, and by how much it may be wrong.
+
+        The time may be later than all bursts; the uncertainty grows with the drift.
+        """
+        knots, offsets = self._seen_from(origin)
+        drift, doubt = 0.0, MOST_DRIFT
+        if len(knots) > 1:
+            span = float(knots[-1] - knots[-2])
+            doubt = float(self._bound[-1] + self._bound[-2]) / span + WANDER
+            drift = float(offsets[-1] - offsets[-2]) / span
+        if doubt >= MOST_DRIFT:
+            drift, doubt = 0.0, MOST_DRIFT
+        beyond = at_ns - int(knots[-1])
+        uncertainty_ns = float(self._bound[-1]) + abs(beyond) * doubt + SPARE_NS
+        return at_ns + int(offsets[-1]) + round(beyond * drift), uncertainty_ns
+
+    def _seen_from(self, origin: str) -> tuple[Times, Times]:
+        """Return the bursts' times on the clock of a host, and what to add to each."""
+        if origin == self.here:
+            return self._at, self._offset
+        return self._at + self._offset, -self._offset
 
     def _place(self, knots: Times, begin_ns: int, end_ns: int) -> tuple[int, int]:
         """Return the last knot before the begin and the first one after the end."""

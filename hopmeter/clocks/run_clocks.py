@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -36,6 +35,8 @@ class Route:
         return sum(step.residual_ns for step in self.steps)
 
 
+Models = dict[frozenset[str], PairModel]
+"""The models of one session by their two hosts."""
 HERE = Route(())
 """Within one host."""
 
@@ -60,10 +61,11 @@ class RunClocks:
         found: dict[tuple[str, str, str], list[Burst]] = {}
         for burst in bursts:
             here, there = (self._name(burst.session, host) for host in (burst.asker, burst.responder))
-            found.setdefault((burst.session, here, there), []).append(burst)
-        self.sessions: dict[str, list[PairModel]] = {}
+            if here != there:
+                found.setdefault((burst.session, here, there), []).append(burst)
+        self.sessions: dict[str, Models] = {}
         for (session, here, there), each in found.items():
-            self.sessions.setdefault(session, []).append(PairModel(here, there, each))
+            self.sessions.setdefault(session, {}).setdefault(frozenset((here, there)), PairModel(here, there, each))
 
     def _name(self, session: str, host: str) -> str:
         """Return the name of the first host that has the clock of this host."""
@@ -83,7 +85,7 @@ class RunClocks:
             first, last = (self._name(session, host) for host in (origin, target))
             try:
                 when = Stretch(first, begin_ns, end_ns)
-                found.append(HERE if first == last else _route(self.sessions.get(session, []), when, last))
+                found.append(HERE if first == last else _route(self.sessions.get(session, {}), when, last))
             except ClockError as failure:
                 failures.append(failure)
         if len({route.steps for route in found}) != 1:
@@ -95,7 +97,7 @@ class RunClocks:
         return [
             closure
             for models in self.sessions.values()
-            for three in combinations(sorted({host for model in models for host in model.hosts}), 3)
+            for three in _triangles(models)
             if (closure := _closure(models, three))
         ]
 
@@ -123,13 +125,13 @@ class Stretch:
         return Stretch(host, int(begin), int(end))
 
 
-def _route(models: Sequence[PairModel], when: Stretch, target: str) -> Route:
-    if direct := _between(models, when.host, target):
+def _route(models: Models, when: Stretch, target: str) -> Route:
+    if direct := models.get(frozenset((when.host, target))):
         return Route((direct.translation(when.host, when.begin_ns, when.end_ns),))
     found = [
         _route_over(first, second, when)
-        for first in models
-        if when.host in first.hosts and (second := _between(models, first.other(when.host), target))
+        for first in models.values()
+        if when.host in first.hosts and (second := models.get(frozenset((first.other(when.host), target))))
     ]
     if not found:
         raise _unknown(when.host, target, "were not compared")
@@ -142,8 +144,14 @@ def _route_over(first: PairModel, second: PairModel, when: Stretch) -> Route:
     return Route((step, second.translation(then.host, then.begin_ns, then.end_ns)))
 
 
-def _between(models: Sequence[PairModel], one: str, other: str) -> PairModel | None:
-    return next((model for model in models if model.hosts == {one, other}), None)
+def _triangles(models: Models) -> list[tuple[str, str, str]]:
+    """Return the hosts of which each was compared with both others, three by three."""
+    others: dict[str, set[str]] = {}
+    for one, other in (sorted(pair) for pair in models):
+        others.setdefault(one, set()).add(other)
+    return sorted(
+        (one, two, three) for one, later in others.items() for two in later for three in later & others.get(two, set())
+    )
 
 
 def _unknown(origin: str, target: str, why: str) -> ClockError:
@@ -159,11 +167,11 @@ def _explain(found: Sequence[Route], failures: Sequence[ClockError], origin: str
     return (*moved, *failures, _unknown(origin, target, "were not compared"))[0]
 
 
-def _closure(models: Sequence[PairModel], hosts: tuple[str, str, str]) -> Closure | None:
+def _closure(models: Models, hosts: tuple[str, str, str]) -> Closure | None:
     """Translate a time around a triangle; None if two of its hosts were not compared at that time."""
     one, two, three = hosts
-    first = _between(models, one, two)
-    if first is None or not first.intervals:
+    first = models[frozenset((one, two))]
+    if not first.intervals:
         return None
     start_ns, bound_ns = first.middle_ns(one), 0.0
     when = Stretch(one, start_ns, start_ns + 1)

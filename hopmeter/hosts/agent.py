@@ -148,7 +148,7 @@ class Agent:
             return  # it has ended meanwhile
         number, said = checks.number(message, "node", 1 << 20), checks.table(message, "message")
         if late_ns := trial.say(number, said):
-            self._tell(trial, "late", by_ns=late_ns)
+            self._tell(trial, "late", node=number, by_ns=late_ns)
 
     def _begin(self, message: Ask) -> None:
         trial = self._requests.find_trial(message)

@@ -70,11 +70,15 @@ class AgentProcess:
             return explain(read_tail(self._errors, MOST_BYTES), code)
         return ""
 
-    def close(self) -> None:
-        """Close the channel, so that the agent ends what it has started, and wait for it."""
+    def hang_up(self) -> None:
+        """Close the channel, so that the agent ends what it has started."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
+
+    def close(self) -> None:
+        """Close the channel, and wait until the agent has ended."""
+        self.hang_up()
         try:
             self._process.wait(ENDING_S)
         except subprocess.TimeoutExpired:

@@ -222,10 +222,13 @@ class Requests:
         return {"files": self._trial(ask).write_samples()}
 
     def _piece(self, ask: Ask) -> dict[str, Any]:
-        files = self._trial(ask).sample_files
-        with files[checks.word(ask, "file", files)].open("rb") as file:
+        files, size = self._trial(ask).sample_files, checks.number(ask, "bytes", PIECE_BYTES)
+        path = files[checks.word(ask, "file", files)]
+        if not path.exists():
+            return {"data": ""}  # a trial may have no causes
+        with path.open("rb") as file:
             file.seek(checks.number(ask, "offset"))
-            return {"data": encode(file.read(PIECE_BYTES))}
+            return {"data": encode(file.read(size))}
 
     def _remove_trial(self, ask: Ask) -> dict[str, Any]:
         trial = self._trial(ask)

@@ -140,10 +140,15 @@ class AgentSocket:
         why = self.channel.why_closed
         return f"the connection was cut: {why}" if why else ""
 
-    def close(self) -> None:
-        """Close the channel, so that the agent ends what it has started, and wait for it."""
+    def hang_up(self) -> None:
+        """Close the channel, so that the agent ends what it has started."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close the channel, and wait until the agent has ended."""
+        self.hang_up()
+        with suppress(OSError):
             deadline = time.monotonic() + ENDING_S
             while (left_s := deadline - time.monotonic()) > 0:
                 self._connection.settimeout(left_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopmeter.clocks.pair_model import PairModel
 from hopmeter.hosts.connection import RoundTrip
 from hopmeter.hosts.greeting import Greeting, own_id
 
@@ -15,10 +16,20 @@ class HostClock:
 
     offset_ns: int = 0
     uncertainty_ns: int = 0
+    model: PairModel | None = None
+    """With a model, the offset is that of another host, `over`, and the model has both hosts."""
+    over: str = ""
 
-    def to_host(self, ns: int) -> int:
-        """Translate a time of this machine to the host's clock."""
-        return ns + self.offset_ns
+    def translate(self, ns: int) -> tuple[int, int]:
+        """Return a time of this machine on the host's clock, and by how much it may be wrong."""
+        if self.model is None:
+            return ns + self.offset_ns, self.uncertainty_ns
+        there_ns, doubt_ns = self.model.predict(self.over, ns + self.offset_ns)
+        return there_ns, self.uncertainty_ns + round(doubt_ns)
+
+    def beyond(self, model: PairModel, over: str) -> HostClock:
+        """Return the clock of a host that was compared with this one, whose name is `over`."""
+        return HostClock(self.offset_ns, self.uncertainty_ns, model, over)
 
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:

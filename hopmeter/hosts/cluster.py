@@ -16,11 +16,12 @@ from typing import Any
 
 from hopmeter.errors import UsageError
 from hopmeter.hosts import worker_agent
+from hopmeter.hosts.agent_link import closing_links
 from hopmeter.hosts.agent_process import ENDING_S
 from hopmeter.hosts.greeting import HostError
 from hopmeter.hosts.hosts_file import check_address
 from hopmeter.hosts.line_channel import LineChannel
-from hopmeter.hosts.session import HostSession, connect
+from hopmeter.hosts.session import HostSession, connect_all
 from hopmeter.scenario.workload import NAME
 from hopmeter.system.scratch_dir import ScratchDir
 
@@ -152,11 +153,10 @@ def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))
         folder = ends.enter_context(ScratchDir()).directory
-        workers, links = find_workers(client), dict[str, WorkerLink]()
+        workers, links = find_workers(client), ends.enter_context(closing_links())
         for name, told in workers.items():
             links[name] = WorkerLink(client, name, told["contact"])
-            ends.callback(links[name].close)
-        reached = {name: connect(name, each, folder) for name, each in links.items()}
+        reached = connect_all(links, folder)
         yield HostSession({name: told["host"] for name, told in workers.items()}, reached)
 
 
@@ -181,9 +181,13 @@ class WorkerLink:
         """Explain why the channel is closed; empty if it is not."""
         return self._why
 
-    def close(self) -> None:
-        """Close the channel, so that the agent ends what it has started, and wait for it."""
+    def hang_up(self) -> None:
+        """Close the channel, so that the agent ends what it has started."""
         self._own.close()
+
+    def close(self) -> None:
+        """Close the channel, and wait until the agent has ended."""
+        self.hang_up()
         with suppress(TimeoutError):
             self._carrying.result(ENDING_S * 1.5)
         self._carrying.cancel()

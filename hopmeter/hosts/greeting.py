@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,14 @@ class HostError(HopmeterError):
     """A host cannot be used; nothing was measured on it."""
 
     exit_code = 2
+
+
+def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
+    """Return one error that says what each says."""
+    if len(failures) == 1:
+        return failures[0]
+    texts, remedies = ("; ".join(dict.fromkeys(getattr(each, key) for each in failures)) for key in ("what", "remedy"))
+    return type(failures[0])(failures[0].code, texts, remedies)
 
 
 @dataclass(frozen=True)

@@ -65,15 +65,27 @@ class LineChannel:
             raise ChannelError(f"a message of {len(left):,} bytes exceeds the maximum of {LONGEST_LINE:,}")
         deadline = time.monotonic() + PATIENCE_S
         while left:
-            # Both ends may send at once: what arrives meanwhile is read, so that neither waits for the other.
-            reading = [] if self.closed else [self._read_fd]
-            readable, writable, _ = select.select(reading, [self._write_fd], [], max(0.0, deadline - time.monotonic()))
-            if readable:
-                self._read()
-            if writable:
-                left = left[self._write(left) :]
-            if not readable and not writable:
+            if written := self._write(left):
+                left = left[written:]
+            elif not self._await_room(deadline - time.monotonic()):
                 raise ChannelError(f"it did not read for {PATIENCE_S:.0f} s")
+
+    def wait(self, most_s: float) -> bool:
+        """Wait until something arrives, at most this long; return whether it did."""
+        return bool(_poll({self._read_fd: select.POLLIN}, most_s))
+
+    def _await_room(self, most_s: float) -> bool:
+        """Wait until the peer has read something, and return whether it has done anything.
+
+        Both ends may send at once: what arrives meanwhile is read, so that neither waits for the other.
+        """
+        wanted = {self._write_fd: select.POLLOUT}
+        if not self.closed:
+            wanted[self._read_fd] = wanted.get(self._read_fd, 0) | select.POLLIN
+        ready = _poll(wanted, most_s)
+        if not self.closed and ready.get(self._read_fd, 0) & ~select.POLLOUT:
+            self._read()
+        return bool(ready)
 
     def _write(self, left: memoryview) -> int:
         try:
@@ -135,14 +147,25 @@ class LineChannel:
         if not piece:
             self.closed = True
             return False
-        *lines, rest = (bytes(self._unread) + piece).split(b"\n") if b"\n" in piece else (self._unread + piece,)
-        self._unread = bytearray(rest)
+        head, *others = piece.split(b"\n")
+        self._unread += head
+        lines = [bytes(self._unread), *others[:-1]] if others else []
+        if others:
+            self._unread = bytearray(others[-1])
         self._unread_bytes += len(piece)
         longest = max(map(len, [*lines, self._unread]))
         if longest > LONGEST_LINE or self._unread_bytes > MOST_UNREAD_BYTES:
             raise ChannelError(f"it sent a line of more than {LONGEST_LINE:,} bytes, or too many lines at once")
         self._lines += [self._check_line(line) for line in lines]
         return True
+
+
+def _poll(wanted: dict[int, int], most_s: float) -> dict[int, int]:
+    """Return which descriptors are ready, and for what. `select.select` knows none above 1023."""
+    poll = select.poll()
+    for descriptor, events in wanted.items():
+        poll.register(descriptor, events)
+    return dict(poll.poll(max(0.0, most_s) * 1000))
 
 
 def _show(line: bytes) -> str:

@@ -30,7 +30,6 @@ class RemoteNode(Node):
         self._waiting: deque[dict[str, Any]] = deque()
         self._failed: TrialFailedError | None = None
         self._ended: dict[str, Any] | None = None
-        self.pid = 0
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
@@ -51,7 +50,7 @@ class RemoteNode(Node):
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to the node, with the times of its host's clock."""
         if message["say"] == "go":
-            message = message | {"start_ns": self._clock.to_host(message["start_ns"])}
+            message = message | {"start_ns": self._clock.translate(message["start_ns"])[0]}
         if self._ended is None:
             self._connection.tell({"say": "to", "trial": self._run, "node": self._number, "message": message})
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from hopmeter.hosts import checks
 from hopmeter.hosts.connection import Connection, naming_damage
+from hopmeter.hosts.questions import Question
 from hopmeter.runtime.background import Achieved
 from hopmeter.runtime.failures import TrialFailedError
 
@@ -29,8 +30,12 @@ def names_damage(method: Method) -> Method:
 class RemoteBackground:
     """The load of a host; it begins its measured window with the trial."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection, self.host_name = connection, connection.name
+    def __init__(self, connection: Connection, start: Question) -> None:
+        self._connection, self._start, self.host_name = connection, start, connection.name
+
+    def await_start(self) -> None:
+        """Wait until it runs. Raises TrialFailedError if it does not start."""
+        self._start.answer()
 
     def begin(self) -> None:
         """Do nothing: the agent does so when the trial begins."""

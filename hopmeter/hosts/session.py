@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hopmeter.hosts import checks
-from hopmeter.hosts.agent_link import open_link
+from hopmeter.hosts.agent_link import Link, closing_links, open_links
 from hopmeter.hosts.clock import clock_of
 from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost
-from hopmeter.hosts.connection import Connection, RoundTrip, naming_damage
+from hopmeter.hosts.connection import GREETING_S, Connection, RoundTrip, naming_damage, ping_all
 from hopmeter.hosts.container_agent import ContainerAgent
-from hopmeter.hosts.greeting import Greeting, HostError
+from hopmeter.hosts.greeting import Greeting, HostError, join_errors
 from hopmeter.hosts.hosts_file import read_hosts
-from hopmeter.hosts.line_channel import LineChannel
+from hopmeter.hosts.questions import BusyAgents
 from hopmeter.hosts.remote_host import RemoteHost
 from hopmeter.machine import advice
 from hopmeter.manifest import Readiness
@@ -27,20 +28,6 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 DESCRIBING_S = 120.0
 """How long an agent may take to find out which of its transports are ready."""
-
-
-class Link(Protocol):
-    """What reaches an agent: a process, a connection, or a worker of a cluster."""
-
-    @property
-    def channel(self) -> LineChannel:
-        """Return the channel to the agent."""
-
-    def why_gone(self) -> str:
-        """Explain why the channel is closed; empty if it is not."""
-
-    def close(self) -> None:
-        """Close the channel and wait until the agent has ended."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +59,21 @@ class HostSession:
 
     def facts(self) -> dict[str, HostFacts]:
         """Return what a plan has to know about each host, in the order of their addresses. Raises HostError."""
-        return {name: self._facts(name, address) for name, address in self._addresses.items()}
+        found = self._ask_all("describe")
+        return {
+            name: self._facts(name, address, found[name]) if name in found else here_facts(name, address)
+            for name, address in self._addresses.items()
+        }
 
-    def _facts(self, name: str, address: str) -> HostFacts:
-        if name not in self._reached:
-            return here_facts(name, address)
+    def _ask_all(self, do: str) -> dict[str, dict[str, Any]]:
+        """Ask all agents at once, and return their answers."""
+        with naming("the hosts"):
+            asked = {name: each.remote.connection.post(do, DESCRIBING_S) for name, each in self._reached.items()}
+            return {name: each.answer() for name, each in asked.items()}
+
+    def _facts(self, name: str, address: str, found: Mapping[str, Any]) -> HostFacts:
         one = self._reached[name]
         with naming(name):
-            found = one.remote.connection.ask("describe", DESCRIBING_S)
             ready = [_readiness(row) for row in checks.items(found, "transports")]
             return HostFacts(
                 name,
@@ -111,18 +105,20 @@ class HostSession:
         if name not in self._reached:
             return ClockHost(name, address, Greeting.own().clock)
         one = self._reached[name]
-        return ClockHost(name, address, one.greeting.clock, one.remote.connection)
+        return ClockHost(name, address, one.greeting.clock, one.round_trip.least_ns, one.remote)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Describe each host for `run.json`. Raises HostError."""
-        return {name: self._describe(name, address) for name, address in self._addresses.items()}
+        found = self._ask_all("examine")
+        return {
+            name: self._describe(name, address, found[name]) if name in found else {"here": True, "address": address}
+            for name, address in self._addresses.items()
+        }
 
-    def _describe(self, name: str, address: str) -> dict[str, Any]:
-        if name not in self._reached:
-            return {"here": True, "address": address}
+    def _describe(self, name: str, address: str, found: Mapping[str, Any]) -> dict[str, Any]:
         one = self._reached[name]
         with naming(name):
-            machine = checks.table(one.remote.connection.ask("examine", DESCRIBING_S), "machine")
+            machine = checks.table(found, "machine")
             doctor = advice.findings(machine)
         return {
             "here": False,
@@ -146,14 +142,9 @@ def here_facts(name: str, address: str) -> HostFacts:
 def open_hosts(path: Path) -> Iterator[HostSession]:
     """Connect the hosts of a file; the agents run inside the `with` block. Raises UsageError and HostError."""
     entries = read_hosts(path).host
-    with ExitStack() as ends:
-        folder = ends.enter_context(ScratchDir()).directory
-        links: dict[str, Link] = {}
-        for name, entry in entries.items():
-            if not entry.here:
-                links[name] = open_link(name, entry, folder)
-                ends.callback(links[name].close)
-        reached = {name: connect(name, each, folder) for name, each in links.items()}
+    with ScratchDir() as ground, closing_links() as links:
+        open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)
+        reached = connect_all(links, ground.directory)
         addresses = {name: find_address(each.address, links.get(name)) for name, each in entries.items()}
         yield HostSession(addresses, reached)
 
@@ -165,11 +156,32 @@ def find_address(named: str, link: Link | None) -> str:
 
 def connect(name: str, link: Link, folder: Path) -> Reached:
     """Greet the agent at the other end of a link. Raises HostError."""
-    connection = Connection(name, link.channel, link.why_gone)
-    with naming(name):
-        round_trip = connection.ping()
-    clock, own = clock_of(connection.greeting, round_trip), folder / name
+    return connect_all({name: link}, folder)[name]
+
+
+def connect_all(links: Mapping[str, Link], folder: Path) -> dict[str, Reached]:
+    """Greet the agents at the other ends of links, all at once. Raises HostError, which names every host that cannot be
+    used."""
+    busy, deadline = BusyAgents(), time.monotonic() + GREETING_S
+    connections: list[Connection] = []
+    failures: list[HostError] = []
+    for name, link in links.items():
+        try:
+            left_s = deadline - time.monotonic()
+            connections.append(Connection(name, link.channel, link.why_gone, left_s, busy))
+        except HostError as failed:
+            failures.append(failed)
+    if failures:
+        raise join_errors(failures)
+    with naming("the hosts"):
+        round_trips = ping_all(connections)
+    return {each.name: _reach(each, trip, folder) for each, trip in zip(connections, round_trips, strict=True)}
+
+
+def _reach(connection: Connection, round_trip: RoundTrip, folder: Path) -> Reached:
+    own = folder / connection.name
     own.mkdir(mode=0o700)
+    clock = clock_of(connection.greeting, round_trip)
     return Reached(RemoteHost(connection, clock, round_trip.least_ns, own), round_trip)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts import checks
-from hopmeter.hosts.agent_link import open_link
+from hopmeter.hosts.agent_link import Link, open_link
 from hopmeter.hosts.cluster import Cluster, WorkerLink, connect_cluster, find_workers
 from hopmeter.hosts.connection import Connection
 from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.hosts_file import HostEntry, read_hosts
-from hopmeter.hosts.session import DESCRIBING_S, HostSession, Link, connect, find_address, naming
+from hopmeter.hosts.session import DESCRIBING_S, HostSession, connect, find_address, naming
 from hopmeter.hosts.stream_probe import Stream, measure_stream
 from hopmeter.machine import advice
 from hopmeter.machine.finding import Finding

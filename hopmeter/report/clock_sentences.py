@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.clock_claims import TIMES_RESIDUAL
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.clocks.clock_state import ClockState, correction_ppm
-from hopmeter.clocks.run_clocks import RunClocks
+from hopmeter.clocks.pair_model import PairModel
+from hopmeter.clocks.run_clocks import Closure, Models, RunClocks
 from hopmeter.report import formatting
 from hopmeter.store.clock_file import read_clocks
+
+MOST_SHOWN = 6
+"""Of more pairs or triangles of hosts, the report describes the worst."""
 
 
 def claim_sentences(runs: Sequence[Run]) -> list[str]:
@@ -40,18 +45,45 @@ def comparison_sentences(run: Run) -> list[str]:
     """Return how the clocks of each pair of hosts compare, and what else was recorded about them."""
     bursts, states = read_clocks(run.folder)
     clocks = RunClocks(bursts, states)
-    found = [
+    found = [each for models in clocks.sessions.values() for each in _describe_models(models)]
+    return [*found, *_describe_closures(clocks.closures()), *_corrections(states)]
+
+
+def _describe_models(models: Models) -> Iterator[str]:
+    """Describe the clocks of each pair of hosts; of many, those that are known least."""
+    ordered = sorted(models.values(), key=lambda model: -model.uncertainty_ns)
+    if len(models) > MOST_SHOWN:
+        residual_ns = max(model.residual_ns for model in ordered)
+        yield (
+            f"{len(models)} pairs of clocks were compared. Those of {ordered[0].here} and {ordered[0].there} are known "
+            f"least, to ±{_us(ordered[0].uncertainty_ns)} us; the largest residual is {_us(residual_ns)} us."
+        )
+    else:
+        yield from map(_describe_model, models.values())
+    hosts = {host for pair in models for host in pair}
+    if absent := math.comb(len(hosts), 2) - len(models):
+        yield (
+            f"{formatting.plural(absent, 'pair')} of hosts were not compared: times between them are translated over "
+            "another host, and both uncertainties add up."
+        )
+
+
+def _describe_model(model: PairModel) -> str:
+    return (
         f"Clocks of {model.here} and {model.there}: known to ±{_us(model.uncertainty_ns)} us, residual "
         f"{_us(model.residual_ns)} us{_drift(model.drift_ppm)}."
-        for models in clocks.sessions.values()
-        for model in models
-    ]
-    found += [
-        f"The offsets around {formatting.join(closure.hosts)} add up to {_us(closure.sum_ns)} us; their bounds allow "
-        f"±{_us(closure.bound_ns)} us."
-        for closure in clocks.closures()
-    ]
-    return [*found, *_corrections(states)]
+    )
+
+
+def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
+    """Describe the sums around the triangles of hosts; of many, the largest compared with its bound."""
+    ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
+    for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
+        most = "" if len(closures) <= MOST_SHOWN else f", most of {len(closures)} triangles compared with their bounds"
+        yield (
+            f"The offsets around {formatting.join(each.hosts)} add up to {_us(each.sum_ns)} us; their bounds allow "
+            f"±{_us(each.bound_ns)} us{most}."
+        )
 
 
 def _corrections(states: Sequence[ClockState]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from hopmeter.manifest import Manifest
 from hopmeter.node.contract import LOOPBACK
@@ -13,6 +13,8 @@ from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.background import Achieved
 from hopmeter.runtime.node import Node, Start
+
+Step = Literal["note_usage", "usage", "collect", "close"]
 
 
 class Broker(Protocol):
@@ -30,6 +32,9 @@ class Broker(Protocol):
 
 class Background(Protocol):
     """The load of a host beside the nodes of a trial, while it runs."""
+
+    def await_start(self) -> None:
+        """Wait until the load runs. Raises TrialFailedError if it does not start."""
 
     def begin(self) -> None:
         """Begin the measured window."""
@@ -94,6 +99,9 @@ class TrialHost(Protocol):
     def sample_cpu(self) -> None:
         """Take a sample of the CPU that each process uses, if this host does not do so itself."""
 
+    def request(self, step: Step, since_ns: int = 0) -> None:
+        """Let another host begin with a step, so that all hosts take it at once. Errors follow when it is taken."""
+
     def usage(self, since_ns: int) -> Usage:
         """Return what the processes used since a time on this machine's clock. Raises TrialFailedError if a broker has
         ended."""
@@ -114,14 +122,15 @@ class TrialHost(Protocol):
 class Host(Protocol):
     """A machine on which nodes run."""
 
-    lead_ns: int
-    """How long before the schedule starts the host has to hear `go`."""
+    @property
+    def lead_ns(self) -> int:
+        """Return how long before the schedule starts the host has to hear `go`."""
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
         """Prepare a trial with the transports of these manifests, one for each carrier; `run` is the id of its run."""
 
     def start_background(self, load: Load, log: Path, /) -> Background:
-        """Load the host. Raises TrialFailedError if the load does not start."""
+        """Start to load the host. Raises TrialFailedError if the load does not start."""
 
     def note_alive(self) -> None:
         """Note what the next command must remove if this process is killed."""

@@ -18,7 +18,7 @@ from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.cpu import write_cpu_samples
 from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
-from hopmeter.runtime.host import Background, Broker, BrokerOrder, Host, Usage
+from hopmeter.runtime.host import Background, Broker, BrokerOrder, Host, Step, Usage
 from hopmeter.runtime.node import Node, Start
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_place
@@ -48,6 +48,7 @@ class RunningTrial:
         self._ends = ExitStack()
         for part in self._parts.values():
             self._ends.callback(part.close)
+        self._ends.callback(self._request, "close")
         self._nodes: list[Node] = []
         self._brokers: dict[str, Broker] = {}
         self._is_cut = False
@@ -59,8 +60,11 @@ class RunningTrial:
         if it was cut short those that there are."""
         if self._is_cut:
             return list(self._collect_cut())
+        if not self.result.good:
+            return []
         try:
-            return [path for part in self._parts.values() for path in part.collect()] if self.result.good else []
+            self._request("collect")
+            return [path for part in self._parts.values() for path in part.collect()]
         except TrialFailedError as failed:
             self.result.good = False
             self.fail(failed)
@@ -70,6 +74,10 @@ class RunningTrial:
         for part in self._parts.values():
             with suppress(TrialFailedError):
                 yield from filter(is_whole, part.collect())
+
+    def _request(self, step: Step, since_ns: int = 0) -> None:
+        for part in self._parts.values():
+            part.request(step, since_ns)
 
     def start_broker(self) -> None:
         """Start the broker of each transport that has one, on the first host, unless one runs already."""
@@ -111,6 +119,7 @@ class RunningTrial:
         control.say({"say": "connect", "links": links})
         control.expect("ready", cell.schedule.timeout_s)
         prove(cell, control)
+        self._request("note_usage")
         for part in self._parts.values():
             part.note_usage()
 
@@ -132,6 +141,7 @@ class RunningTrial:
     def _note_used(self) -> None:
         if self.backgrounds:
             self._note_background()
+        self._request("usage", self.result.start_ns)
         used = [part.usage(self.result.start_ns) for part in self._parts.values()]
         if self.work.cpu:
             write_cpu_samples(self.work.cpu, [row for part in self._parts.values() for row in part.cpu_rows()])

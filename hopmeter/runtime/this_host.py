@@ -14,7 +14,7 @@ from hopmeter.plan.spec import Site
 from hopmeter.runtime.background import BackgroundLoad
 from hopmeter.runtime.cpu import CpuSampler, Steal
 from hopmeter.runtime.daemon import BrokerContext, Daemon
-from hopmeter.runtime.host import BrokerOrder, Usage
+from hopmeter.runtime.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.node import LocalNode, Start
 from hopmeter.runtime.stops import StopWatch
 from hopmeter.system.processes import Reading
@@ -85,6 +85,9 @@ class LocalTrial:
         """Take a sample of the CPU that each process uses."""
         if self._sampler:
             self._sampler.sample()
+
+    def request(self, step: Step, since_ns: int = 0) -> None:
+        """Do nothing: this machine takes each step at once."""
 
     def usage(self, since_ns: int) -> Usage:
         """Return what the processes used since a time."""

@@ -21,6 +21,8 @@ from hopmeter.runtime.work import Work, cores_of_nodes
 from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]
+TELLING_NS = 2_000_000
+"""How long it may take to tell one host when the schedule starts."""
 
 
 @dataclass
@@ -84,9 +86,15 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
         left = _take_step(left, RunningTrial.watch)
         with aside(core for trial in trials for core in cores_of_nodes(trial.work)):
             left = _take_step(left, lambda trial: trial.connect(alarm))
-            start_ns = time.monotonic_ns() + max(host.lead_ns for host in hosts)
+            start_ns = time.monotonic_ns() + lead_ns(hosts)
             for step in (lambda trial: trial.go(start_ns), RunningTrial.measure, RunningTrial.end):
                 left = _take_step(left, step)
+
+
+def lead_ns(hosts: Sequence[Host]) -> int:
+    """Return how long before the schedule starts the hosts are told: as long as the slowest needs, and more for each
+    further one, because they are told one after the other."""
+    return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 
 def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Sequence[Host]) -> Sequence[RunningTrial]:
@@ -100,6 +108,8 @@ def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Se
             ends.callback(background.close)
             for trial in trials:
                 trial.backgrounds.append(background)
+        for background in trials[0].backgrounds:
+            background.await_start()
     except TrialFailedError as failed:
         for trial in trials:
             trial.fail(failed)

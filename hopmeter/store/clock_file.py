@@ -8,7 +8,7 @@ from typing import Any
 
 from hopmeter.clocks.bursts import Burst
 from hopmeter.clocks.clock_state import ClockState
-from hopmeter.store.disk import StoreError, append_line
+from hopmeter.store.disk import StoreError, append_lines
 from hopmeter.system.untrusted_json import parse
 
 FILE = "clocks.jsonl"
@@ -19,10 +19,10 @@ KINDS: dict[str, Callable[[Any], Burst | ClockState]] = {
 MOST_BYTES = 1 << 28
 
 
-def add_clocks(folder: Path, found: Burst | ClockState) -> None:
-    """Append a burst or a state of a clock to the file of a run. Raises StoreError if that fails."""
-    kind = "burst" if isinstance(found, Burst) else "clock"
-    append_line(folder / FILE, {kind: found.model_dump()})
+def add_clocks(folder: Path, *found: Burst | ClockState) -> None:
+    """Append bursts and states of clocks to the file of a run. Raises StoreError if that fails."""
+    lines = ({"burst" if isinstance(each, Burst) else "clock": each.model_dump()} for each in found)
+    append_lines(folder / FILE, *lines)
 
 
 def read_clocks(folder: Path) -> tuple[list[Burst], list[ClockState]]:

@@ -89,9 +89,9 @@ def write_json(path: Path, value: Any) -> None:
         temporary.write_bytes(_utf8(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def append_line(path: Path, value: Any) -> None:
-    """Append one JSON line and flush it to disk; a line that does not fit on the disk is removed again."""
-    line = _utf8(json.dumps(value, ensure_ascii=False))
+def append_lines(path: Path, *values: Any) -> None:
+    """Append lines of JSON and flush them to disk; if they do not fit on the disk, they are removed again."""
+    line = b"".join(_utf8(json.dumps(value, ensure_ascii=False)) for value in values)
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
         try:

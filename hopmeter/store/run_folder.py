@@ -17,7 +17,7 @@ from hopmeter.model.columns import CELLS, PROCESSES, TRIALS
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import processes
 from hopmeter.store.causes import remove_samples, write_causes
-from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, append_line, replacing, write_json, writing
+from hopmeter.store.disk import DamagedRunError, DiskFullError, StoreError, append_lines, replacing, write_json, writing
 from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.names import check_name
 from hopmeter.store.pack import refuse_packed, run_directory, write_pack
@@ -148,7 +148,7 @@ class RunFolder:
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
-        append_line(self.path / "trials.jsonl", kept.as_json())
+        append_lines(self.path / "trials.jsonl", kept.as_json())
         self._trials.pop((kept.cell, kept.trial), None)
         self._trials[kept.cell, kept.trial] = kept
         return kept

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.arrow_arrays import to_numpy, to_table
-from hopmeter.store.disk import StoreError, append_line, replacing, writing
+from hopmeter.store.disk import StoreError, append_lines, replacing, writing
 from hopmeter.store.samples import write_parquet
 from hopmeter.system.input_files import read_text
 
@@ -51,7 +51,7 @@ class WhyFolder:
                 self._write_readings(result.cell, [raw.with_suffix(".readings") for raw in raw_files])
         except StoreError as error:
             result = replace(result, good=False, reason=error.message, remedy=error.remedy)
-        append_line(self.path / "trials.jsonl", result.as_json())
+        append_lines(self.path / "trials.jsonl", result.as_json())
 
     def samples(self, cell: str) -> Path:
         """Return the file of a cell's samples."""

@@ -130,7 +130,7 @@ def test_the_known_offset_of_a_time_namespace_is_found_within_its_uncertainty() 
     assert step.uncertainty_ns < MS
 
 
-@pytest.mark.parametrize(("there_ms", "back_ms"), [(0, 20), (20, 0), (15, 15)])
+@pytest.mark.parametrize(("there_ms", "back_ms"), [(0, 20), (20, 0), (15, 15), (250, 150)])
 def test_a_known_offset_is_found_over_a_wire_with_unequal_delays(there_ms: int, back_ms: int) -> None:
     wire = Wire(there=Way(delay_s=there_ms / 1000), back=Way(delay_s=back_ms / 1000, loss=0.02))
     with two_hosts(wire, ahead_s=AHEAD_S) as (alpha, beta), responding(beta) as (_, port):

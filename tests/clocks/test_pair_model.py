@@ -110,6 +110,27 @@ def test_a_disturbed_burst_does_not_make_the_model_worse() -> None:
     assert PairModel("alpha", "beta", bursts).translation("alpha", 17 * SECOND, 23 * SECOND).uncertainty_ns < 50_000
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_a_prediction_holds_for_the_next_seconds(seed: int) -> None:
+    there = clock(AHEAD, fast_ppm=80)
+    network = Network(seed, HERE, there)
+    for bursts in ([network.burst(0)], [network.burst(0), network.burst(2_000_000)], network.bursts(5)):
+        model, latest = PairModel("alpha", "beta", bursts), bursts[-1].least.at_ns
+        for later in (0, SECOND // 10, 3 * SECOND):
+            expected, uncertainty = model.predict("alpha", latest + later)
+            assert abs(expected - there(latest + later)) <= uncertainty
+            back, doubt = model.predict("beta", there(latest + later))
+            assert abs(back - latest - later) <= doubt
+
+
+def test_a_prediction_is_less_certain_the_later_it_is() -> None:
+    model = PairModel("alpha", "beta", Plain(1, HERE, clock(AHEAD, fast_ppm=50)).bursts(5))
+    latest = model.bursts[-1].least.at_ns
+    doubts = [model.predict("alpha", latest + later * SECOND)[1] for later in (0, 1, 10, 100)]
+    assert doubts == sorted(doubts)
+    assert doubts[0] < 30_000 and doubts[-1] > 100_000
+
+
 def test_drift_is_reported_in_parts_per_million() -> None:
     assert PairModel("alpha", "beta", Plain(5, HERE, clock(fast_ppm=100)).bursts(13)).drift_ppm == pytest.approx(
         100, abs=1

@@ -31,6 +31,23 @@ def test_times_travel_over_a_third_host_within_the_sum_of_both_uncertainties(see
         assert abs(off) <= route.uncertainty_ns
 
 
+def test_the_clocks_of_many_hosts_are_compared_with_one_and_translated_over_it() -> None:
+    others = {f"h{number}": clock(number * SECOND, fast_ppm=number * 10 - 50) for number in range(1, 12)}
+    measured = [
+        burst
+        for number, (name, there) in enumerate(others.items())
+        for burst in Network(number, there, HERE, (name, "h0")).bursts(9)
+    ]
+    clocks = RunClocks(measured)
+    begin = others["h3"](10 * SECOND)
+    route = clocks.route("h3", "h9", begin, begin + SECOND)
+    over = clocks.route("h3", "h0", begin, begin + SECOND)
+    assert len(route.steps) == 2
+    assert over.uncertainty_ns < route.uncertainty_ns
+    assert abs(int(route.apply(array([begin]))[0]) - others["h9"](10 * SECOND)) <= route.uncertainty_ns
+    assert clocks.closures() == []
+
+
 def test_a_direct_comparison_is_preferred() -> None:
     clocks = RunClocks([*bursts("alpha", "beta"), *bursts("alpha", "gamma"), *bursts("gamma", "beta")])
     assert len(clocks.route("beta", "gamma", CLOCKS["beta"](10 * SECOND), CLOCKS["beta"](11 * SECOND)).steps) == 1

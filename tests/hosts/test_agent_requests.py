@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from hopmeter.hosts import spec_paths
 from hopmeter.hosts.agent_process import AgentProcess
 from hopmeter.hosts.agent_trial import check_settings
 from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.content_store import ContentStore, content_hash
+from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, content_hash, decode
+from hopmeter.hosts.questions import answers
 from hopmeter.manifest import every
 from hopmeter.runtime.failures import TrialFailedError
 from tests.command import command
@@ -21,9 +23,15 @@ RUN = "0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+def folder() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets."""
+    with TemporaryDirectory() as path:
+        yield Path(path)
+
+
+@pytest.fixture(scope="module")
+def agent(folder: Path) -> Iterator[Connection]:
     """One agent for all tests: it goes on after everything that it refuses."""
-    folder = tmp_path_factory.mktemp("agent")
     process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *command("agent", "--stdio")], folder / "errors")
     try:
         yield Connection("one", process.channel, process.why_gone)
@@ -56,7 +64,8 @@ SPEC = {
         ("add-file", {"hash": "0" * 64, "data": "AAAA", "last": True}),
         ("add-file", {"hash": "0" * 64, "data": "%%%", "last": True}),
         ("start-background", {"cores": [4000], "cpu_percent": 50, "memory_gb_s": 0}),
-        ("piece", {"trial": RUN, "file": "/etc/passwd", "offset": 0}),
+        ("piece", {"trial": RUN, "file": "/etc/passwd", "offset": 0, "bytes": 9}),
+        ("piece", {"trial": RUN, "file": "samples", "offset": 0, "bytes": 1 << 20}),
     ],
 )
 def test_an_agent_refuses_what_no_coordinator_asks_for(agent: Connection, do: str, more: dict[str, Any]) -> None:
@@ -93,6 +102,29 @@ def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed:
     with pytest.raises(TrialFailedError) as refused:
         agent.ask("start-node", trial=RUN, spec=SPEC, **node | {"environment": {"LD_PRELOAD": "/tmp/evil.so"}})
     assert refused.value.code == "E-HOST-ASK"
+    agent.ask("remove-trial", trial=RUN)
+
+
+def test_an_agent_reports_a_go_that_comes_too_late(agent: Connection) -> None:
+    heard: list[dict[str, Any]] = []
+    agent.listen(RUN, heard.append)
+    agent.ask("start-trial", trial=RUN, transports=["tcp"])
+    agent.tell({"say": "to", "trial": RUN, "node": 3, "message": {"say": "go", "start_ns": 1}})
+    agent.ask("remove-trial", trial=RUN)
+    agent.listen(RUN, None)
+    assert [(each["say"], each["node"]) for each in heard] == [("late", 3)] and heard[0]["by_ns"] > 0
+
+
+def test_samples_arrive_whole_although_many_pieces_are_on_their_way(agent: Connection, folder: Path) -> None:
+    """The pieces do not fit into the channel, so both ends read while they write."""
+    agent.ask("start-trial", trial=RUN, transports=["tcp"])
+    (trial,) = (each.parent for each in folder.glob("hm-*/*/s"))
+    content = bytes(range(256)) * 40_000
+    (trial / "samples.parquet").write_bytes(content)
+    offsets = range(0, len(content), PIECE_BYTES)
+    asked = (agent.post("piece", trial=RUN, file="samples", offset=each, bytes=PIECE_BYTES) for each in offsets)
+    assert b"".join(decode(each["data"]) for each in answers(asked)) == content
+    assert agent.ask("piece", trial=RUN, file="causes", offset=0, bytes=1) == {"data": ""}
     agent.ask("remove-trial", trial=RUN)
 
 

@@ -49,7 +49,7 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
     bursts, states = read_clocks(run)
     assert len(bursts) == 1 + 2 * 2, "before the first trial and after each"
     assert {state.host for state in states} == {"one", "two"}
-    (model,) = next(iter(RunClocks(bursts, states).sessions.values()))
+    (model,) = next(iter(RunClocks(bursts, states).sessions.values())).values()
     assert all(burst.least.offset_ns == pytest.approx(AHEAD_S * 10**9, abs=10**6) for burst in model.bursts)
     assert "Clocks of one and two: known to" in printed
     assert "Latencies between hosts may all be wrong by" in printed

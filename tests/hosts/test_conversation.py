@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ from hopmeter.hosts.clock import HostClock
 from hopmeter.hosts.connection import Connection
 from hopmeter.hosts.greeting import Greeting, HostError
 from hopmeter.hosts.line_channel import LONGEST_LINE, ChannelError, LineChannel
+from hopmeter.hosts.questions import BusyAgents
 from hopmeter.hosts.remote_node import RemoteNode
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.node import Start
@@ -201,7 +202,9 @@ def test_an_agent_ends_with_its_parent_and_on_a_signal(home: Path) -> None:
     assert not list(home.glob("hm-*"))
 
 
-def connect_to_script(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connection:
+def connect_to_script(
+    answer: Callable[[dict[str, Any]], Iterable[bytes]], busy: BusyAgents | None = None
+) -> Connection:
     """A coordinator whose agent answers each question with these lines."""
     own, theirs = socket.socketpair()
     theirs.sendall(hello())
@@ -214,7 +217,7 @@ def connect_to_script(answer: Callable[[dict[str, Any]], list[bytes]]) -> Connec
                     theirs.sendall(each)
 
     threading.Thread(target=serve, daemon=True).start()
-    connection = Connection("one", LineChannel(own.fileno(), own.fileno()))
+    connection = Connection("one", LineChannel(own.fileno(), own.fileno()), busy=busy)
     connection.__dict__["keeps"] = own
     return connection
 
@@ -235,6 +238,43 @@ def test_a_coordinator_gives_up_an_agent_that_sends_something_else(answer: bytes
     with pytest.raises(TrialFailedError) as given_up:
         connect_to_script(lambda _: [answer]).ask("ping")
     assert given_up.value.code == "E-HOST-GONE" and "one" in given_up.value.what
+
+
+def test_several_questions_are_answered_in_any_order() -> None:
+    def answer(ask: dict[str, Any]) -> list[bytes]:
+        told = {number: {"say": "answer", "id": number, "value": {"is": number}} for number in (1, 2, 3)}
+        return [json.dumps(told[number]).encode() + b"\n" for number in (3, 2, 1)] if ask["id"] == 3 else []
+
+    connection = connect_to_script(answer)
+    first, second, third = (connection.post("ping") for _ in range(3))
+    second.forget()
+    assert (first.answer(), third.answer()) == ({"is": 1}, {"is": 3})
+    assert not connection._answers, "an answer that nobody waits for is dropped"
+
+
+def test_an_answer_that_nobody_asked_for_again_gives_the_agent_up() -> None:
+    connection = connect_to_script(lambda _: [b'{"say":"answer","id":1,"value":{}}\n'])
+    connection.ask("ping")
+    with pytest.raises(TrialFailedError) as given_up:
+        connection.ask("ping")
+    assert given_up.value.code == "E-HOST-GONE"
+
+
+def test_no_agent_waits_until_another_one_has_answered() -> None:
+    """The second agent's answer does not fit into its channel, and the first one answers only after it."""
+    is_sent, busy, value = threading.Event(), BusyAgents(), {"text": "x" * 900_000}
+
+    def answer_late(_: dict[str, Any]) -> list[bytes]:
+        assert is_sent.wait(60)
+        return [b'{"say":"answer","id":1,"value":{}}\n']
+
+    def answer_long(_: dict[str, Any]) -> Iterator[bytes]:
+        yield json.dumps({"say": "answer", "id": 1, "value": value}).encode() + b"\n"
+        is_sent.set()
+
+    slow, fast = (connect_to_script(each, busy) for each in (answer_late, answer_long))
+    asked = [each.post("ping") for each in (slow, fast)]
+    assert [each.answer() for each in asked] == [{}, value]
 
 
 def test_the_error_of_an_agent_names_the_host_and_where_its_remedy_belongs() -> None:

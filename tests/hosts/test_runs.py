@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,20 @@ def test_planned_delays_between_two_hosts_are_found(tmp_path: Path, scenario: Pa
     assert {row["role"] for path in (run / "cpu").iterdir() for row in pq.read_table(path).to_pylist()} >= {"launcher"}
 
 
+def test_a_host_far_away_is_measured(tmp_path: Path, scenario: Path, start: Run) -> None:
+    """Each line of the agent takes 100 ms in each direction."""
+    slow = (sys.executable, "-m", "tests.hosts.slow_line", "0.1")
+    (tmp_path / "hosts.toml").write_text(f"[host.one]\nhere = true\n[host.two]\nagent = {agent(*slow)}\n")
+    scenario.write_text(WORKLOAD.replace('["synthetic", "zeromq", "tcp"]', '"tcp"'))
+    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
+    printed = done.communicate()
+    assert done.returncode == 0, printed
+    row = next(each for each in read(tmp_path / "run", "cells") if each["flow"] == "frames")
+    assert row["received"] == 50 and row["lost"] == 0
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert about["hosts"]["two"]["round_trip_us"] >= 200_000
+
+
 def test_a_host_that_dies_fails_its_trials_with_the_reason(tmp_path: Path, scenario: Path, start: Run) -> None:
     scenario.write_text(
         WORKLOAD.replace('["synthetic", "zeromq", "tcp"]', '"tcp"').replace("trials = 1", "trials = 20")
@@ -166,12 +181,18 @@ def test_ctrl_c_ends_the_nodes_of_all_hosts(tmp_path: Path, scenario: Path, star
 
 
 def test_what_hosts_cannot_do_is_refused_before_a_run(tmp_path: Path, scenario: Path, start: Run) -> None:
-    (tmp_path / "mute.toml").write_text('[host.one]\nagent = ["cat"]\n[host.two]\nhere = true\n')
+    mute = '[host.one]\nagent = ["cat"]\n[host.two]\nhere = true\n[host.three]\nagent = ["no-such-agent"]\n'
+    (tmp_path / "mute.toml").write_text(mute)
+    silent = '[host.one]\nagent = ["cat"]\n[host.two]\nlistens = "127.0.0.1:1"\n[host.three]\nagent = ["true"]\n'
+    (tmp_path / "silent.toml").write_text(silent)
+    (tmp_path / "deaf.toml").write_text(silent.replace('listens = "127.0.0.1:1"', "here = true"))
     (tmp_path / "here.toml").write_text("[host.one]\nhere = true\n")
     for words, says in (
         ((), "E-HOST-UNKNOWN participant.camera.host --hosts"),
         (("--hosts", "here.toml"), "E-HOST-UNKNOWN participant.detector.host two"),
-        (("--hosts", "mute.toml"), "E-HOST-UNREACHABLE one"),
+        (("--hosts", "mute.toml"), "E-HOST-UNREACHABLE three no-such-agent"),
+        (("--hosts", "silent.toml"), "E-HOST-UNREACHABLE two 127.0.0.1:1"),
+        (("--hosts", "deaf.toml"), "E-HOST-UNREACHABLE one three"),
         (("--hosts", "hosts.toml", "--against", "set:hwm=1"), "E-HOST-CONFLICT --against"),
     ):
         done = start("run", scenario.name, *words)

@@ -74,7 +74,7 @@ def test_a_run_that_cannot_be_written_says_so_and_leaves_nothing(
     def full(*_: object) -> None:
         raise store.DiskFullError("E-DISK-FULL", "the disk is full", "free space")
 
-    monkeypatch.setattr(store, "append_line", full)
+    monkeypatch.setattr(store, "append_lines", full)
     with pytest.raises(HopmeterError, match="E-DISK-FULL"):
         execute()
     assert not list((tmp_path / "home").rglob("live/*.json"))
