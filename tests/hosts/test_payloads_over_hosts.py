@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,9 @@ def test_nodes_in_three_languages_on_two_hosts(tmp_path: Path, scenario: Path, s
 
 def test_messages_of_a_schema_reach_another_host(tmp_path: Path, scenario: Path, start: Run) -> None:
     schema = tmp_path / "own.proto"
-    schema.write_text('syntax = "proto3"; package own; message State { repeated double values = 1; string name = 2; }')
+    unbuilt = f"name_{secrets.token_hex(4)}"  # what an earlier test has built stays
+    fields = f"repeated double values = 1; string {unbuilt} = 2;"
+    schema.write_text(f'syntax = "proto3"; package own; message State {{ {fields} }}')
     scenario.write_text(MESSAGES.format(schema=schema))
     hosts = ("--hosts", "hosts.toml")
     planned = start("run", scenario.name, *hosts, "--dry-run").communicate()
