@@ -150,6 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn an_order_to_end_interrupts_a_pause() {
+        let phase = Phase::default();
+        phase.wait_for_end_within(Duration::from_millis(1));
+        assert!(!phase.has_ended(), "the pause is over, and nobody has ordered the end");
+        std::thread::scope(|scope| {
+            let pause = scope.spawn(|| phase.wait_for_end_within(Duration::from_secs(3600)));
+            phase.apply(Order::End);
+            pause.join().expect("the pause ends");
+        });
+        assert!(phase.has_ended());
+        phase.wait_for_end_or(|| false);
+    }
+
+    #[test]
     fn only_the_proved_pair_is_proved() {
         let phase = Phase::default();
         phase.apply(Order::Proved { pair: 1 });
