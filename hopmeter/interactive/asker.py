@@ -20,7 +20,7 @@ from hopmeter.images.source import Size
 from hopmeter.interactive.asker_results import Answers
 from hopmeter.interactive.frame_times import read_calls
 from hopmeter.interactive.frames_scenario import HERE, Frames, Server, Settings, brokers, check_work, make_scenario
-from hopmeter.interactive.meeting import Peer, connect_door, join_hosts
+from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.messages import split_code, with_remedy
 from hopmeter.model import units
@@ -63,11 +63,11 @@ def _meet(
     """Connect to all servers, in the order of their names: two commands that call the same ones do not block each
     other."""
     with ExitStack() as stays:
-        doors = {
-            name: connect_door(places[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
+        connecting = {
+            name: connect_to_peer(places[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
             for name in sorted(places)
         }
-        yield {name: stays.enter_context(door) for name, door in doors.items()}
+        yield {name: stays.enter_context(peer) for name, peer in connecting.items()}
 
 
 def read_offer(name: str, offer: Mapping[str, Any]) -> Server:

@@ -18,7 +18,7 @@ from hopmeter.clocks.bursts import ClockError
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.greeting import Greeting
 from hopmeter.hosts.session import naming
-from hopmeter.interactive.meeting import Peer, connect_door, join_hosts
+from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.interactive.plugins import PLUGINS
 from hopmeter.interactive.results import ENDPOINT, Outcome, Results, done_times
@@ -72,7 +72,7 @@ def listen(place: Place, side: Side, settings: Sequence[str], within_s: float, r
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
         results.say(f"waiting for `{place.opener}` {place}")
-        peer = ends.enter_context(connect_door(place, PUBLISHER, side.as_message(), within_s, alarm))
+        peer = ends.enter_context(connect_to_peer(place, PUBLISHER, side.as_message(), within_s, alarm))
         with naming(PUBLISHER):
             publisher = Side.of(peer.offer)
         check_same(side, publisher)

@@ -1,14 +1,15 @@
-"""How two commands meet. The side with the door is an agent, and the side that comes is the coordinator.
+"""How two commands meet. The side that listens is an agent, and the side that connects is the coordinator.
 
-with open_door(place, conduct, say) as door:             # publish, serve
-    code = door.admit(within_s)
+with listen_for_peers(place, conduct, say) as peers:             # publish, serve
+    code = peers.admit(within_s)
 
-with connect_door(place, "publisher", told, within_s) as peer:     # listen, ask
+with connect_to_peer(place, "publisher", told, within_s) as peer:     # listen, ask
     session = join_hosts({"publisher": peer}, "listener")
 """
 
 from __future__ import annotations
 
+import math
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,7 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
 
 NEXT = 0
-"""The exit code of a session after which the door waits for the next coordinator."""
+"""The exit code of a session after which the listener waits for the next coordinator."""
 FIRST = 64
 """A session ends the command with the code C by exiting with FIRST + C: 0 and 1 are also codes of Python's own."""
 REMEDIES = {
@@ -45,7 +46,7 @@ class PeerMissingError(HopmeterError):
 
 
 @contextmanager
-def open_door(place: Place, conduct: Conduct, say: Callable[[str], None]) -> Iterator[Door]:
+def listen_for_peers(place: Place, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
     """Listen inside the `with` block. `conduct` serves a coordinator in a process of its own: it calls
     `agent.serve(channel, command)`, and then returns to let the next coordinator come, or calls `end_command`.
 
@@ -55,11 +56,11 @@ def open_door(place: Place, conduct: Conduct, say: Callable[[str], None]) -> Ite
     with Alarm() as alarm, place.listen() as server:
         guard = place.credentials.guard(say)
         with closing(Listener(server, guard, say, alarm, conduct)) as listener:
-            yield Door(listener, alarm)
+            yield PeerListener(listener, alarm)
 
 
-class Door:
-    """A door that is open."""
+class PeerListener:
+    """Waits for the coordinators of a command."""
 
     def __init__(self, listener: Listener, alarm: Alarm) -> None:
         self._listener, self._alarm = listener, alarm
@@ -75,12 +76,13 @@ class Door:
                 raise PeerMissingError(
                     "E-PEER-MISSING", f"nobody came within {within_s:g} s", "start the other side too"
                 )
-            self._listener.step(max(left_s, LOOK_S))
+            # While a session measures, this process sleeps until it ends.
+            self._listener.step(math.inf if self._listener.serves else left_s)
         return code - FIRST
 
 
 def end_command(code: int) -> None:
-    """End the session, and the command whose door it came through, with an exit code."""
+    """End the session, and the command that it belongs to, with an exit code."""
     raise SystemExit(FIRST + code)
 
 
@@ -114,7 +116,7 @@ class Peer:
 
 
 @contextmanager
-def connect_door(
+def connect_to_peer(
     place: Place,
     host: str,
     told: Mapping[str, Any],
@@ -122,8 +124,8 @@ def connect_door(
     alarm: Alarm,
     on_busy: Callable[[], object] = lambda: None,
 ) -> Iterator[Peer]:
-    """Connect to a door as soon as it is open, and stay inside the `with` block. `host` is the name of its host in
-    plans, and `told` describes this command to the other. While the door serves another coordinator, it waits without
+    """Connect to a command as soon as it listens, and stay inside the `with` block. `host` is the name of its host in
+    plans, and `told` describes this command to the other. While it serves another coordinator, it waits without
     limit, and calls `on_busy` once.
 
     Raises PeerMissingError, HostError for a side that cannot be used, and InterruptedRunError after Ctrl-C.

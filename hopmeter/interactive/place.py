@@ -21,7 +21,7 @@ PAIR, SERVER = "pair", "server"
 OPENERS = {PAIR: "hopmeter publish", SERVER: "hopmeter serve {name}"}
 LONGEST_NAME = 24
 """Hosts are named after it."""
-SOCKET = "door"
+SOCKET = "socket"
 LOOK_S = 0.2
 
 
@@ -40,7 +40,7 @@ class Place:
 
     @property
     def opener(self) -> str:
-        """Return the command that opens the door."""
+        """Return the command that listens there."""
         at = f" --meet {self.address}" if self.address else ""
         return OPENERS[self.kind].format(name=self.name) + at
 
@@ -48,7 +48,7 @@ class Place:
         return f'under the name "{self.name}"' + (f" at {self.address}" if self.address else "")
 
     def own_address(self) -> str:
-        """Return the address of the side that opens the door. Raises UsageError if it cannot be known."""
+        """Return the address of the side that listens. Raises UsageError if it cannot be known."""
         return check_own(self.host or self.address.host) if self.address else LOOPBACK
 
     @contextmanager
@@ -70,7 +70,7 @@ class Place:
             rendezvous.retract(self.name, self.kind, record)
 
     def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
-        """Return how the side that comes reaches the other; None if there is no door in the folder in this time."""
+        """Return how the side that connects reaches the other; None if nobody listens in the folder in time."""
         if self.address is not None:
             return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
         record = self._rendezvous().await_end(self.name, self.kind, within_s)

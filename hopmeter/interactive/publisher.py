@@ -1,4 +1,4 @@
-"""`hopmeter publish`: opens the door, runs the sources as the agent of its host, and stores what they measure."""
+"""`hopmeter publish`: listens, runs the sources as the agent of its host, and stores what they measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopmeter.hosts.agent import serve
 from hopmeter.hosts.agent_requests import Ask
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.line_channel import ChannelError, LineChannel
-from hopmeter.interactive.meeting import answer_meeting, end_command, open_door
+from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
 from hopmeter.interactive.place import Place
 from hopmeter.interactive.plugins import PLUGINS
 from hopmeter.interactive.results import ENDPOINT, Outcome, Results
@@ -37,9 +37,9 @@ def publish(place: Place, side: Side, within_s: float, results: Results, fail: F
             end_command(code)
 
     sweep()
-    with open_door(place, conduct, results.say) as door:
+    with listen_for_peers(place, conduct, results.say) as peers:
         results.say(f"waiting for `hopmeter listen` {place}")
-        return door.admit(within_s)
+        return peers.admit(within_s)
 
 
 class Publisher:

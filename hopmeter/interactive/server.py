@@ -16,7 +16,7 @@ from hopmeter.hosts.agent_requests import Ask
 from hopmeter.hosts.agent_trial import AgentTrial
 from hopmeter.hosts.line_channel import LineChannel
 from hopmeter.interactive.frames_scenario import check_work
-from hopmeter.interactive.meeting import answer_meeting, open_door
+from hopmeter.interactive.meeting import answer_meeting, listen_for_peers
 from hopmeter.interactive.place import Place
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.signals import Alarm
@@ -67,9 +67,9 @@ def serve(place: Place, transport: str, work: str, daemon: str, say: Callable[[s
         if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` is one
             say(line)
 
-    with open_door(place, server.conduct, report) as door, suppress(InterruptedRunError):
+    with listen_for_peers(place, server.conduct, report) as peers, suppress(InterruptedRunError):
         say(f"serving {place.name} over {transport}, work {work}; Ctrl-C ends it")
-        door.admit(math.inf)
+        peers.admit(math.inf)
     return int(server.calls.value)
 
 

@@ -1,4 +1,4 @@
-"""How two commands meet: the door in a folder or at an address, and who is let in."""
+"""How two commands meet: in a folder or at an address, and who is let in."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hopmeter.cli.parts.meeting_options import place_of
 from hopmeter.errors import UsageError
 from hopmeter.hosts.greeting import HostError
 from hopmeter.hosts.shared_secret import make_secret
-from hopmeter.interactive.meeting import PeerMissingError, connect_door, join_hosts
+from hopmeter.interactive.meeting import PeerMissingError, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.runtime.signals import Alarm
 from tests.coded import refuses
 from tests.waiting import wait_for
 
-DOOR = """
+COMMAND = """
 import sys
 from pathlib import Path
 from hopmeter.cli.parts.meeting_options import place_of
 from hopmeter.hosts.agent import serve
-from hopmeter.interactive.meeting import answer_meeting, end_command, open_door
+from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
 from hopmeter.runtime.signals import Alarm
 
 folder, meet, secret = sys.argv[1:]
@@ -49,15 +49,15 @@ def conduct(channel):
         if command.code is not None:
             end_command(command.code)
 
-with open_door(place, conduct, print) as door:
+with listen_for_peers(place, conduct, print) as peers:
     print("open", flush=True)
-    sys.exit(door.admit(60))
+    sys.exit(peers.admit(60))
 """
 
 
 @contextmanager
-def door(folder: Path, meet: str = "", secret: str = "") -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-c", DOOR, str(folder), meet, secret]
+def listening(folder: Path, meet: str = "", secret: str = "") -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-c", COMMAND, str(folder), meet, secret]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         wait_for(lambda: process.stdout and process.stdout.readline() == "open\n")
@@ -76,7 +76,7 @@ def free_address() -> Iterator[str]:
 
 def meet(place: Place, code: int | None = None) -> object:
     """Meet the command there; with a code, it ends with this code."""
-    with Alarm() as alarm, connect_door(place, "far", {"word": "hello"}, 20, alarm) as peer:
+    with Alarm() as alarm, connect_to_peer(place, "far", {"word": "hello"}, 20, alarm) as peer:
         session = join_hosts({"far": peer}, "here")
         assert session.facts()["here"].is_here and not session.facts()["far"].is_here
         if code is not None:
@@ -84,22 +84,26 @@ def meet(place: Place, code: int | None = None) -> object:
         return peer.offer["said"]
 
 
-def test_a_door_in_a_folder_is_found_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_command_in_a_folder_is_found_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:
     place = place_of("pair", "study", tmp_path, None, None)
-    with door(tmp_path) as process:
+    with listening(tmp_path) as process:
         assert meet(place) == "hello"
         assert meet(place, code=3) == "hello"
         assert process.wait(20) == 3
     assert list(tmp_path.iterdir()) == []
-    with Alarm() as alarm, refuses(PeerMissingError, "E-PEER-MISSING study"), connect_door(place, "far", {}, 0, alarm):
+    with (
+        Alarm() as alarm,
+        refuses(PeerMissingError, "E-PEER-MISSING study"),
+        connect_to_peer(place, "far", {}, 0, alarm),
+    ):
         pass
 
 
-def test_a_killed_door_is_removed_by_the_next_command(tmp_path: Path) -> None:
-    with door(tmp_path) as process:
+def test_a_killed_command_is_removed_by_the_next_command(tmp_path: Path) -> None:
+    with listening(tmp_path) as process:
         process.kill()
     (record,) = tmp_path.glob("*.json")
-    with door(tmp_path) as process:
+    with listening(tmp_path) as process:
         assert meet(place_of("pair", "study", tmp_path, None, None), code=0) == "hello"
         assert process.wait(20) == 0
     assert not record.exists()
@@ -108,7 +112,7 @@ def test_a_killed_door_is_removed_by_the_next_command(tmp_path: Path) -> None:
 def test_at_an_address_only_the_right_name_and_the_secret_are_let_in(tmp_path: Path) -> None:
     secret, other = tmp_path / "secret", tmp_path / "other"
     make_secret(secret), make_secret(other)
-    with free_address() as at, door(tmp_path, at, str(secret)) as process:
+    with free_address() as at, listening(tmp_path, at, str(secret)) as process:
         for file in (None, other):
             with refuses(HostError, "E-HOST-SECRET --secret-file"):
                 meet(place_of("pair", "study", None, at, None, file))
@@ -125,7 +129,7 @@ def test_at_an_address_only_the_right_name_and_the_secret_are_let_in(tmp_path: P
         (":7701", None, "E-MEET-ADDRESS"),
         ("127.0.0.1:0", None, "E-MEET-ADDRESS"),
         ("127.0.0.1:70000", None, "E-MEET-ADDRESS"),
-        ("unix:/tmp/door", None, "E-MEET-ADDRESS"),
+        ("unix:/tmp/socket", None, "E-MEET-ADDRESS"),
         ("10.77.0.1:7701", None, "E-AGENT-EXPOSED --secret-file --cert"),
         (None, "127.0.0.1", "E-OPTION-CONFLICT --host --meet"),
     ],

@@ -125,7 +125,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_an_interrupt_at_one_side_ends_both_and_stores_what_was_measured(end: str, tmp_path: Path) -> None:
-    words = options(tmp_path, ["numpy"], ["unix"], trials=100_000, rate=1000)
+    words = options(tmp_path, ["numpy"], ["unix"], trials=100_000, rate=200)
     codes, how = ENDS[end]
     with (
         start(tmp_path / "listen.log", "listen", *words) as listener,
@@ -152,7 +152,7 @@ def test_an_interrupt_at_one_side_ends_both_and_stores_what_was_measured(end: st
 
 @pytest.mark.skipif(not HAS_MOSQUITTO, reason="mosquitto is not installed: hopmeter build mqtt --system-packages")
 def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_measured(tmp_path: Path) -> None:
-    words = options(tmp_path, ["numpy"], ["mqtt", "unix"], trials=3000, rate=500)
+    words = options(tmp_path, ["numpy"], ["mqtt", "unix"], trials=2000, rate=200)
     with (
         start(tmp_path / "listen.log", "listen", *words) as listener,
         start(tmp_path / "publish.log", "publish", *words) as publisher,
@@ -165,21 +165,20 @@ def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_meas
             assert re.search("mqtt numpy: failed: .*mosquitto", side.output.lower()), side.output
     for name in ("listener", "publisher"):
         counted = Counter(row["middleware"] for row in read_log(tmp_path / f"out/{name}.csv"))
-        assert 10 < counted["mqtt"] < 3000
-        assert counted["unix"] == 3000
+        assert 10 < counted["mqtt"] < 2000
+        assert counted["unix"] == 2000
     assert nothing_is_left(tmp_path)
 
 
 def has_measured(side: Command) -> bool:
-    """Whether the node of a command has passed more messages than probes: it sleeps before each."""
+    """Whether a thread of a command's node has slept before more messages than there are probes, one in 20 ms."""
     assert side.process.poll() is None, side.output
-    switches = [_voluntary(each) for each in side.family()[1:]]
-    return max(switches, default=0) > 3000
+    return max(map(_most_sleeps, side.family()[1:]), default=0) > 600
 
 
-def _voluntary(process: psutil.Process) -> int:
+def _most_sleeps(process: psutil.Process) -> int:
     try:
-        return sum(_thread_switches(process.pid))
+        return max(_thread_switches(process.pid))
     except (psutil.Error, OSError):
         return 0
 
