@@ -93,12 +93,17 @@ def test_ctrl_c_ends_the_builds_of_all_hosts(tmp_path: Path) -> None:
     agent = command("agent", "--stdio")
     file = write_hosts(tmp_path / "hosts.toml", one={"agent": agent}, two={"here": True})
     words = ("build", "zeromq", "tcp", "--language", "python", "--hosts", file)
-    with running(*words, env=environment_in(tmp_path)) as building:
+    with running(*words, env=environment_in(tmp_path), preexec_fn=listen_to_ctrl_c) as building:
         wait_for(lambda: len(processes(tmp_path, "build")) == 3)
         building.send_signal(signal.SIGINT)
         assert building.wait(30) == 130
     wait_for(lambda: not processes(tmp_path))
     assert not list(tmp_path.glob("hm-*"))
+
+
+def listen_to_ctrl_c() -> None:
+    """A shell's background commands begin with it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def processes(folder: Path, *words: str) -> list[psutil.Process]:
