@@ -71,7 +71,7 @@ def listen(place: Place, side: Side, settings: Sequence[str], within_s: float, r
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
-        results.say(f"waiting for `{place.opener}` {place}")
+        results.say(f"waiting for `{place.opener}`{'' if place.address else f' {place}'}")
         peer = ends.enter_context(connect_to_peer(place, PUBLISHER, side.as_message(), within_s, alarm))
         with naming(PUBLISHER):
             publisher = Side.of(peer.offer)

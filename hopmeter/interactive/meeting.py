@@ -26,7 +26,6 @@ from hopmeter.hosts.greeting import HostError
 from hopmeter.hosts.listener import BUSY, Conduct, Listener
 from hopmeter.hosts.session import HostSession, Reached, connect, naming
 from hopmeter.interactive.place import LOOK_S, Place, check_own
-from hopmeter.messages import tag
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
@@ -161,7 +160,7 @@ def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm, on_busy
                 was_busy, deadline = True, time.monotonic() + within_s
             elif not isinstance(failed, NothingListensError):
                 raise HostError(failed.code, failed.what, REMEDIES.get(failed.code, failed.remedy)) from failed
-            why = f": {tag(failed.code, failed.what)}"
+            why = f": {failed.what}"
         if (left_s := deadline - time.monotonic()) <= 0:
             raise PeerMissingError(
                 "E-PEER-MISSING", f"nobody is there {place} after {within_s:g} s{why}", f"start `{place.opener}`"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hopmeter.client.errors import ConnectError
 from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.hosts.agent_address import AgentAddress
@@ -45,7 +46,7 @@ class Place:
         return OPENERS[self.kind].format(name=self.name) + at
 
     def __str__(self) -> str:
-        return f'under the name "{self.name}"' + (f" at {self.address}" if self.address else "")
+        return f"at {self.address}" if self.address else f'under the name "{self.name}"'
 
     def own_address(self) -> str:
         """Return the address of the side that listens. Raises UsageError if it cannot be known."""
@@ -60,7 +61,11 @@ class Place:
                 yield server
             return
         rendezvous = self._rendezvous()
-        record = rendezvous.claim(self.name, self.kind, 0, {}, ())
+        try:
+            record = rendezvous.claim(self.name, self.kind, 0, {}, ())
+        except ConnectError as taken:
+            what = f'another `{self.opener}` has the name "{self.name}"'
+            raise ConnectError("E-NAME-TAKEN", what, "end it, or choose another --name or --folder") from taken
         try:
             address = AgentAddress(path=str(Path(record.directory) / SOCKET))
             with address.listen() as server:

@@ -51,6 +51,10 @@ class Command:
         own = psutil.Process(self.process.pid)
         return [own, *own.children(recursive=True)]
 
+    def running(self, word: str) -> list[psutil.Process]:
+        """What it has started with this word in the command line, and has not ended."""
+        return [each for each in self.family()[1:] if word in _command_line(each)]
+
     def ends(self) -> int:
         """Its exit code."""
         return self.process.wait(PATIENCE_S)
@@ -58,6 +62,13 @@ class Command:
     def interrupt(self) -> None:
         """Ctrl-C, for the command alone as in a terminal of its own."""
         self.process.send_signal(signal.SIGINT)
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:  # it has ended meanwhile
+        return []
 
 
 @contextmanager

@@ -111,8 +111,7 @@ def wait_until_busy(server: Command, asking: Command) -> None:
 
     def has_worked() -> bool:
         assert asking.process.poll() is None, asking.output
-        nodes = [each for each in server.family() if "--spec" in each.cmdline()]
-        return any(each.cpu_times().user > 2.5 for each in nodes)
+        return any(each.cpu_times().user > 2.5 for each in server.running("--spec"))
 
     wait_for(has_worked)
 

@@ -158,7 +158,7 @@ def test_the_messages_before_a_broker_ended_are_stored_and_the_next_pair_is_meas
         start(tmp_path / "publish.log", "publish", *words) as publisher,
     ):
         wait_for(lambda: has_measured(publisher), 200)
-        (broker,) = [each for each in publisher.family() if each.name() == "mosquitto"]
+        (broker,) = [each for each in publisher.running("-c") if each.name() == "mosquitto"]
         broker.kill()
         for side in (listener, publisher):
             assert side.ends() == 1, side.output
