@@ -37,6 +37,10 @@ class Made:
     status: str = "ok"
     installable: bool = True
     backlog_ms_per_s: float | None = None
+    clock_us: tuple[float, float] | None = None
+    """The uncertainty and the residual of the clocks of its flows."""
+    doubtful: int = 0
+    """By how much the clocks may change the misses of each trial."""
 
 
 def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any) -> Run:
@@ -69,7 +73,9 @@ def _row(cell: Cell, one: Made) -> dict[str, Any]:
     counted = {"misses": own, "miss_share": share, "miss_share_low": 0.9 * share, "miss_share_high": 1.1 * share}
     own_values = {"cell": cell.id, "status": one.status, "flow": cell.flow, "path": cell.path, "cpu_core_percent": cpu}
     counts = {"trials": rounds, "trials_good": rounds, "sent": 10_000, "received": 10_000, "lost": 0}
-    times = {"response_count": 5000, "response_p50_us": 100.0}
+    times: dict[str, float | None] = {"response_count": 5000, "response_p50_us": 100.0}
+    clocks = one.clock_us if one.clock_us and cell.flow else (None, None)
+    times |= dict(zip(("clock_uncertainty_us", "clock_residual_us"), clocks, strict=True))
     times["backlog_ms_per_s"] = one.backlog_ms_per_s if cell.flow == "frames" else None
     return dict.fromkeys(CELLS) | own_values | counts | times | (counted if late and one.status == "ok" else {})
 
@@ -79,6 +85,11 @@ def _trials(cell: Cell, one: Made) -> list[dict[str, Any]]:
     return [
         _trial(cell, at)
         | {"deadlines": deadlines, "misses": missed, "cpu_core_percent": one.cpu[at] if one.cpu else None}
+        | (
+            {"misses_least": max(0, missed - one.doubtful), "misses_most": missed + one.doubtful}
+            if one.doubtful
+            else {}
+        )
         for at, missed in enumerate(one.misses)
     ]
 

@@ -33,6 +33,20 @@ def largest(trials: Iterable[Mapping[str, ClockUncertainty]]) -> dict[str, Clock
     return found
 
 
+def largest_of_rows(rows: Iterable[Values]) -> ClockUncertainty | None:
+    """Return the largest clock uncertainty of some rows; None if none of them crosses clocks."""
+    found = [row for row in rows if row.get("clock_uncertainty_us") is not None]
+    if not found:
+        return None
+    whole, residual = (max(row[f"clock_{name}_us"] for row in found) for name in ("uncertainty", "residual"))
+    return ClockUncertainty(whole * 1000, residual * 1000)
+
+
+def clock_residual_us(clock: ClockUncertainty) -> float:
+    """Return by how much the errors of two trials may differ."""
+    return TIMES_RESIDUAL * clock.residual_ns / 1000
+
+
 def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
     """Return the interval of a level that contains the error of the clocks."""
     low, high = bounds
@@ -91,11 +105,10 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
 
 def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
     """Return the ranking of cells that cross clocks as far as it may be claimed. All cells have the same hosts."""
-    found = [row for cell in ranking.cells if (row := rows.get(cell)) and row.get("clock_uncertainty_us") is not None]
-    if not found:
+    clock = largest_of_rows(rows[cell] for cell in ranking.cells if cell in rows)
+    if clock is None:
         return ranking
-    whole_us = max(row["clock_uncertainty_us"] for row in found)
-    residual_us = TIMES_RESIDUAL * max(row["clock_residual_us"] for row in found)
+    whole_us, residual_us = clock.whole_ns / 1000, clock_residual_us(clock)
     levels = {cell: (at, *widen_level((low, high), whole_us)) for cell, (at, low, high) in ranking.levels.items()}
     pairs = tuple(_claim_pair(pair, ranking, whole_us, residual_us) for pair in ranking.pairs)
     return replace(ranking, levels=levels, pairs=pairs, ranks=rank_ranges(ranking.choices, pairs))

@@ -20,7 +20,7 @@ from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
 from hopmeter.store.parquet_rows import read_rows
 
-OF_TRIALS = ("median_us", "deadlines", "misses", "cpu_core_percent")
+OF_TRIALS = ("median_us", "deadlines", "misses", "misses_least", "misses_most", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""
 TAILS = ("p99", "p999")
 """The percentiles that are shown only with their intervals."""

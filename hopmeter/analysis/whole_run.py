@@ -22,7 +22,7 @@ from hopmeter.analysis.slow_messages import why_columns
 from hopmeter.analysis.times_alone import set_times_alone
 from hopmeter.analysis.trial import Measured
 from hopmeter.analysis.turn_medians import turn_medians_us
-from hopmeter.analysis.workload_ranking import rank_workloads, set_workload_ranks
+from hopmeter.analysis.workload_ranking import ENDS, rank_workloads, set_workload_ranks
 from hopmeter.analysis.workload_rows import complete_requirements, complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
@@ -119,6 +119,8 @@ def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
     assert trial.measured is not None, "a failed trial has no values"
     misses = trial.measured.misses
     found: dict[str, Any] = {"deadlines": misses.messages, "misses": misses.missed} if misses else {}
+    if misses and misses.bounds != (misses.missed, misses.missed):
+        found |= dict(zip(ENDS, misses.bounds, strict=True))
     return found | ({"cpu_core_percent": trial_core_percent(trial.result)} if cell.is_whole_workload else {})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -24,6 +24,8 @@ from hopmeter.statistics.single_pairs import judge_pairs
 
 Values = Mapping[str, Any]
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
+ENDS = ("misses_least", "misses_most")
+"""The columns of trials with what the clocks of several hosts leave possible."""
 CRITERIA = (DEADLINES, TAIL, CPU)
 """The criteria, the most important one first, as the column `decided_by` names them."""
 
@@ -95,7 +97,7 @@ def _rank(
     ids = {cell.id for cell in measured}
     good = [each for each in trials if each["cell"] in ids and each["good"] and each["round"] is not None]
     chosen = tuple(cell.id for cell in choices(measured))
-    worst = WorstFlows.of(measured, good, flow_trials)
+    worst = WorstFlows.of(measured, good, flow_trials, rows)
     own = [each for each in good if each["cell"] in chosen]
     criteria = [name for name, applies in _applicable(cells[0], worst).items() if applies]
     alpha = _levels(criteria, own)
@@ -127,7 +129,7 @@ def _compare(
 ) -> Sequence[Pair]:
     """Compare pairs of choices; `trials` are those of all choices."""
     if criterion == DEADLINES:
-        return compare_shares(map(_share_trial, _with_deadlines(trials)), pairs, alpha)
+        return _compare_deadlines(_with_deadlines(trials), pairs, alpha)
     if criterion == TAIL:
         return worst.compare(pairs, alpha)
     wanted = set(map(frozenset, pairs))
@@ -135,8 +137,20 @@ def _compare(
     return judge_pairs([pair for pair in fitted if pair.cells in wanted], alpha, "ratio")
 
 
-def _share_trial(trial: Values) -> ShareTrial:
-    return ShareTrial(trial["cell"], trial["round"], trial["misses"], trial["deadlines"], trial.get("steal_share"))
+def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[Pair]:
+    """Compare the shares of missed deadlines. If the clocks of hosts leave open how many there were, a pair is decided
+    only if it is with the least and with the most of them, too."""
+    found = compare_shares(map(_share_trial, trials), pairs, alpha)
+    for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():
+        at_end = compare_shares([_share_trial(each, end) for each in trials], pairs, alpha)
+        decided = {(pair.a, pair.b) for pair in at_end if pair.decided}
+        found = [replace(pair, decided=pair.decided and (pair.a, pair.b) in decided) for pair in found]
+    return found
+
+
+def _share_trial(trial: Values, column: str = "misses") -> ShareTrial:
+    misses = trial["misses"] if trial.get(column) is None else trial[column]
+    return ShareTrial(trial["cell"], trial["round"], misses, trial["deadlines"], trial.get("steal_share"))
 
 
 def _cpu_observations(trials: Iterable[Values]) -> list[Observation]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopmeter.analysis.choices import fit_table
+from hopmeter.analysis.clock_claims import claim_ranking, clock_residual_us, largest_of_rows, widen_ratio
+from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.percentiles import PERMILLE, is_resolved
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import flow_cell
@@ -30,13 +32,23 @@ class WorstFlows:
     """By cell and flow."""
     steal: Mapping[tuple[str, int], float | None]
     """By cell and round."""
+    clocks: Mapping[str, ClockUncertainty]
+    """By how much the clocks of two hosts may make the p99 of a flow wrong."""
 
     @classmethod
-    def of(cls, cells: Sequence[Cell], trials: Sequence[Values], flow_trials: Sequence[Values]) -> WorstFlows:
-        """Compare the flows of whole workloads; `trials` are their good ones. A p99 that the messages of all trials do
-        not resolve is not compared."""
+    def of(
+        cls,
+        cells: Sequence[Cell],
+        trials: Sequence[Values],
+        flow_trials: Sequence[Values],
+        rows: Mapping[str, Values],
+    ) -> WorstFlows:
+        """Compare the flows of whole workloads; `trials` are their good ones, and `rows` the results of flows by cell.
+
+        A p99 that the messages of all trials do not resolve is not compared.
+        """
         if not cells:
-            return cls({}, {}, {})
+            return cls({}, {}, {}, {})
         rounds = {(each["cell"], each["trial"]): each["round"] for each in trials}
         steal = {(each["cell"], each["round"]): each.get("steal_share") for each in trials}
         own = {(each["cell"], each["trial"]): each for each in flow_trials}
@@ -45,7 +57,10 @@ class WorstFlows:
         names = [name for name, _ in _parts(cells[0])]
         resolved = [name for name in names if all(is_resolved(sent[cell.id, name], PERMILLE["p99"]) for cell in cells)]
         flows = {name: _fit(cells, name, tails, steal) for name in resolved}
-        return cls({name: each for name, each in flows.items() if len(each.cells) == len(cells)}, tails, steal)
+        flows = {name: each for name, each in flows.items() if len(each.cells) == len(cells)}
+        found = {name: {cell.id: rows.get(_part(cell, name).id, {}) for cell in cells} for name in flows}
+        clocks = {name: clock for name, own in found.items() if (clock := largest_of_rows(own.values()))}
+        return cls({name: claim_ranking(each, found[name]) for name, each in flows.items()}, tails, steal, clocks)
 
     def flow(self, cell: str) -> str | None:
         """Return the worst flow of a cell."""
@@ -77,7 +92,36 @@ class WorstFlows:
         The data choose the flows, so each flow has its share of the level.
         """
         share = alpha / max(len(self.flows), 1)
-        return compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
+        compared = compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
+        return [self._claim(pair) if self.clocks else pair for pair in compared]
+
+    def _claim(self, pair: Pair) -> Pair:
+        """Return a pair as far as it may be claimed although the clocks of hosts are not known exactly."""
+        if pair.ratio is None or pair.low is None or pair.high is None:
+            return pair
+        first, name = self.flow(pair.a) or "", self.flow(pair.b) or ""
+        if first == name or self.flows[first].best == pair.a:  # then only the flow of the second matters
+            below = pair.a if first == name else self.flows[name].best or pair.a
+            low, high = self._widen(name, (pair.low, pair.high), below)
+        else:
+            (a_low, a_high), (b_low, b_high) = (self._clock_factors(cell) for cell in (pair.a, pair.b))
+            low = 0.0 if a_high is None else pair.low * b_low / a_high
+            high = None if b_high is None or not a_low else pair.high * b_high / a_low
+        return replace(pair, decided=pair.decided and (low or 0.0) > 1, low=low, high=high)
+
+    def _clock_factors(self, cell: str) -> tuple[float, float | None]:
+        """Return by which factors the clocks may change how many times the best p99 of its worst flow a cell has."""
+        name = self.flow(cell) or ""
+        best, ratio = self.flows[name].best or cell, self._ratio(name, cell)
+        low, high = self._widen(name, (ratio, ratio), best)
+        return (low or 0.0) / ratio, None if high is None else high / ratio
+
+    def _widen(self, flow: str, bounds: tuple[float, float], below: str) -> tuple[float | None, float | None]:
+        """Return the interval of a ratio to the p99 of a cell with what the clocks of hosts add to it."""
+        clock = self.clocks.get(flow)
+        if clock is None:
+            return bounds
+        return widen_ratio(bounds, self.flows[flow].levels[below][0], clock.whole_ns / 1000, clock_residual_us(clock))
 
     def _question(self, one: str, other: str) -> Question:
         """Return the trials of two cells, each with its worst flow.
@@ -107,12 +151,16 @@ def _bounds(pair: Pair | None, cell: str) -> tuple[float | None, float | None]:
     """Return the interval of a cell divided by the other of its pair."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
-    return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low)
+    return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)
 
 
 def _parts(cell: Cell) -> Iterator[tuple[str, Cell]]:
     assert cell.workload is not None, "an ordinary cell has no flows"
     yield from ((flow.name, flow_cell(cell, flow)) for flow in cell.workload.flows)
+
+
+def _part(cell: Cell, flow: str) -> Cell:
+    return next(part for name, part in _parts(cell) if name == flow)
 
 
 def _count_messages(

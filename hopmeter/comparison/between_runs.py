@@ -33,14 +33,22 @@ class Level:
 
     value: float
     variance: float
+    clock_us: float = 0.0
+    """The most by which the clocks of several hosts may make it wrong, which differs from run to run."""
 
     @classmethod
-    def of(cls, bounds: Bounds, rounds: int) -> Level:
-        """Take the level of a ranking; its interval gives the variance."""
+    def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
+        """Take the level of a ranking; its interval, without what the clocks add, gives the variance."""
         value, _, high = bounds
         if high is None or value <= 0:
-            return cls(value, math.nan)
-        return cls(value, (math.log(high / value) / quantile(ALPHA, rounds - 1)) ** 2)
+            return cls(value, math.nan, clock_us)
+        return cls(value, (math.log(high / value) / quantile(ALPHA, rounds - 1)) ** 2, clock_us)
+
+    @property
+    def clock_errors(self) -> tuple[float, float]:
+        """Return by how much its logarithm may be too large and too small."""
+        least = self.value - self.clock_us
+        return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
 
 Levels = dict[Key, Level]
@@ -116,12 +124,21 @@ def _levels(run: Run, metric: str) -> Levels:
     for rows in trial_values.tables(measured.values()).values():
         ranking = fit(trial_values.observations(rows, trials, metric))
         known = [row for row in rows if row.id in ranking.levels]
-        found |= {matching.key(row.cell): Level.of(ranking.levels[row.id], ranking.rounds[row.id]) for row in known}
+        found |= {
+            matching.key(row.cell): Level.of(ranking.levels[row.id], ranking.rounds[row.id], _clock_us(row))
+            for row in known
+        }
     return found
 
 
 def _shown_level(row: Row) -> Level:
-    return Level.of((row["median_us"], row["median_low_us"], row["median_high_us"]), row["rounds"])
+    high = row["median_high_us"]
+    without_clocks = None if high is None else high - _clock_us(row)
+    return Level.of((row["median_us"], row["median_low_us"], without_clocks), row["rounds"], _clock_us(row))
+
+
+def _clock_us(row: Row) -> float:
+    return row["clock_uncertainty_us"] or 0.0
 
 
 def _tables(rows: Iterable[dict[Key, Row]]) -> dict[str, list[Key]]:
@@ -167,6 +184,17 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
     old, new = (np.log([[run[keys[at]].value for at in usable] for run in side.levels]) for side in (before, after))
     result = compare_runs(old, new, np.asarray([[run[keys[at]].variance for at in usable] for run in runs]))
     for place, at in enumerate(usable):
-        numbers = (float(each[place]) for each in (result.differences, result.errors, result.freedoms))
-        found[at] = replace(table[at], estimate=Estimate(*numbers))
+        difference, error, freedom = (
+            float(each[place]) for each in (result.differences, result.errors, result.freedoms)
+        )
+        below, above = _clock_errors(keys[at], before.levels, after.levels)
+        found[at] = replace(table[at], estimate=Estimate(difference, error, freedom, below, above))
     return found
+
+
+def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
+    """Return by how much the logarithm of new / old may be too large and too small: each run has its own error."""
+    (old_high, old_low), (new_high, new_low) = (
+        np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
+    )
+    return float(new_high + old_low), float(new_low + old_high)

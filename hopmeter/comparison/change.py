@@ -19,6 +19,7 @@ NAMES = ("flow", "path")
 """What a row of a workload is about."""
 METRICS = ("p50", "p99")
 """The percentiles that a trial has."""
+BLURRED = tag("W-CLOCK-RUNS", "the clocks of the hosts may explain the change, because they differ in each run")
 MISSED, SHARE = "missed", "miss_share"
 """The metric of missed deadlines, and its column."""
 
@@ -46,21 +47,32 @@ class Estimate:
     difference: float
     error: float
     freedom: float
+    below: float = 0.0
+    """By how much the clocks of several hosts may make it too large."""
+    above: float = 0.0
+    """By how much they may make it too small."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of a ratio of at most `threshold`."""
         from scipy.special import stdtr  # slow to load, and most commands need no statistics
 
-        return float(stdtr(self.freedom, -(self.difference - math.log(threshold)) / self.error))
+        return float(stdtr(self.freedom, -(self.difference - self.below - math.log(threshold)) / self.error))
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Return the interval of the ratio at a level, such as 0.05."""
         reach = quantile(level, self.freedom) * self.error
-        return math.exp(self.difference - reach), math.exp(min(self.difference + reach, 700.0))
+        low, high = self.difference - reach - self.below, self.difference + reach + self.above
+        return math.exp(low), math.exp(min(high, 700.0))
 
     def detectable(self, level: float) -> float:
         """Return the smallest ratio that would be found in 80 % of cases."""
-        return detectable(self.error, self.freedom, level)
+        return detectable(self.error, self.freedom, level) * math.exp(min(self.below, 700.0))
+
+    def clocks_decide(self, level: float) -> bool:
+        """Return whether nothing can be said of a change only because the clocks are not known well enough."""
+        exact = replace(self, below=0.0, above=0.0)
+        verdicts = [each.verdict(*each.bounds(level)) for each in (self, exact)]
+        return verdicts[0] == UNDECIDED != verdicts[1]
 
     def verdict(self, low: float, high: float) -> str:
         """Return the verdict on a latency."""
@@ -184,7 +196,9 @@ def _judge_one(change: Change, level: float) -> Change:
     assert estimate is not None
     low, high = estimate.bounds(level)
     found = estimate.verdict(low, high)
-    return replace(change, low=low, high=high, verdict=found, detectable=estimate.detectable(level))
+    is_blurred = isinstance(estimate, Estimate) and estimate.clocks_decide(level)
+    reason = BLURRED if is_blurred else change.reason
+    return replace(change, low=low, high=high, verdict=found, detectable=estimate.detectable(level), reason=reason)
 
 
 def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:

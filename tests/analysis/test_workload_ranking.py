@@ -41,6 +41,41 @@ def test_the_worst_p99_ranks_transports_that_keep_the_deadlines_alike() -> None:
     assert values(made, "worst_p99_ratio")["fast"] == (1.0,)
 
 
+@pytest.mark.parametrize(
+    ("clock_us", "decides"), [((50, 10), True), ((5000, 10), True), ((50, 150), False), ((5000, 150), False)]
+)
+def test_a_worst_p99_between_hosts_is_judged_by_the_residual(clock_us: tuple[float, float], *, decides: bool) -> None:
+    """The commands differ by 200 us; the error of the clocks is the same for both, apart from the residual."""
+    slower = {"frames": scale(CALM["frames"], 1.5), "commands": scale(CALM["commands"], 2)}
+    made = {"slow": Made(NONE, slower, CPU, clock_us=clock_us), "fast": Made(NONE, CALM, CPU, clock_us=clock_us)}
+    found = values(made, "decided_by", "worst_p99_ratio_high")
+    assert found["slow"][0] == ("p99" if decides else None)
+    assert (found["slow"][1] is None) == (clock_us[0] > 200), "the best p99 may be zero, so the ratio has no upper end"
+
+
+def test_different_worst_flows_between_hosts_are_judged_by_the_whole_uncertainty() -> None:
+    one = CALM | {"frames": scale(CALM["frames"], 2)}
+    other = CALM | {"commands": scale(CALM["commands"], 4)}
+    for clock_us, decides in (((5.0, 1.0), "p99"), ((1000.0, 1.0), None)):
+        made = {name: Made(NONE, own, CPU, clock_us=clock_us) for name, own in (("one", one), ("other", other))}
+        made["best"] = Made(NONE, CALM, CPU, clock_us=clock_us)
+        ranking = next(iter(make_run(made).workload_rankings.values()))
+        ids = {cell.split("-")[1]: cell for cell in ranking.choices}
+        pair = ranking.pair("p99", ids["one"], ids["other"])
+        assert pair is not None and pair.decided == (decides is not None)
+
+
+@pytest.mark.parametrize(("doubtful", "decides"), [(0, True), (20, True), (210, False)])
+def test_deadlines_between_hosts_decide_only_at_both_ends_of_what_the_clocks_allow(
+    doubtful: int, *, decides: bool
+) -> None:
+    """With 210 messages in doubt, the late transport may have missed as few as the other one."""
+    late = Made([200, 210, 190, 205, 195, 202], CALM, CPU, doubtful=doubtful)
+    punctual = Made(NONE, CALM, CPU)
+    found = values({"late": late, "punctual": punctual}, "decided_by")
+    assert found["late"] == (("deadlines" if decides else None),)
+
+
 def test_cpu_ranks_transports_that_are_alike_in_both() -> None:
     alike = {name: scale(each, 1.001) for name, each in CALM.items()}
     made = {"hungry": Made(NONE, alike, scale(CPU, 2)), "frugal": Made(NONE, CALM, CPU)}

@@ -89,6 +89,33 @@ def test_a_baseline_decides(baseline: str, tmp_path: Path) -> None:
     assert 1.05 < low < ratio < high
 
 
+@pytest.mark.parametrize(
+    ("clock_us", "verdict", "code"),
+    [
+        (0.0, "much_slower", None),
+        (1.0, "much_slower", None),
+        (9.0, "undecided", "W-CLOCK-RUNS"),
+        (50.0, "undecided", "W-CLOCK-RUNS"),
+    ],
+)
+def test_clocks_of_hosts_have_another_error_in_each_run(
+    tmp_path: Path, clock_us: float, verdict: str, code: str | None
+) -> None:
+    """The levels are 20 and 30 us: an error of 9 us in each run explains that, one of 1 us does not."""
+    rows = {UNIX.id: {"clock_uncertainty_us": clock_us or None, "clock_residual_us": 0.1}}
+    runs = [
+        make_run(tmp_path / f"results/run{number}", [(UNIX, medians(20, number))], started=started, rows=rows)
+        for number, started in enumerate(HOURS)
+    ]
+    baselines.store("main", runs)
+    (found,) = compare("main", make_run(tmp_path / "new", [(UNIX, medians(30, 8))], rows=rows)).values()
+    assert (found.verdict, found.as_json()["code"]) == (verdict, code)
+    assert found.low is not None and found.high is not None
+    exact = 1.5
+    assert found.low <= (30 - clock_us) / (20 + clock_us) <= exact or clock_us > 30
+    assert found.high >= (30 + clock_us) / max(20 - clock_us, 0.1)
+
+
 def test_a_baseline_outlives_its_runs_and_is_listed(baseline: str, tmp_path: Path, hopmeter_here: Hopmeter) -> None:
     shutil.rmtree(tmp_path / "results/run0")
     assert len(baselines.load(baseline).runs) == 3
