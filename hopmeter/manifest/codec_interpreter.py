@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hopmeter.codecs import comparison, lookup
-from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system, system_with_ours
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.requirement import here
 from hopmeter.manifest.requirement import name as name_of
@@ -36,7 +36,10 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     if offer.interpreter != "system":
         return ours() if has(ours(), codec) else None
     found = system()
-    if absent := _package(codec) if apart(codec) else _absent(found, codec):
+    absent = _package(codec) if apart(codec) else _absent(found, codec)
+    if absent and not apart(codec) and (joined := system_with_ours()) is not None and has(joined, codec):
+        return joined
+    if absent:
         whose = "" if absent == codec else f", which {codec} needs"
         raise NoPythonError(
             f"{offer.transport} runs with the system's Python, which lacks {absent}{whose}",

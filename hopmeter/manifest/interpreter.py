@@ -30,6 +30,8 @@ class Interpreter:
 
     program: Path
     packages: tuple[Path, ...]
+    borrowed: Path | None = None
+    """A folder of packages of another Python, which precede its own."""
 
     @property
     def command(self) -> list[str]:
@@ -37,7 +39,8 @@ class Interpreter:
         # -P: a file of the user's working folder must not replace a module of a library.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
-        return [str(self.program), "-P", str(paths.PACKAGE / "node/start.py")]
+        borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
+        return [str(self.program), "-P", str(paths.PACKAGE / "node/start.py"), *borrowed]
 
 
 class NoPythonError(Exception):
@@ -74,6 +77,17 @@ def own(name: str) -> Interpreter | None:
     program = folder(name) / "bin/python"
     packages = tuple(sorted(folder(name).glob("lib/python*/site-packages")))
     return Interpreter(program, packages) if os.access(program, os.X_OK) else None
+
+
+@functools.cache
+def system_with_ours() -> Interpreter | None:
+    """Return the system's Python with the packages that are installed next to hopmeter; None if the minor versions
+    differ, because compiled packages then do not load. Raises NoPythonError."""
+    found, own_packages = system(), ours().packages
+    about = _about(found.program)
+    if about is None or tuple(about[0]) != sys.version_info[:2]:
+        return None
+    return Interpreter(found.program, (*own_packages, *found.packages), own_packages[0])
 
 
 @functools.cache

@@ -1,5 +1,5 @@
-"""`python hopmeter/node/start.py`: runs a node on a Python without hopmeter. The node can import the package hopmeter,
-but no other package that is installed next to it."""
+"""`python hopmeter/node/start.py [--borrow FOLDER]`: runs a node on a Python without hopmeter. The node can import the
+package hopmeter, but no other package that is installed next to it, unless it borrows the folder of these packages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def lend(package: Path) -> None:
     spec.loader.exec_module(module)
 
 
+def borrow(folder: str) -> None:
+    """Put a folder of packages before those of this Python on the search path, and after its standard library."""
+    own = [index for index, entry in enumerate(sys.path) if Path(entry).name in ("site-packages", "dist-packages")]
+    sys.path.insert(own[0] if own else len(sys.path), folder)
+
+
 if __name__ == "__main__":
     lend(Path(__file__).resolve().parents[1])
+    if sys.argv[1:2] == ["--borrow"]:
+        borrow(sys.argv[2])
+        del sys.argv[1:3]
     runpy.run_module("hopmeter.node", run_name="__main__")

@@ -75,6 +75,7 @@ def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPa
         (packages / name / "__init__.py").touch()
     found = interpreter.Interpreter(Path("/usr/bin/python3"), (packages,))
     monkeypatch.setattr(codec_interpreter, "system", lambda: found)
+    monkeypatch.setattr(codec_interpreter, "system_with_ours", lambda: None)
     assert codec_interpreter.interpreter("torch", offer(interpreter="system")) is found
     for codec in ("mxnet", "jax"):
         with pytest.raises(interpreter.NoPythonError, match=f"apart .* {codec}"):
@@ -82,6 +83,14 @@ def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPa
     with pytest.raises(interpreter.NoPythonError, match=r"pyarrow.*pillow") as none:
         codec_interpreter.interpreter("pillow", offer(interpreter="system"))
     assert "pyarrow" in none.value.remedy
+    ours = tmp_path / "ours"
+    (ours / "pyarrow").mkdir(parents=True)
+    (ours / "pyarrow/__init__.py").touch()
+    joined = interpreter.Interpreter(found.program, (ours, packages), ours)
+    monkeypatch.setattr(codec_interpreter, "system_with_ours", lambda: joined)
+    assert codec_interpreter.interpreter("pillow", offer(interpreter="system")) is joined
+    assert joined.command[-2:] == ["--borrow", str(ours)]
+    assert codec_interpreter.interpreter("torch", offer(interpreter="system")) is found
 
 
 def test_every_codec_says_what_it_needs_the_framework_first() -> None:
