@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from hopmeter.analysis.other_requirements import judge_run
 from hopmeter.analysis.run_results import Row
 from hopmeter.api import measuring, planning
 from hopmeter.api.example_values import example_pattern, example_values
+from hopmeter.api.lossless import add_lossless, parse_requirements
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.options import check_names, scenario_options
 from hopmeter.api.planning import Prepared
 from hopmeter.api.runs import Place, Run
 from hopmeter.api.start import join_settings, option_words
 from hopmeter.comparison.interleaved import is_comparable
-from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.errors import UsageError
 from hopmeter.hosts.host_options import HostOptions
 from hopmeter.hosts.session import HostSession
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
@@ -27,7 +28,6 @@ from hopmeter.plan import budget
 from hopmeter.plan.expand import World
 from hopmeter.report.advice.lines import RunAdvice
 from hopmeter.report.advice.row_words import languages_of
-from hopmeter.scenario.requirement import Requirement, parse
 from hopmeter.system.humanize import time as humanize_time
 
 BUDGET = "3m"
@@ -207,7 +207,7 @@ def prepare(asked: Request, hosts: HostSession | None = None) -> tuple[Prepared,
     chosen, not_ready = _transports(given.get("transport"), asked.now, world)
     given["transport"] = chosen
     options = scenario_options(given)
-    short = scenario.shorten(_with_lossless(toml, given, chosen, world), options)
+    short = scenario.shorten(add_lossless(toml, given, chosen, world), options)
     wanted = scenario.override(short, options, asked.settings, world.manifests)
     own = scenario_options(asked.given)
     if (own or asked.settings) and not wanted.flow:
@@ -232,44 +232,6 @@ def _transports(named: Any, now: str | None, world: World) -> tuple[list[str], d
 
 def _remedy(name: str, world: World) -> str:
     return next(state.get for (transport, _), state in world.ready.items() if transport == name)
-
-
-def _with_lossless(
-    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], world: World
-) -> dict[str, Any]:
-    """Return a scenario with the settings with which transports lose nothing, if that is required; its own settings
-    stay."""
-    wanted = _requirements(given.get("require") or toml.get("require") or [])
-    if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
-        return dict(toml)
-    receivers = max(_receivers(toml, given))
-    settings = dict(toml.get("settings", {}))
-    for name in chosen:
-        lossless = world.manifests[name].lossless
-        if lossless and (lossless.max_receivers is None or receivers <= lossless.max_receivers):
-            settings[name] = {**lossless.settings, **settings.get(name, {})}
-    return {**toml, "settings": {name: values for name, values in settings.items() if values}}
-
-
-def _requirements(texts: str | Iterable[str]) -> list[Requirement]:
-    """Parse requirements. Raises UsageError with the allowed forms."""
-    try:
-        return [parse(text) for text in _as_list(texts)]
-    except RefusedValueError as cause:
-        raise UsageError(cause.code, f"--require: {cause.what}") from cause
-
-
-def _receivers(toml: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[int]:
-    """Yield how many receivers the messages of a scenario have."""
-    yield 1
-    for part in (toml, *toml.get("case", []), given):
-        yield from (int(each) for each in _as_list(part.get("sinks") or []))
-    for flow in toml.get("flow", {}).values():
-        yield len(_as_list(flow.get("to") or []))
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _check_now(now: str | None, prepared: Prepared) -> None:
@@ -309,6 +271,6 @@ def advise_from(folder: Path, now: str | None = None, require: str | Iterable[st
     if is_comparable(run) or not run.measured_rows or any(row.cell.comparison.search for row in run.rows):
         what = "compares two sides" if is_comparable(run) else "ranks no transports"
         raise UsageError("E-ADVISE-RUN", f"{folder} {what}, so it advises nothing", "hopmeter advise SCENARIO")
-    if wanted := _requirements(require):
+    if wanted := parse_requirements(require):
         judge_run(run, [each.text for each in wanted])
     return Advice(RunAdvice(run, now))

@@ -1,0 +1,48 @@
+"""The settings with which transports lose nothing, if a user requires that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.plan.expand import World
+from hopmeter.scenario.requirement import Requirement, parse
+
+
+def add_lossless(
+    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], world: World
+) -> dict[str, Any]:
+    """Return a scenario with the settings with which transports lose nothing, if that is required; its own settings
+    stay."""
+    wanted = parse_requirements(given.get("require") or toml.get("require") or [])
+    if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
+        return dict(toml)
+    receivers = max(_receivers(toml, given))
+    settings = dict(toml.get("settings", {}))
+    for name in chosen:
+        lossless = world.manifests[name].lossless
+        if lossless and (lossless.max_receivers is None or receivers <= lossless.max_receivers):
+            settings[name] = {**lossless.settings, **settings.get(name, {})}
+    return {**toml, "settings": {name: values for name, values in settings.items() if values}}
+
+
+def parse_requirements(texts: str | Iterable[str]) -> list[Requirement]:
+    """Parse requirements. Raises UsageError with the allowed forms."""
+    try:
+        return [parse(text) for text in _as_list(texts)]
+    except RefusedValueError as cause:
+        raise UsageError(cause.code, f"--require: {cause.what}") from cause
+
+
+def _receivers(toml: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[int]:
+    """Yield how many receivers the messages of a scenario have."""
+    yield 1
+    for part in (toml, *toml.get("case", []), given):
+        yield from (int(each) for each in _as_list(part.get("sinks") or []))
+    for flow in toml.get("flow", {}).values():
+        yield len(_as_list(flow.get("to") or []))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
