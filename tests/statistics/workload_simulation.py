@@ -225,7 +225,7 @@ def decide_one(tables: Tables, at: int) -> Decisions:
         for c in range(tables.cells)
     }
     worst = WorstFlows(
-        {flow: fit(_flow_observations(flow, names, tails, steal)) for flow in names_of_flows}, tails, steal
+        {flow: fit(_flow_observations(flow, names, tails, steal)) for flow in names_of_flows}, tails, steal, {}
     )
     alpha = share_level(ALPHA, 3)
     later = alpha if can_differ(shares, alpha) else share_level(ALPHA, 2)

@@ -84,11 +84,16 @@ impl Messages {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
         }
-        match self {
+        let frame = match self {
             Self::Timing(stream) => stream.message().await.ok().flatten().map(Frame::from),
             Self::Image(stream) => stream.message().await.ok().flatten().map(Frame::from),
             Self::Opening(_) | Self::Ended => None,
+        };
+        if frame.is_none() {
+            // After an error, such as a message beyond the limit, tonic would read on in the middle of that message.
+            *self = Self::Ended;
         }
+        frame
     }
 }
 
