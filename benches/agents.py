@@ -52,7 +52,7 @@ ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "remove files": (("trial remove_files",), ()),
     "disconnect": (("disconnect",), ()),
 }
-"""The steps that make up each row, and those that do not count."""
+"""The steps whose times each row adds up, and the steps that the bench leaves out."""
 SCENARIO = """
 title = "Agents"
 question = "What does a host cost the coordinator?"

@@ -61,7 +61,7 @@ def ask(
 ) -> None:
     """Call servers: send each frame (width x height, 3 bytes per pixel) to all of them, and wait for all replies.
 
-    The frames of a file are decoded before the first is sent, in the size of the file by default.
+    hopmeter decodes all frames of a file before it sends the first. By default they keep the size of the file.
     """
     from hopmeter.interactive import asker
     from hopmeter.interactive.asker_results import AskerFolder

@@ -123,8 +123,8 @@ def publish(
 ) -> None:
     """Send objects of WIDTH x HEIGHT with each codec over each transport, at an exact rate.
 
-    Give the same options to `hopmeter listen` in another terminal, in either order. If a middleware needs a broker or
-    master, hopmeter starts one beside this command.
+    Give the same options to `hopmeter listen` in another terminal, in either order.
+    hopmeter starts a broker or master for each middleware that needs one.
     """
     from dataclasses import replace
 

@@ -46,7 +46,7 @@ class AgentTrial:
     """The nodes whose end was reported."""
     samples_cpu: bool = False
     has_begun: bool = False
-    """Whether its nodes were told when the schedule starts."""
+    """Whether the coordinator has told its nodes when the schedule starts."""
     is_closed: bool = False
 
     def start_broker(self, ask: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from typing import Any, Protocol
 
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts import checks
-from hopmeter.hosts.host_build import BuildOrder
+from hopmeter.hosts.host_build import BuildOrder, HostBuild
 from hopmeter.hosts.remote_host import RemoteHost
 from hopmeter.hosts.schema_files import gather_files
 from hopmeter.hosts.session import HostSession, naming
-from hopmeter.hosts.upkeep_requests import Upkeep
 from hopmeter.schemas.payload import KIND
 from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.untrusted_json import parse
@@ -39,9 +38,9 @@ class HostOutcome:
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
         """Read a line of `hopmeter build --json` on a host. Raises ValueError for anything else."""
-        told = {key: checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
-        target = " ".join(filter(None, (told.pop(key) for key in NAMES)))
-        return cls(host, target, row.get("ready") is True, seconds=checks.decimal(row, "seconds"), **told)
+        texts = {key: checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
+        target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
+        return cls(host, target, row.get("ready") is True, seconds=checks.decimal(row, "seconds"), **texts)
 
 
 NAMES = ("transport", "codec", "language")
@@ -62,13 +61,22 @@ class BuilderHere:
     """Builds on this machine."""
 
     def __init__(self, folder: Path) -> None:
-        self._upkeep = Upkeep(folder, lambda name: folder / name)
-        self.read = lambda offset: self._upkeep.read_build({"offset": offset})
-        self.close = self._upkeep.close
+        self._folder = folder
+        self._build: HostBuild | None = None
 
     def start(self, order: BuildOrder) -> None:
         """Start a build."""
-        self._upkeep.start(order)
+        self._build = HostBuild(order, self._folder)
+
+    def read(self, offset: int) -> dict[str, Any]:
+        """Return what the build has printed since, and how it ended."""
+        assert self._build is not None, "it was started"
+        return self._build.report(offset)
+
+    def close(self) -> None:
+        """End the build."""
+        if self._build is not None:
+            self._build.close()
 
 
 class BuilderThere:

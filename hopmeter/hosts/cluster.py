@@ -123,27 +123,27 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
     """Return the workers that offer the resource, by name. Raises HostError if one cannot be a host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
-    offered = [{**told, "contact": contact} for contact, told in every.items() if RESOURCE in told["resources"]]
+    offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
         what = f"none of the {len(every)} workers of the cluster has the resource {RESOURCE}"
         raise HostError("E-CLUSTER-WORKER", what, WORKER)
-    for told in offered:
-        _check_worker(told)
-    return {told["name"]: told for told in sorted(offered, key=lambda told: str(told["name"]))}
+    for worker in offered:
+        _check_worker(worker)
+    return {worker["name"]: worker for worker in sorted(offered, key=lambda worker: str(worker["name"]))}
 
 
-def _check_worker(told: Mapping[str, Any]) -> None:
-    name, contact = str(told["name"]), str(told["contact"])
+def _check_worker(worker: Mapping[str, Any]) -> None:
+    name, contact = str(worker["name"]), str(worker["contact"])
     if not re.fullmatch(NAME, name):
         raise HostError("E-CLUSTER-WORKER", f"the worker {name} has no name that a scenario can have", WORKER)
-    if told.get("nanny"):
+    if worker.get("nanny"):
         what = f"the worker {name} has a nanny, which changes how its processes use memory"
         raise HostError("E-CLUSTER-WORKER", what, WORKER)
     check_encrypted(f"the worker {name} at {contact}", contact)
     try:
-        check_address(told["host"])
+        check_address(worker["host"])
     except ValueError as cause:
-        what = f"the worker {name} has the address {told['host']}, which is no IP address"
+        what = f"the worker {name} has the address {worker['host']}, which is no IP address"
         raise HostError("E-CLUSTER-WORKER", what, f"{WORKER} --contact-address tls://IP:PORT") from cause
 
 
@@ -154,10 +154,10 @@ def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
         client = ends.enter_context(connect_cluster(cluster))
         folder = ends.enter_context(ScratchDir()).directory
         workers, links = find_workers(client), ends.enter_context(closing_links())
-        for name, told in workers.items():
-            links[name] = WorkerLink(client, name, told["contact"])
+        for name, worker in workers.items():
+            links[name] = WorkerLink(client, name, worker["contact"])
         reached = connect_all(links, folder)
-        yield HostSession({name: told["host"] for name, told in workers.items()}, reached)
+        yield HostSession({name: worker["host"] for name, worker in workers.items()}, reached)
 
 
 class WorkerLink:

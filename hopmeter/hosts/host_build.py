@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hopmeter.system.input_files import read_tail
 from hopmeter.system.processes import end_with_launcher, kill_group
@@ -53,7 +54,8 @@ class HostBuild:
     """A build that runs."""
 
     def __init__(self, order: BuildOrder, folder: Path) -> None:
-        """Start it; its output goes into a folder."""
+        """Start it; its output goes into a folder. Raises ValueError for an order with words that none has."""
+        order.check()
         folder.mkdir(mode=0o700, exist_ok=True)
         self._output, self._errors = folder / "output", folder / "errors"
         with self._output.open("wb") as output, self._errors.open("wb") as errors:
@@ -65,20 +67,19 @@ class HostBuild:
                 start_new_session=True,
             )
 
-    def read(self, offset: int) -> tuple[str, int, int | None]:
-        """Return the whole lines that it has printed from an offset in bytes on, the offset behind them, and its exit
-        code once it has ended and all is read."""
+    def report(self, offset: int) -> dict[str, Any]:
+        """Return the whole lines that it has printed from an offset in bytes on, and the offset behind them. Once it
+        has ended and you have read all lines, add its exit code and the end of what it has printed for people."""
         code = self._process.poll()
         code = 128 - code if code is not None and code < 0 else code  # as shells name a signal
         with self._output.open("rb") as file:
             file.seek(offset)
             text = file.read(MOST_BYTES)
         lines = text[: text.rfind(b"\n") + 1]
-        return lines.decode(errors="replace"), offset + len(lines), None if lines else code
-
-    def errors(self) -> str:
-        """Return the end of what it has printed for people."""
-        return read_tail(self._errors, TAIL_BYTES)
+        found = {"text": lines.decode(errors="replace"), "offset": offset + len(lines)}
+        if lines or code is None:
+            return {**found, "code": None, "errors": ""}
+        return {**found, "code": code, "errors": read_tail(self._errors, TAIL_BYTES)}
 
     def close(self) -> None:
         """End it, and the compilers that it has started."""

@@ -45,20 +45,17 @@ class Upkeep:
         """Build what the coordinator names."""
         if self._build is not None:
             raise ValueError("a build runs already")
-        order = BuildOrder(
+        self._build = HostBuild(self._order(ask), self._folder)
+        return {}
+
+    def _order(self, ask: Mapping[str, Any]) -> BuildOrder:
+        return BuildOrder(
             _words(ask, "transports"),
             _words(ask, "languages"),
             ask.get("system_packages") is True,
             [self._put(number, each) for number, each in enumerate(checks.items(ask, "messages", MOST_WORDS))],
             _words(ask, "codecs"),
         )
-        return self.start(order)
-
-    def start(self, order: BuildOrder) -> dict[str, Any]:
-        """Start a build."""
-        order.check()
-        self._build = HostBuild(order, self._folder)
-        return {}
 
     def _put(self, number: int, message: Any) -> str:
         return put_files(self._folder / f"schema{number}", checks.table({"message": message}, "message"), self._file)
@@ -66,12 +63,10 @@ class Upkeep:
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the build has printed since, and how it ended."""
         assert self._build is not None, "the coordinator has started it"
-        text, offset, code = self._build.read(checks.number(ask, "offset"))
-        errors = ""
-        if code is not None:
-            errors = self._build.errors()
+        report = self._build.report(checks.number(ask, "offset"))
+        if report["code"] is not None:
             self._end_build()
-        return {"text": text, "offset": offset, "code": code, "errors": errors}
+        return report
 
     def _end_build(self) -> None:
         if self._build is not None:

@@ -21,7 +21,7 @@ from hopmeter.system.terminal import Console
 
 
 def order_for(transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool) -> BuildOrder:
-    """Return the order for these adapters, or for those that a scenario needs."""
+    """Return what hosts have to build: these adapters, or the adapters that a scenario needs."""
     if scenario:
         targets = needed_for(scenario)
         transports, languages = [each.transport for each in targets], [each.language for each in targets]
@@ -29,7 +29,7 @@ def order_for(transports: Sequence[str], languages: Sequence[str], scenario: str
 
 
 def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) -> BuildOrder:
-    """Return the order for the code of these messages."""
+    """Return what hosts have to build for these messages."""
     payloads, codecs, languages = (
         list(dict.fromkeys(getattr(each, key) for each in targets)) for key in ("payload", "codec", "language")
     )

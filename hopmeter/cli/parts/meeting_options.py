@@ -40,7 +40,7 @@ SecretFile = Annotated[
     typer.Option(
         "--secret-file",
         metavar="FILE",
-        help="The secret that both sides share; the side that listens makes a file that is missing.",
+        help="The secret that both sides share; the side that listens creates it if it is missing.",
         rich_help_panel=PROVING,
     ),
 ]
