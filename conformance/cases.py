@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +34,8 @@ class Case:
     """Regular expressions for the facts that the receiver reports, such as the `path` of the frames."""
     payload_bytes: int = 60_000
     """The largest payload of the tests that use these overrides."""
+    file: str = ""
+    """A pattern of files without which the case cannot run; the pattern may contain environment variables."""
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     """The test hosts of `sender` and `receiver`, if these run on two."""
 
@@ -113,7 +117,8 @@ def _settings_case(manifest: Manifest, language: str, chosen: ConformanceSetting
     wait: str = chosen.wait or next((wait for wait in waits if wait != "spin"), waits[0])
     facts = {"path": chosen.path, **chosen.facts}
     conditions = (wait, chosen.settings, chosen.placement)
-    return Case(manifest, language, language, *conditions, facts=facts, payload_bytes=chosen.payload_bytes)
+    limits = {"payload_bytes": chosen.payload_bytes, "file": chosen.file}
+    return Case(manifest, language, language, *conditions, facts=facts, **limits)
 
 
 def for_each(cases: list[Case]) -> pytest.MarkDecorator:
@@ -129,10 +134,16 @@ def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
 
 def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator:
     assert READY, "no transport is built: run `make all`"
-    marks = {case.label: [pytest.mark.nightly] for case in nightly}
     return pytest.mark.parametrize(
-        "case", [pytest.param(case, id=case.label, marks=marks.get(case.label, [])) for case in cases]
+        "case", [pytest.param(case, id=case.label, marks=_marks(case, case in nightly)) for case in cases]
     )
+
+
+def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
+    """The marks of a case. What only its users can install may lack a part that they did not build."""
+    is_there = not case.file or bool(glob.glob(os.path.expandvars(case.file), recursive=True))
+    lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
+    return [*([pytest.mark.nightly] if is_nightly else []), *lacks]
 
 
 def is_in_ring(case: Case) -> bool:

@@ -36,6 +36,9 @@ class ConformanceSettings(Strict):
     """The largest payload that these settings carry."""
     meets: list[Language] = []
     """Peers with default settings with which the adapter must also exchange messages, in both directions."""
+    file: str = ""
+    """A pattern of files, such as `$YARP_ROOT/lib/**/plugin.so`; if there is none, the conformance suite skips these
+    settings by name, because a part of the transport is not installed that only its users can build."""
 
 
 class Lossless(Strict):

@@ -69,3 +69,20 @@ def test_where_everything_is_built_no_test_of_the_suite_lacks_cases(
     }
     assert tests
     assert {name: count for name, count in counts.items() if not (count and min(count))} == {}
+
+
+def test_settings_that_need_a_missing_file_are_skipped_by_name(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MADE_ROOT", str(tmp_path))
+    needs = ConformanceSettings(settings={"library": "three"}, languages=["c++"], file="$MADE_ROOT/**/plugin.so")
+    manifest.conformance[:] = [needs]
+
+    def marks() -> list[list[str]]:
+        [parameters] = [cases.for_each(cases.settings_cases()).args[1]]
+        return [[str(mark.kwargs.get("reason")) for mark in each.marks] for each in parameters]
+
+    assert marks() == [["made-cpp-block-library=three: there is no file $MADE_ROOT/**/plugin.so"]]
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/plugin.so").touch()
+    assert marks() == [[]]
