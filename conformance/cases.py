@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,7 +141,7 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
     """The marks of a case. What only its users can install may lack a part that they did not build."""
-    is_there = not case.file or bool(glob.glob(os.path.expandvars(case.file), recursive=True))
+    is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]
 
