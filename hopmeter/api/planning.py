@@ -82,7 +82,7 @@ def _plan(
         wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
-    notes = scenario.payload_notes(toml, given.get("payload", []))
+    notes = scenario.payload_notes(toml, given.get("payload", []), given)
     if dry and hosts is None and (assumed := assume_hosts(wanted, world.ready, world.machine)):
         world = replace(world, hosts=assumed)
         notes = [*notes, ASSUMED.format(hosts=", ".join(assumed))]

@@ -32,6 +32,8 @@ class Form:
     """How many GPUs the framework sees; may raise if there is no driver."""
     settle: Callable[[Any], Any] | None = None
     """Waits for a copy to a GPU, which may continue after the call that started it."""
+    noun: str = "an array"
+    """What users call the object that is made of an array, with its article."""
 
     @property
     def devices(self) -> tuple[str, ...]:

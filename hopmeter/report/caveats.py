@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.report import formatting
+from hopmeter.report import conditions, formatting
 from hopmeter.report.result_rules import warnings
 from hopmeter.report.section import Column, Line, Note, Section, Value, table
 
@@ -63,7 +63,7 @@ def _add_trials(run: Run, found: dict[tuple[str, str], list[str]]) -> None:
 
 def _cell(row: Row) -> str:
     rate = formatting.rate(row["rate_hz"]) if row["rate_hz"] else ""
-    parts = [formatting.row_name(row), str(row["payload"] or ""), rate, str(row["wait"] or "")]
+    parts = [formatting.row_name(row), conditions.payload_name(row), rate, str(row["wait"] or "")]
     return ", ".join(formatting.distinct(parts))
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from hopmeter.analysis.distributions import Box, row_box
 from hopmeter.analysis.groups import Group, families, labels
 from hopmeter.analysis.run_results import Row
+from hopmeter.model.payload_words import name_payload
 from hopmeter.report import formatting
 from hopmeter.report.conditions import describe
 
@@ -62,9 +63,8 @@ def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
 
 def _object(group: Group) -> str:
     """`array 200×200 at 100 Hz`."""
-    kind, _, shape = str(group.conditions["payload"]).partition(":")
-    rate = formatting.rate(group.conditions["rate_hz"])
-    return f"{kind} {shape.replace('x', '×')}".strip() + ("" if rate == formatting.NOTHING else f" at {rate}")
+    named, rate = name_payload(str(group.conditions["payload"])), formatting.rate(group.conditions["rate_hz"])
+    return named + ("" if rate == formatting.NOTHING else f" at {rate}")
 
 
 def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:

@@ -38,7 +38,7 @@ def lead_sentences(group: Group, subject: str = "") -> list[str]:
     """Return the first sentence with its subject, and those on the median of the fastest and on the references."""
     subject = subject or conditions.subject(group)
     order, *more = order_sentences(group)
-    return [f"For {subject}{',' if ', ' in subject else ''} {order}", *more]
+    return [f"For {subject}, {order}", *more]
 
 
 def order_sentences(group: Group) -> list[str]:

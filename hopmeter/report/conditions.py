@@ -7,10 +7,10 @@ from typing import Any
 
 from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
 from hopmeter.analysis.run_results import Row
-from hopmeter.images import parse_source
 from hopmeter.model.cell import OF_WORKLOAD
 from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
+from hopmeter.model.payload_words import ARRAY, describe_payload, name_payload
 from hopmeter.report import formatting, host_words, workload_words
 
 IDLE = "no_idle_states"
@@ -24,10 +24,10 @@ OF_FLOWS = {"pattern", "touch", "codec", "device", "share", "work", "dispatch", 
 
 def title(group: Group) -> str:
     """Return what sets this group apart: `64 B at 1 000 Hz, 20 relays`."""
-    words = _words(group.conditions)
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
-    first = f"{words['payload']} {_pace(group.conditions)}"
+    payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
+    first = f"{payload} {_pace(group.conditions)}"
     return ", ".join([first, *variations(group), *filter(None, [group.machine])])
 
 
@@ -43,18 +43,17 @@ def subject(group: Group) -> str:
     """Return what a sentence is about: `a 64-byte message at 1,000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return named.partition(":")[0]
-    words, payload = _words(group.conditions), group.conditions["payload"]
+    words, payload = _words(group.conditions), str(group.conditions["payload"])
     size = group.conditions["payload_bytes"] or 0
-    kind, _, shape = str(payload).partition(":")
-    named = {
-        "timing": f"a {HEADER_BYTES + size}-byte message",
-        "bytes": f"a message of {formatting.payload_bytes(size)}",
-        "image": f"an image of {shape.replace('x', '×')}",
-    }.get(kind, words["payload"])
+    array = _array(group.conditions)
+    named = describe_payload(payload, with_folder="payload" in group.varied, array=array)
+    if payload == "timing":
+        named = f"a {HEADER_BYTES + size}-byte message"
     if group.conditions["pattern"] != "pubsub":
         named = f"a call with {named}"
     counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
-    varied = formatting.distinct(words[key] for key in group.varied if key not in IN_TITLE and key != IDLE)
+    left_out = {*IN_TITLE, IDLE, *(["codec"] if array in named and array != ARRAY else [])}
+    varied = formatting.distinct(words[key] for key in group.varied if key not in left_out)
     idle = [IDLE_WORDS[bool(group.conditions[IDLE])]] if IDLE in group.varied else []
     return ", ".join([f"{named} {_pace(group.conditions)}", *counts, *varied, *idle, *filter(None, [group.machine])])
 
@@ -99,12 +98,20 @@ def _word(key: str, conditions: Mapping[str, Any]) -> str:
     return word(value, conditions) if word else f"{key} {value}"
 
 
-def _payload(value: Any, conditions: Mapping[str, Any]) -> str:
+def _payload(value: Any, conditions: Mapping[str, Any], with_folder: bool = False) -> str:
     size = formatting.payload_bytes(conditions["payload_bytes"] or 0)
-    kind, _, shape = str(value).partition(":")
-    shape = shape if kind == "file" or parse_source(str(value)) else shape.replace("x", "×")
-    named = {"bytes": "", "timing": "timing message"}.get(kind, " ".join(formatting.distinct([kind, shape])))
+    named = name_payload(str(value or ""), with_folder)
     return ", ".join(formatting.distinct([named, size if conditions["payload_bytes"] or not named else ""]))
+
+
+def _array(conditions: Mapping[str, Any]) -> str:
+    """Return what users call an array in the codec of a table, such as `a NumPy array`."""
+    if conditions["codec"] in (None, "none"):
+        return ARRAY
+    from hopmeter.node.forms import forms  # this imports NumPy, which few tables need
+
+    form = forms().get(str(conditions["codec"]))
+    return form.noun if form else ARRAY
 
 
 def payload_name(row: Row) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hopmeter.analysis.groups import CONDITIONS
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.model.payload_words import name_payload
 from hopmeter.report import formatting
 
 COPY = "copy:"
@@ -29,7 +30,8 @@ def _sentence(rows: Sequence[Row]) -> str:
     first = rows[0]
     several = len({_parts(row)[0] for row in rows}) > 1
     medians = [f"{_way(row, several)} {formatting.microseconds(row['copy_p50_us'])}" for row in rows]
-    frame = f"{formatting.payload_bytes(first['payload_bytes'])} ({first['payload']})"
+    name = name_payload(str(first["payload"]))
+    frame = formatting.payload_bytes(first["payload_bytes"]) + (f" ({name})" if name else "")
     return f"Medians of a copy of {frame} received over {formatting.row_name(first)}: {', '.join(medians)}."
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from markupsafe import Markup, escape
+
+from hopmeter.system import humanize
+from hopmeter.system.humanize import first as first
+from hopmeter.system.humanize import join as join
+from hopmeter.system.humanize import plural as plural
 
 NOTHING = "–"
 THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -111,11 +116,8 @@ def percent(share: float | None) -> str:
 
 
 def payload_bytes(value: float) -> str:
-    """Return `28 B`, `1.5 kB`, `4.67 MB`: decimal, as networks count."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= size:
-            return f"{number(value / size)}{THIN}{unit}"
-    return f"{count(value)}{THIN}B"
+    """Return `28 B`, `1.5 kB`, `4.67 MB`."""
+    return humanize.byte_size(value, THIN)
 
 
 def rate(value: float | None) -> str:
@@ -144,24 +146,9 @@ def _command(text: str) -> Markup:
     return Markup("<code>{}</code>").format(Markup(" ").join(words))
 
 
-def join(words: Sequence[str]) -> str:
-    """Return `a`, `a and b`, `a, b and c`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
-
-
-def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
-    """Return the first words, and how many others there are: `a`, `b`, `3 others`."""
-    return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]
-
-
 def row_name(row: Any) -> str:
     """Return `tcp (rust)`."""
     return f"{row['transport']} ({row['language']})"
-
-
-def plural(many: int, one: str, more: str = "") -> str:
-    """Return `1 cell`, `3 cells`."""
-    return f"{many} {one if many == 1 else more or one + 's'}"
 
 
 def distinct(values: Iterable[str]) -> list[str]:

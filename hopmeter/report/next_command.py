@@ -13,6 +13,7 @@ from hopmeter.analysis.run_results import Row, Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units
+from hopmeter.model.payload_words import describe_payload
 from hopmeter.report import formatting, workload_answer
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
 from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
@@ -30,7 +31,6 @@ VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
 MORE = 4
 """How many times as many rounds halve the smallest change that is found."""
 MOST_NAMES = 4
-PAYLOADS = {"timing": "the timing message"}
 RESUME = ("hopmeter", "run", "--resume")
 FLAGS = ("--json", "--dry-run")
 
@@ -153,8 +153,7 @@ def _decide(run: Run, further: Further) -> str:
 
 def _subject(row: Row) -> str:
     """Return what a row is about: its flow or path in a workload, otherwise its payload."""
-    payload = str(row["payload"])
-    return row.cell.part or PAYLOADS.get(payload, payload)
+    return row.cell.part or describe_payload(str(row["payload"]))
 
 
 def _command(run: Run, *options: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.model.cell import WHOLE, Cell
+from hopmeter.model.payload_words import name_payload
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
@@ -87,7 +88,7 @@ def _size_words(flow: Flow) -> list[str]:
     if flow.replay:
         mean, most = map(formatting.payload_bytes, (flow.mean_bytes, flow.payload_bytes))
         return [flow.payload, f"{mean} on average", f"{most} at most"]
-    named = [] if flow.payload.startswith("bytes:") else [flow.payload]
+    named = [name] if (name := name_payload(flow.payload)) else []
     return named + ([formatting.payload_bytes(flow.payload_bytes)] if flow.payload_bytes or not named else [])
 
 

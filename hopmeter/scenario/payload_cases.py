@@ -7,15 +7,26 @@ all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
 from hopmeter.model.cell_parts import HEADER_BYTES
+from hopmeter.system import humanize
 
 Case = dict[str, Any]
 KEY = "payload"
+LENGTH = {"messages", "duration"}
+"""Keys of which one replaces the other."""
+UNITS = {
+    "rate": ("rate", " Hz"),
+    "messages": ("messages of a trial", ""),
+    "duration": ("duration of a trial", ""),
+    "warmup": ("messages of the warm-up", ""),
+    "trials": ("trials", ""),
+}
+"""What a case sets apart from its payload, in words, and its unit."""
 
 
 def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[Case]:
@@ -28,14 +39,34 @@ def cases_for_payloads(cases: Sequence[Case], payloads: Sequence[str]) -> list[C
     return [case for case in fitting if case[KEY]]
 
 
-def payload_notes(table: Mapping[str, Any], payloads: Sequence[str]) -> list[str]:
-    """Return a sentence for each payload that no case of the scenario has."""
+def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iterable[str] = ()) -> list[str]:
+    """Return a sentence for each payload that no case of the scenario has, with the values that it takes from a case.
+
+    The keys that are `given` on the command line are not taken.
+    """
     cases = [{KEY: table.get(KEY), **case} for case in table.get("case", [])]
     return [
-        f"{payload} is measured as {own} is: of this scenario's payloads, this is the nearest in size"
+        f"{payload} is measured with {taken} of {own}, the payload of this scenario that is nearest in size"
         for payload, own in _nearest(cases, payloads).items()
-        if payload != own
+        if payload != own and (taken := _taken([case for case in cases if own in own_payloads(case)], given))
     ]
+
+
+def _taken(cases: Sequence[Case], given: Iterable[str]) -> str:
+    """Return what cases set apart from their payload: `the rate (30 Hz) and the duration (1s)`; empty if nothing."""
+    left_out = {KEY, *given, *(LENGTH if LENGTH & set(given) else ())}
+    values: dict[str, list[Any]] = {}
+    for case in cases:
+        for key in case.keys() - left_out:
+            values.setdefault(key, []).append(case[key])
+    ordered = [*(key for key in UNITS if key in values), *(key for key in values if key not in UNITS)]
+    return humanize.join([_value_text(key, values[key]) for key in ordered])
+
+
+def _value_text(key: str, values: Sequence[Any]) -> str:
+    name, unit = UNITS.get(key, (f"`{key}`", ""))
+    distinct = list(dict.fromkeys(str(value) for value in values))
+    return f"the {name} ({humanize.join(distinct, 'or')}{unit})"
 
 
 def own_payloads(case: Mapping[str, Any]) -> list[str]:

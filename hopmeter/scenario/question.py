@@ -3,18 +3,26 @@ title of the scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from hopmeter.manifest.discovery import GROUPS
+from hopmeter.model.payload_words import ARRAY, describe_payloads
+from hopmeter.scenario.axis_words import listed, name_transports, names, phrase
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
+from hopmeter.system.humanize import byte_size, first, join, plural
 
-IN_SENTENCE = ("transport", "payload", "rate", "language")
-"""Axes that the sentence describes in words; the other axes follow as `name value`."""
+FIRST = ("transport", "payload", "rate", "language")
+"""Axes that the sentence begins with; phrases of the other axes follow."""
 MOST_SETTINGS = 2
 """The most settings of the old side that a question lists."""
-PAYLOADS = {"timing": "a small message", "image": "an image of", "video": "frames of", "file": "the file"}
+MOST_VALUES = 3
+"""The most payloads, sizes and rates that a question lists."""
+BYTES = "bytes:"
+WITH = "with "
+PACED = (["open"], ["poisson"], ["burst"])
+CALLS = (["rpc"], ["scatter"])
 
 
 def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
@@ -23,66 +31,136 @@ def has_own_question(given: Mapping[str, Any], settings: Sequence[str]) -> bool:
 
 
 def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None = None) -> str:
-    """Return `Which of zeromq and nng is fastest for a message of 1,000 bytes at 100 Hz, in python?`.
+    """Return `Which of zeromq and nng is faster for a message of 1 kB at 100 Hz in Python?`.
 
     With two sides the question is whether a transport became faster or slower.
     """
-    what = _than(given, against) if against else _who(given)
-    about = f"“{scenario.title}”" if scenario.flow else _join(_messages(asks(scenario)))
-    parts = [f"{what} for {about}"]
-    languages = _value_texts(given.get("language", []))
-    parts += [f"in {_join(languages)}"] if languages and languages != ["one"] else []
-    others = [name for name in given if name in DEFAULTS and name not in IN_SENTENCE]
-    parts += [f"{name} {_join(_value_texts(given[name]), 'or')}" for name in others]
-    parts += [text.replace(",", " or ") for text in settings]
-    parts += [f"with {_join(given['require'])}"] if given.get("require") else []
-    return f"{', '.join(parts)}?"
+    who = name_transports(given.get("transport", []))
+    what = _than(who, against) if against else _highest_rate(who) if scenario.search else _who(who)
+    about = f"“{scenario.title}”" if scenario.flow else _messages(scenario)
+    where = phrase("language", given.get("language", ["one"]))
+    conditions = _merge([*_axes(scenario, given), *_settings(settings), *_requirements(given.get("require", []))])
+    return f"{' '.join(filter(None, [what, 'for', about, where]))}{''.join(f', {each}' for each in conditions)}?"
 
 
-def _who(given: Mapping[str, Any]) -> str:
-    names = _value_texts(given.get("transport", []))
-    if not names or any(name in GROUPS for name in names):
-        return "Which transport is fastest"
-    return f"How fast is {names[0]}" if len(names) == 1 else f"Which of {_join(names)} is fastest"
+def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a phrase for each axis that the beginning of the sentence does not have."""
+    several = asks(scenario)
+    is_call = not scenario.flow and _calls(several)
+    left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if "burst" in given else [])}
+    left_out |= {"codec"} if _is_in_noun(several) else set()
+    for name in given:
+        if name in DEFAULTS and name not in left_out and (words := phrase(name, given[name])):
+            yield words.replace("receiver", "server") if is_call else words
 
 
-def _than(given: Mapping[str, Any], against: str) -> str:
+def _is_in_noun(several: Sequence[Ask]) -> bool:
+    """Return whether the name of the payload has the codec: `a NumPy array`."""
+    return _array(several) != ARRAY and all(
+        payload.startswith("array:") for ask in several for payload in ask.axes["payload"]
+    )
+
+
+def _who(who: Sequence[str]) -> str:
+    if len(who) == 1:
+        return f"How fast is {who[0]}"
+    if len(who) == 2:
+        return f"Which of {join(who)} is faster"
+    return f"Which of {names(who, 'other transport')} is fastest" if who else "Which transport is fastest"
+
+
+def _highest_rate(who: Sequence[str]) -> str:
+    """Return the question of a search, which sets the rates itself."""
+    if len(who) == 1:
+        return f"What is the highest rate of {who[0]}"
+    return (
+        f"Which of {names(who, 'other transport')} has the highest rate"
+        if who
+        else "Which transport has the highest rate"
+    )
+
+
+def _than(who: Sequence[str], against: str) -> str:
     """Return `Is zeromq faster or slower than with hwm=10`."""
-    names = _value_texts(given.get("transport", []))
-    many = not names or any(name in GROUPS for name in names)
-    who = "Are the transports" if many else f"{'Is' if len(names) == 1 else 'Are'} {_join(names)}"
-    return f"{who} faster or slower than {_old_side(against)}"
+    subject = f"{'Is' if len(who) == 1 else 'Are'} {names(who, 'other transport')}" if who else "Are the transports"
+    return f"{subject} faster or slower than {_old_side(against)}"
 
 
 def _old_side(against: str) -> str:
     settings = against.removeprefix("set:").split(",") if against.startswith("set:") else []
     if settings:
-        return f"with {_join(settings)}" if len(settings) <= MOST_SETTINGS else "with the other settings"
+        return f"with {join(settings)}" if len(settings) <= MOST_SETTINGS else "with the other settings"
     library, at, version = against.partition("@")
     return f"with {library} {version}" if at else f"at the revision {against}"
 
 
-def _messages(several: Sequence[Ask]) -> list[str]:
-    """Return each payload with its rates: `a small message at 1,000 Hz`."""
-    rates: dict[str, list[str]] = {}
+def _calls(several: Sequence[Ask]) -> bool:
+    return all(ask.axes["pattern"] in CALLS for ask in several)
+
+
+def _messages(scenario: Scenario) -> str:
+    """Return the payloads with their rates: `a small message at 1,000 Hz and an image of 640×480 at 30 Hz`."""
+    found: dict[str, list[float]] = {}
+    several = asks(scenario)
     for ask in several:
-        paced = [f"{rate:,.12g}" for rate in ask.axes["rate"]] if ask.axes["pace"] in (["open"], ["poisson"]) else []
+        rates = ask.axes["rate"] if ask.axes["pace"] in PACED and not scenario.search else []
         for payload in ask.axes["payload"]:
-            rates.setdefault(_payload(payload), []).extend(paced)
-    found = {name: list(dict.fromkeys(each)) for name, each in rates.items()}
-    return [f"{name} at {_join(each)} Hz" if each else name for name, each in found.items()]
+            found.setdefault(payload, []).extend(rates)
+    alike = groupby(found, key=lambda payload: list(dict.fromkeys(found[payload])))
+    words = [f"{join(_payloads(list(payloads), several))}{_rates(rates)}" for rates, payloads in alike]
+    return f"{'calls with ' if _calls(several) else ''}{join(words)}"
 
 
-def _payload(word: str) -> str:
-    kind, _, shape = word.partition(":")
-    if kind == "bytes":
-        return f"a message of {int(shape):,} bytes" if shape.isdecimal() else f"a message of {shape}"
-    return " ".join(filter(None, (PAYLOADS.get(kind, f"an object: {kind}"), shape.replace("x", "×"))))
+def _rates(rates: Sequence[float]) -> str:
+    """Return ` at 10 and 100 Hz`; with many rates ` at 5 rates from 10 to 10,000 Hz`."""
+    if not rates:
+        return ""
+    several = f"{len(rates)} rates from " if len(rates) > MOST_VALUES else ""
+    return f" at {several}{listed([f'{rate:,.12g}' for rate in sorted(rates)], MOST_VALUES)} Hz"
 
 
-def _value_texts(values: Any) -> list[str]:
-    return [f"{each:,.12g}" if isinstance(each, float) else str(each) for each in values]
+def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
+    """Return payloads as a sentence names them; several sizes of bytes are one of them."""
+    sizes = sorted({int(each.removeprefix(BYTES)) for each in payloads if each.startswith(BYTES)})
+    others = [each for each in payloads if len(sizes) < 2 or not each.startswith(BYTES)]
+    described = describe_payloads(others, _array(several))
+    words = [*described, *([_sizes(sizes)] if len(sizes) > 1 else [])]
+    return words if len(words) <= MOST_VALUES else first(words, MOST_VALUES - 1, "other payload")
 
 
-def _join(words: Sequence[str], last: str = "and") -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+def _sizes(sizes: Sequence[int]) -> str:
+    """Return `messages of 10 B, 1 kB and 100 kB`; with many sizes `messages of 7 sizes from 10 B to 10 MB`."""
+    several = f"{plural(len(sizes), 'size')} from " if len(sizes) > MOST_VALUES else ""
+    return f"messages of {several}{listed([byte_size(each) for each in sizes], MOST_VALUES)}"
+
+
+def _array(several: Sequence[Ask]) -> str:
+    """Return what users call an array of the one codec of a run, such as `a NumPy array`."""
+    codecs = {codec for ask in several for codec in ask.axes["codec"]}
+    if len(codecs) != 1 or "none" in codecs:
+        return ARRAY
+    from hopmeter.node.forms import forms  # this imports NumPy, which few runs need
+
+    form = forms().get(codecs.pop())
+    return form.noun if form else ARRAY
+
+
+def _settings(settings: Sequence[str]) -> Iterator[str]:
+    """Yield `with hwm=1 or 5` for `hwm=1,5`."""
+    for text in settings:
+        name, equals, values = text.partition("=")
+        yield f"with {name}{equals}{join(values.split(','), 'or')}"
+
+
+def _requirements(require: Sequence[str]) -> Iterator[str]:
+    if require:
+        yield f"with the requirement{'s' if len(require) > 1 else ''} {join(require)}"
+
+
+def _merge(phrases: Sequence[str]) -> list[str]:
+    """Join neighbours that begin with `with`: `with 2 pairs at once and hwm=1`; lists stay apart."""
+    merged: list[str] = []
+    for is_plain, alike in groupby(phrases, key=lambda words: words.startswith(WITH) and " and " not in words):
+        words = list(alike)
+        merged += [WITH + join([each.removeprefix(WITH) for each in words])] if is_plain else words
+    return merged

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+DECIMAL = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+BINARY = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+DIGITS = 3
+"""The significant digits of a size."""
+
 
 def time(seconds: float) -> str:
     """Format a duration as `40 s`, `30 min` or `1.5 h`; a duration of less than a second becomes `1 s`."""
@@ -20,3 +27,47 @@ def size(megabytes: float) -> str:
 def setting(value: object) -> str:
     """Format the value of a setting as the user would type it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def byte_size(count: float, space: str = " ") -> str:
+    """Format bytes in their short form: `28 B`, `1.5 kB`, `100 kB`, `64 KiB`, `4.67 MB`.
+
+    Units are decimal, as in networks; powers of two that have no short decimal form get binary units. An exact size has
+    no zeros at its end: `1 MB` is exact, and `1.00 MB` is rounded.
+    """
+    name, unit = _unit(count, DECIMAL)
+    value = count / unit
+    if unit == 1:
+        return f"{round(count):,}{space}{name}"
+    if round(float(f"{value:.{DIGITS}g}") * unit) == count:
+        return f"{value:,g}{space}{name}"
+    whole = int(count)
+    if whole == count and whole.bit_count() == 1:
+        name, unit = _unit(count, BINARY)
+        return f"{whole // unit:,}{space}{name}"
+    return f"{_rounded(value)}{space}{name}"
+
+
+def _unit(count: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Return the largest unit that is not larger than the size."""
+    return next(((name, unit) for name, unit in units if count >= unit), ("B", 1))
+
+
+def _rounded(value: float) -> str:
+    before = len(str(int(float(f"{value:.{DIGITS}g}"))))
+    return f"{value:,.{max(0, DIGITS - before)}f}"
+
+
+def join(words: Sequence[str], last: str = "and") -> str:
+    """Return `a`, `a and b`, `a, b and c`; empty without words."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def plural(many: int, one: str, more: str = "") -> str:
+    """Return `1 cell`, `3 cells`."""
+    return f"{many} {one if many == 1 else more or one + 's'}"
+
+
+def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
+    """Return the first words, and how many others there are: `a`, `b`, `3 others`."""
+    return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]

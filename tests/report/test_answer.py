@@ -26,7 +26,9 @@ def answer_text(run: Run) -> str:
 
 def test_a_gap_between_intervals_names_the_fastest_and_how_far_the_next_is_at_least() -> None:
     said = answer_text(run_of(cell("unix", 20, 19, 21), cell("shm", 10, 9, 10.5)))
-    assert said.startswith("For a 92-byte message at 1,000\N{NARROW NO-BREAK SPACE}Hz shm is fastest: unix, the next, ")
+    assert said.startswith(
+        "For a 92-byte message at 1,000\N{NARROW NO-BREAK SPACE}Hz, shm is fastest: unix, the next, "
+    )
     assert "takes at least 1.81 times as long" in said  # 19 / 10.5, and not 20 / 10
     assert "half of its messages arrived within 10.0\N{NARROW NO-BREAK SPACE}µs" in said
 
@@ -72,7 +74,7 @@ def test_codecs_are_compared_over_each_transport() -> None:
     said = answer_text(
         objects(("shm", "numpy", 60), ("shm", "pickle", 160), ("zeromq", "numpy", 180), ("zeromq", "pickle", 182))
     )
-    assert "array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm numpy is fastest" in said
+    assert "array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm, numpy is fastest" in said
     assert "pickle, the next, takes at least 2.6 times as long" in said  # 160 x 0.98 / (60 x 1.02)
     assert "over zeromq numpy and pickle do not differ significantly" in said
 

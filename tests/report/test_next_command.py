@@ -52,7 +52,7 @@ def test_a_pair_of_several_payloads_names_its_payload() -> None:
     small = [row_with_interval("zenoh", 10.0), row_with_interval("nng", 90.0)]
     large = [row_with_interval(name, us, payload="image:8x8") for name, us in (("zenoh", 100.0), ("nng", 110.0))]
     said = next_sentence(in_rounds(*small, *large, rounds=9, noise=0.2))
-    assert said.startswith("To separate zenoh from nng for image:8x8, run `")
+    assert said.startswith("To separate zenoh from nng for an image of 8×8, run `")
 
 
 def test_a_saturated_row_needs_no_command() -> None:
@@ -90,7 +90,7 @@ def test_rows_of_several_payloads_name_theirs() -> None:
     run = undecided_run(26)
     other = row_with_interval("nng", 90.0, payload="image:8x8", require="meets")
     run.rows += in_rounds(other).rows
-    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for the timing message, run ")
+    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for a small message, run ")
 
 
 def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:

@@ -104,7 +104,7 @@ def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: b
     cautions = [each for each in warnings([row.run]) if each.code == "W-OTHER-PATH"]
     assert bool(cautions) == told
     way = "shared memory (memfd)" + (
-        "" if told else "; a process maps up to 5.00\N{NARROW NO-BREAK SPACE}MB of shared memory"
+        "" if told else "; a process maps up to 5\N{NARROW NO-BREAK SPACE}MB of shared memory"
     )
     assert environment.paths([row.run]) == [("shm (rust)", way)]
 

@@ -78,8 +78,18 @@ def test_another_payload_replaces_the_one_that_all_cases_share() -> None:
 
 
 def test_a_payload_that_no_case_has_is_explained() -> None:
-    (note,) = scenario.payload_notes(TABLE, ["timing", "bytes:9"])
-    assert note.startswith("bytes:9 is measured as timing is")
+    (note,) = scenario.payload_notes(TABLE, ["timing", "image:9x9"])
+    assert note == (
+        "image:9x9 is measured with the rate (30 Hz) and the duration of a trial (1s) of image:8x8, "
+        "the payload of this scenario that is nearest in size"
+    )
+    assert "size of" not in note and "measured as" not in note
+
+
+def test_values_that_are_given_are_not_taken_from_the_nearest_payload() -> None:
+    (note,) = scenario.payload_notes(TABLE, ["bytes:9"], {"rate": [5.0]})
+    assert note.startswith("bytes:9 is measured with the messages of a trial (400) of timing, ")
+    assert scenario.payload_notes(TABLE, ["image:9x9"], {"rate": [5.0], "messages": 10}) == []
 
 
 def test_a_payload_that_is_none_is_reported_as_such() -> None:

@@ -96,4 +96,5 @@ FORM = Form(
     cpu=False,
     gpu="cuda",
     gpus=lambda: _count(import_package("cupy", EXTRA)),
+    noun="a CuPy array",
 )

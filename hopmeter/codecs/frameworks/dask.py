@@ -86,4 +86,5 @@ READERS = {"dask": _read}
 FORM = Form(
     lambda array, _: lookup.import_package("dask.array", EXTRA).from_array(array, chunks=-1),
     lambda array: array.compute(),
+    noun="a Dask array",
 )

@@ -126,4 +126,5 @@ FORM = Form(
     gpu="gpu",
     gpus=lambda: len(_devices(import_package("jax", EXTRA), "gpu")),
     settle=lambda array: import_package("jax", EXTRA).block_until_ready(array),
+    noun="a JAX array",
 )

@@ -89,4 +89,4 @@ def _gpus() -> int:
     return int(import_package("mxnet", EXTRA).context.num_gpus())
 
 
-FORM = Form(_form, lambda array: array.asnumpy(), "float32", gpu="gpu", gpus=_gpus)
+FORM = Form(_form, lambda array: array.asnumpy(), "float32", gpu="gpu", gpus=_gpus, noun="an MXNet array")

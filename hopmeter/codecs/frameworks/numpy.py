@@ -170,4 +170,4 @@ READERS = {
 }
 
 
-FORM = Form(lambda array, _: array)
+FORM = Form(lambda array, _: array, noun="a NumPy array")

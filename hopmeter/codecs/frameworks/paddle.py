@@ -140,4 +140,4 @@ def _gpus() -> int:
     return int(paddle.device.cuda.device_count()) if paddle.is_compiled_with_cuda() else 0
 
 
-FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="gpu", gpus=_gpus)
+FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="gpu", gpus=_gpus, noun="a Paddle tensor")

@@ -268,5 +268,7 @@ READERS = {
 
 
 FORM = Form(
-    lambda array, _: lookup.import_package("pandas", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy()
+    lambda array, _: lookup.import_package("pandas", EXTRA).DataFrame(rows(array)),
+    lambda frame: frame.to_numpy(),
+    noun="a pandas DataFrame",
 )

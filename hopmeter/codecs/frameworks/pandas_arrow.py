@@ -39,5 +39,7 @@ def _read(frame: Any) -> Array:
 
 
 FORM = Form(
-    lambda array, _: _with_arrow_dtype(import_package("pandas", EXTRA).DataFrame(rows(array)), array.dtype), _read
+    lambda array, _: _with_arrow_dtype(import_package("pandas", EXTRA).DataFrame(rows(array)), array.dtype),
+    _read,
+    noun="a pandas DataFrame with Arrow columns",
 )

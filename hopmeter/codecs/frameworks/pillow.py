@@ -135,4 +135,4 @@ def adopt(obj: Any) -> Any:
 READERS = {"image": _read}
 
 
-FORM = Form(lambda array, _: adopt(array), floats="float32")
+FORM = Form(lambda array, _: adopt(array), floats="float32", noun="a Pillow image")

@@ -85,4 +85,4 @@ def _metres(array: Any, _: str) -> Any:
     return lookup.import_package("pint", EXTRA).get_application_registry().Quantity(array, "meter")
 
 
-FORM = Form(_metres, lambda quantity: quantity.magnitude)
+FORM = Form(_metres, lambda quantity: quantity.magnitude, noun="a Pint quantity")

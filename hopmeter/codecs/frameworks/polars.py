@@ -133,5 +133,7 @@ READERS = {"polars.frame": _read_frame, "polars.series": _read_series}
 
 
 FORM = Form(
-    lambda array, _: lookup.import_package("polars", EXTRA).DataFrame(rows(array)), lambda frame: frame.to_numpy()
+    lambda array, _: lookup.import_package("polars", EXTRA).DataFrame(rows(array)),
+    lambda frame: frame.to_numpy(),
+    noun="a Polars DataFrame",
 )

@@ -224,5 +224,7 @@ READERS = {
 
 
 FORM = Form(
-    lambda array, _: import_package("pyarrow", EXTRA).Tensor.from_numpy(array), lambda tensor: tensor.to_numpy()
+    lambda array, _: import_package("pyarrow", EXTRA).Tensor.from_numpy(array),
+    lambda tensor: tensor.to_numpy(),
+    noun="an Arrow tensor",
 )

@@ -117,4 +117,4 @@ def _gpus() -> int:
     return len(import_package("tensorflow", EXTRA).config.list_physical_devices("GPU"))
 
 
-FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="/GPU:0", gpus=_gpus)
+FORM = Form(_form, lambda tensor: tensor.numpy(), "float32", gpu="/GPU:0", gpus=_gpus, noun="a TensorFlow tensor")

@@ -132,4 +132,4 @@ def _gpus() -> int:
     return int(import_package("torch", EXTRA).cuda.device_count())
 
 
-FORM = Form(_form, lambda tensor: tensor.cpu().numpy(), "float32", gpu="cuda", gpus=_gpus)
+FORM = Form(_form, lambda tensor: tensor.cpu().numpy(), "float32", gpu="cuda", gpus=_gpus, noun="a PyTorch tensor")

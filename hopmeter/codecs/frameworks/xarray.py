@@ -173,4 +173,4 @@ READERS = {
 }
 
 
-FORM = Form(lambda array, _: adopt(array), lambda array: array.to_numpy())
+FORM = Form(lambda array, _: adopt(array), lambda array: array.to_numpy(), noun="an xarray DataArray")

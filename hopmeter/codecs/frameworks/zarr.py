@@ -76,4 +76,6 @@ def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
 READERS = {"zarr": _read}
 
 
-FORM = Form(lambda array, _: lookup.import_package("zarr", EXTRA).array(array), lambda array: array[...])
+FORM = Form(
+    lambda array, _: lookup.import_package("zarr", EXTRA).array(array), lambda array: array[...], noun="a Zarr array"
+)

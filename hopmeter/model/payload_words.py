@@ -1,0 +1,119 @@
+"""Payloads in words: `image 640×480` in a title, `an image of 640×480` in a sentence.
+
+Only lengths that form a size get a multiplication sign; names of files and types stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from hopmeter.schemas import SHIPPED, is_message
+from hopmeter.system import humanize
+
+LENGTHS = re.compile(r"\d+(?:x\d+)*")
+FILE = re.compile(r"(?:(?P<size>\d+x\d+):)?(?P<path>.*[./].*)", re.DOTALL)
+IN_SENTENCE = {
+    "image": "the image {}",
+    "video": "frames of {}",
+    "file": "the file {}",
+}
+ARRAY = "an array"
+"""An array whose codec is not known."""
+SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
+
+
+@dataclass(frozen=True)
+class PayloadName:
+    """The parts of a payload's name: what it is, which one, and further details."""
+
+    kind: str
+    name: str = ""
+    detail: str = ""
+    """The size of a file's frames, or the values of a message; empty without any."""
+    is_size: bool = False
+    """Whether the name is a size, such as `640×480`."""
+
+
+def format_lengths(text: str) -> str:
+    """Return `640×480` for the size `640x480`, and any other text unchanged."""
+    return text.replace("x", "×") if LENGTHS.fullmatch(text) else text
+
+
+def name_payload(payload: str, with_folder: bool = False) -> str:
+    """Return a payload as a title names it: `image 640×480`, `message robot.State`, `timing message`; empty for bytes,
+    which have only a size.
+
+    Files lose their folder, unless they are named `with_folder`.
+    """
+    if payload == "timing":
+        return "timing message"
+    parts = _parts(payload, with_folder)
+    if parts.kind == "bytes":
+        return ""
+    return " ".join(filter(None, (parts.kind, parts.name))) + (f", {parts.detail}" if parts.detail else "")
+
+
+def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY) -> str:
+    """Return a payload as a sentence names it: `an image of 640×480`, `a message of 1 kB`, `your message robot.State`.
+
+    `array` is what users call the object that a codec makes of an array, such as `a NumPy array`.
+    """
+    if payload == "timing":
+        return "a small message"
+    parts = _parts(payload, with_folder)
+    detail = f" ({parts.detail})" if parts.detail else ""
+    if parts.kind == "bytes":
+        return f"a message of {_bytes(parts.name)}"
+    if parts.kind == "message":
+        owner = "the example" if parts.name in SHIPPED else "your"
+        return f"{owner} message {parts.name}{detail}"
+    if parts.is_size:
+        return f"{array if parts.kind == 'array' else SIZED[parts.kind]} of {_shape(parts)}"
+    return f"{IN_SENTENCE.get(parts.kind, f'the {parts.kind} {{}}').format(parts.name)}{detail}"
+
+
+def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
+    """Describe several payloads, each differently: files and messages of the same name with their folders."""
+    short = [describe_payload(each, array=array) for each in payloads]
+    return [
+        name if short.count(name) == 1 else describe_payload(payload, True, array)
+        for name, payload in zip(short, payloads, strict=True)
+    ]
+
+
+def _shape(parts: PayloadName) -> str:
+    """Return `640×480`; `6 numbers` for an array of one dimension."""
+    return parts.name if parts.kind != "array" or "×" in parts.name else f"{int(parts.name):,} numbers"
+
+
+def _bytes(size: str) -> str:
+    return humanize.byte_size(int(size), " ") if size.isdecimal() else size
+
+
+def _parts(payload: str, with_folder: bool) -> PayloadName:
+    kind, _, rest = payload.partition(":")
+    if is_message(payload):
+        return _message(rest, with_folder)
+    found = FILE.fullmatch(rest) if kind in IN_SENTENCE else None
+    if found is None:
+        is_size = kind in SIZED and LENGTHS.fullmatch(rest) is not None
+        return PayloadName(kind, format_lengths(rest) if is_size else rest, is_size=is_size)
+    return PayloadName(kind, _file(found["path"], with_folder), format_lengths(found["size"] or ""))
+
+
+def _message(text: str, with_folder: bool) -> PayloadName:
+    """Return the type of a message, with its file if that is wanted, and its values if they are not the default."""
+    file, _, rest = text.partition(":")
+    kind, _, values = rest.partition(":")
+    if not kind:
+        return PayloadName("message", file)
+    name = f"{kind} of {file}" if with_folder else kind
+    lengths = f"lists of {int(values):,}" if values.isdecimal() else ""
+    return PayloadName("message", name, lengths or (f"values of {_file(values, with_folder)}" if values else ""))
+
+
+def _file(path: str, with_folder: bool) -> str:
+    return path if with_folder else PurePath(path).name or path

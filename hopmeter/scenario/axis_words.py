@@ -1,0 +1,157 @@
+"""Values of a scenario's axes as phrases of its question: `over 3 relays`, `with receivers that spin`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hopmeter.manifest.discovery import GROUPS
+from hopmeter.model.language_names import language_name
+from hopmeter.system.humanize import first, join
+
+MOST_NAMES = 2
+"""The most transports, languages and codecs that a question names; the others are counted."""
+UNITS = {"m": "min"}
+TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
+COUNT = re.compile(r"\d+")
+PHRASES = {
+    "pattern": {"pubsub": "as messages", "rpc": "as calls", "scatter": "as calls to several servers"},
+    "placement": {
+        "thread": "within one process",
+        "process": "between processes",
+        "apart": "between processes where possible",
+    },
+    "cores": {
+        "same": "on one core",
+        "cross": "across cores",
+        "sibling": "on sibling threads of one core",
+        "free": "without pinning",
+        "numa": "across NUMA nodes",
+    },
+    "touch": {
+        "none": "without touching the payload",
+        "write": "writing the payload",
+        "write+read": "writing and reading the payload",
+    },
+    "device": {"cpu": "on the CPU", "gpu": "on the GPU"},
+    "share": {"none": "copied through the host", "cuda-ipc": "shared by CUDA IPC"},
+    "pace": {
+        "open": "at even intervals",
+        "poisson": "at random intervals",
+        "burst": "in bursts",
+        "closed": "one at a time",
+        "max": "as fast as possible",
+    },
+    "heap": {"retain": "with freed memory retained", "libc": "with freed memory left to the C library"},
+}
+"""Phrases by axis and value; several values of an axis are joined."""
+DISPATCHES = {"parallel": "at once", "sequential": "one after the other"}
+WAITS = {"spin": "spin", "block": "block", "callback": "are called back"}
+CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs of languages"}
+
+
+def names(words: Sequence[str], one: str, more: str = "") -> str:
+    """Return `shm and tcp`, or `shm, tcp and 3 other transports`."""
+    return join(first(words, MOST_NAMES, one, more))
+
+
+def phrase(axis: str, values: Sequence[Any]) -> str:
+    """Return the values of an axis as a phrase; empty if the question need not mention them."""
+    special = WORDS.get(axis)
+    if special:
+        return special(values)
+    known = PHRASES.get(axis, {})
+    return join([known.get(str(each), f"on cores {each}" if axis == "cores" else f"{axis} {each}") for each in values])
+
+
+def name_transports(values: Sequence[Any]) -> list[str]:
+    """Return the transports that are named; none if they are a group, such as `all`."""
+    words = [str(each) for each in values]
+    return [] if any(word in GROUPS for word in words) else words
+
+
+def _languages(values: Sequence[Any]) -> str:
+    if values == ["one"]:
+        return ""
+    choices = [CHOICES_OF_LANGUAGE[each] for each in values if each in CHOICES_OF_LANGUAGE]
+    named = [language_name(each) for each in values if each not in (*CHOICES_OF_LANGUAGE, "one")]
+    kind = "combination" if any(" to " in each for each in named[MOST_NAMES:]) else "language"
+    return join([*first(_with_prepositions(named), MOST_NAMES, f"other {kind}"), *choices])
+
+
+def _with_prepositions(named: Sequence[str]) -> list[str]:
+    """Return `in C++`, `Rust`, `from C++ to Python`: a preposition where it differs from the one before."""
+    prepositions = ["from" if " to " in each else "in" for each in named]
+    before = ["", *prepositions]
+    return [
+        name if own == last else f"{own} {name}" for name, own, last in zip(named, prepositions, before, strict=False)
+    ]
+
+
+def _waits(values: Sequence[Any]) -> str:
+    ways = [join([WAITS.get(each, each) for each in str(value).split("+")]) for value in values]
+    return f"with receivers that {join(ways, 'or')}"
+
+
+def _codecs(values: Sequence[Any]) -> str:
+    if list(values) == ["none"]:
+        return "without a codec"
+    plain = " or without one" if "none" in values else ""
+    named = [str(each) for each in values if each != "none"]
+    return f"with the codec{'s' if len(named) > 1 else ''} {names(named, 'other')}{plain}"
+
+
+def _dispatches(values: Sequence[Any]) -> str:
+    return f"with servers called {join([DISPATCHES[each] for each in values])}"
+
+
+def _counts(preposition: str, one: str, more: str, after: str = "") -> Callable[[Sequence[Any]], str]:
+    """Return how many there are: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
+
+    def words(values: Sequence[Any]) -> str:
+        return f"{preposition} {listed([str(each) for each in values])} {one if list(values) == [1] else more}{after}"
+
+    return words
+
+
+def _relays(values: Sequence[Any]) -> str:
+    return "without relays" if list(values) == [0] else _counts("over", "relay", "relays")(values)
+
+
+def _work(values: Sequence[Any]) -> str:
+    if list(values) == ["none"]:
+        return "without work"
+    return f"with {join([_one_work(str(each)) for each in values], 'or')}"
+
+
+def _one_work(value: str) -> str:
+    """Return `1 ms of work` for `spin:1ms`; other works as they are written."""
+    found = TIME.fullmatch(value)
+    if found is None:
+        return "no work" if value == "none" else f"work {value}"
+    kind = " (sleeping)" if found[1] == "sleep" else ""
+    return f"{found[2]} {UNITS.get(found[3], found[3]).replace('us', 'µs')} of work{kind}"
+
+
+def _bursts(values: Sequence[Any]) -> str:
+    return "" if list(values) == [1] else f"in bursts of {listed([str(each) for each in values])}"
+
+
+def listed(values: Sequence[str], most: int = 3) -> str:
+    """Return `1, 2 and 5`, or `1 to 20` for more values than `most`."""
+    distinct = list(dict.fromkeys(values))
+    return join(distinct) if len(distinct) <= most else f"{distinct[0]} to {distinct[-1]}"
+
+
+WORDS: dict[str, Callable[[Sequence[Any]], str]] = {
+    "language": _languages,
+    "wait": _waits,
+    "codec": _codecs,
+    "relays": _relays,
+    "sinks": _counts("to", "receiver", "receivers"),
+    "pairs": _counts("with", "pair", "pairs", " at once"),
+    "work": _work,
+    "burst": _bursts,
+    "dispatch": _dispatches,
+}
