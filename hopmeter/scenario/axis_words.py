@@ -110,7 +110,8 @@ def _counts(preposition: str, one: str, more: str, after: str = "") -> Callable[
     """Return how many there are: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
 
     def words(values: Sequence[Any]) -> str:
-        return f"{preposition} {listed([str(each) for each in values])} {one if list(values) == [1] else more}{after}"
+        noun = one if list(values) == [1] else more
+        return f"{preposition} {format_values([str(each) for each in values])} {noun}{after}"
 
     return words
 
@@ -135,10 +136,10 @@ def _one_work(value: str) -> str:
 
 
 def _bursts(values: Sequence[Any]) -> str:
-    return "" if list(values) == [1] else f"in bursts of {listed([str(each) for each in values])}"
+    return "" if list(values) == [1] else f"in bursts of {format_values([str(each) for each in values])}"
 
 
-def listed(values: Sequence[str], most: int = 3) -> str:
+def format_values(values: Sequence[str], most: int = 3) -> str:
     """Return `1, 2 and 5`, or `1 to 20` for more values than `most`."""
     distinct = list(dict.fromkeys(values))
     return join(distinct) if len(distinct) <= most else f"{distinct[0]} to {distinct[-1]}"

@@ -48,11 +48,11 @@ def payload_notes(table: Mapping[str, Any], payloads: Sequence[str], given: Iter
     return [
         f"{payload} is measured with {taken} of {own}, the payload of this scenario that is nearest in size"
         for payload, own in _nearest(cases, payloads).items()
-        if payload != own and (taken := _taken([case for case in cases if own in own_payloads(case)], given))
+        if payload != own and (taken := _case_values([case for case in cases if own in own_payloads(case)], given))
     ]
 
 
-def _taken(cases: Sequence[Case], given: Iterable[str]) -> str:
+def _case_values(cases: Sequence[Case], given: Iterable[str]) -> str:
     """Return what cases set apart from their payload: `the rate (30 Hz) and the duration (1s)`; empty if nothing."""
     left_out = {KEY, *given, *(LENGTH if LENGTH & set(given) else ())}
     values: dict[str, list[Any]] = {}

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from hopmeter.model.payload_words import ARRAY, describe_payloads
-from hopmeter.scenario.axis_words import listed, name_transports, names, phrase
+from hopmeter.scenario.axis_words import format_values, name_transports, names, phrase
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS, Ask, asks
 from hopmeter.system.humanize import byte_size, first, join, plural
@@ -116,7 +116,7 @@ def _rates(rates: Sequence[float]) -> str:
     if not rates:
         return ""
     several = f"{len(rates)} rates from " if len(rates) > MOST_VALUES else ""
-    return f" at {several}{listed([f'{rate:,.12g}' for rate in sorted(rates)], MOST_VALUES)} Hz"
+    return f" at {several}{format_values([f'{rate:,.12g}' for rate in sorted(rates)], MOST_VALUES)} Hz"
 
 
 def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
@@ -131,7 +131,7 @@ def _payloads(payloads: Sequence[str], several: Sequence[Ask]) -> list[str]:
 def _sizes(sizes: Sequence[int]) -> str:
     """Return `messages of 10 B, 1 kB and 100 kB`; with many sizes `messages of 7 sizes from 10 B to 10 MB`."""
     several = f"{plural(len(sizes), 'size')} from " if len(sizes) > MOST_VALUES else ""
-    return f"messages of {several}{listed([byte_size(each) for each in sizes], MOST_VALUES)}"
+    return f"messages of {several}{format_values([byte_size(each) for each in sizes], MOST_VALUES)}"
 
 
 def _array(several: Sequence[Ask]) -> str:

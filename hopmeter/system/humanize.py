@@ -45,7 +45,7 @@ def byte_size(count: float, space: str = " ") -> str:
     if whole == count and whole.bit_count() == 1:
         name, unit = _unit(count, BINARY)
         return f"{whole // unit:,}{space}{name}"
-    return f"{_rounded(value)}{space}{name}"
+    return f"{_round_text(value)}{space}{name}"
 
 
 def _unit(count: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
@@ -53,7 +53,7 @@ def _unit(count: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
     return next(((name, unit) for name, unit in units if count >= unit), ("B", 1))
 
 
-def _rounded(value: float) -> str:
+def _round_text(value: float) -> str:
     before = len(str(int(float(f"{value:.{DIGITS}g}"))))
     return f"{value:,.{max(0, DIGITS - before)}f}"
 
