@@ -43,9 +43,12 @@ def workload(
         Path | None, typer.Argument(help="The scenario to write; by default workload.toml, or named as the topology.")
     ] = None,
     topology: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            "--from", help="Make the workload from a topology file (JSON) of iRobot's ros2-performance.", metavar="JSON"
+            "--from",
+            help="Make the workload from a topology file (JSON) of iRobot's ros2-performance; repeat it for a topology "
+            "of several files.",
+            metavar="JSON",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
@@ -53,10 +56,12 @@ def workload(
     """Write a scenario of a workload: a commented example that runs as it is, or a topology of another benchmark."""
     from hopmeter.scenario.new_workload import create_workload
 
-    named = file or Path(f"{topology.stem.replace('_', '-')}.toml" if topology else "workload.toml")
-    create_workload(named, topology, force)
-    print(named)
-    Console(stderr=True).print(f"next: hopmeter run {named} --dry-run, then docs/workloads.md")
+    made = create_workload(file, topology or (), force)
+    print(made.file)
+    console = Console(stderr=True)
+    for note in made.notes:
+        console.print(note, style="yellow", markup=False, soft_wrap=True)
+    console.print(f"next: hopmeter run {made.file} --dry-run, then docs/workloads.md", soft_wrap=True)
 
 
 def _possible() -> list[str]:

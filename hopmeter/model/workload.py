@@ -110,6 +110,9 @@ class Flow:
     """The number of messages that each trial measures; for a flow without a clock the most that it can send, and with
     the pace `closed` the most that are measured."""
     warmup: int = 0
+    first_due_s: float = 0.0
+    """When the first message of a flow with a clock is due after the start of the schedule. The first message that
+    counts is due at the end of the warm-up."""
     work: str = "none"
     """The work before a message is sent because of another, or of the server for each call."""
     receiver_work: str = "none"

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
+from hopmeter.plan.warmup import warmup_messages, warmup_s
 from hopmeter.scenario import Scenario
 from hopmeter.scenario.flow_faults import causes
 from hopmeter.scenario.workload import Flow
 
-WARMUP_S = 0.2
-"""The least time for which all flows send before messages count."""
-WARMUP_MESSAGES = 2
-"""The least number of messages of the slowest flow before messages count."""
 MOST_RETURNS_HZ = 200_000
 """The highest rate for which a flow that waits for its messages to return has memory."""
 Count = tuple[int, int]
@@ -28,18 +25,13 @@ def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Co
     return counts
 
 
-def warmup_s(scenario: Scenario) -> float:
-    """Return how long the flows send before messages count."""
-    rates = [flow.rate for flow in scenario.flow.values() if flow.rate]
-    return max(WARMUP_S, *(WARMUP_MESSAGES / rate for rate in rates)) if rates else WARMUP_S
-
-
 def _add(name: str, scenario: Scenario, duration_s: float, counts: dict[str, Count]) -> Count:
     """Add the counts of a flow, and those of the flows that cause its messages."""
     if name not in counts:
         flow = scenario.flow[name]
         if flow.rate:
-            counts[name] = max(1, round(flow.rate * duration_s)), round(flow.rate * warmup_s(scenario))
+            spent_s = warmup_s(scenario.flow, duration_s)
+            counts[name] = max(1, round(flow.rate * duration_s)), warmup_messages(flow, spent_s)
         elif flow.returns:
             counts[name] = min(MOST_UNSCHEDULED_MESSAGES, round(MOST_RETURNS_HZ * duration_s)), 0
         else:

@@ -223,6 +223,7 @@ def _pace(cell: Cell, place: Place, flow: Flow) -> dict[str, Any]:
         "burst": flow.burst,
         "spin_ns": None if cell.nodes.spin_us is None else round(cell.nodes.spin_us * 1000),
         "seed": place.seed,
+        **({"first_ns": _ns(flow.first_due_s)} if flow.first_due_s else {}),
         **_turns(place.turns),
     }
 

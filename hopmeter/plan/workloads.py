@@ -24,9 +24,10 @@ from hopmeter.plan.expand import (
     settings_of,
     transports_of,
 )
-from hopmeter.plan.message_counts import message_counts, warmup_s
+from hopmeter.plan.message_counts import message_counts
 from hopmeter.plan.priorities import why_no_threads
 from hopmeter.plan.replays import plan_replays
+from hopmeter.plan.warmup import first_due_s, warmup_s
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.flow_faults import receivers
 from hopmeter.scenario.graph import has_own_transports
@@ -87,7 +88,7 @@ def _workload_cell(
         rate_hz=None,
         messages=max(flow.messages for flow in flows),
         warmup=0,
-        limit_s=duration_s + warmup_s(scenario) + 3,
+        limit_s=duration_s + warmup_s(scenario.flow, duration_s) + 3,
         workload=Workload(participants, flows, paths),
         **(together(own, world.manifests) if has_own_transports(scenario.flow) else {}),
     )
@@ -160,13 +161,15 @@ def _no_cores(scenario: Scenario, world: World) -> str:
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
     """Return the flows; those with a clock send for the warm-up and then for the whole duration."""
-    replayed, window_s = plan_replays(scenario.flow, duration_s, warmup_s(scenario)), (warmup_s(scenario), duration_s)
+    spent_s = warmup_s(scenario.flow, duration_s)
+    replayed = plan_replays(scenario.flow, duration_s, spent_s)
     counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
     flows = [
         replace(
             _flow(number, name, each, counts[name]),
             carrier=own.get(name),
-            window_s=window_s if each.returns else None,
+            window_s=(spent_s, duration_s) if each.returns else None,
+            first_due_s=first_due_s(each, spent_s),
         )
         for number, (name, each) in enumerate(scenario.flow.items())
     ]

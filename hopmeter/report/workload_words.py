@@ -103,6 +103,7 @@ def _cause_words(flow: Flow) -> Iterator[str]:
         yield from _replay_words(flow.replay, formatting.rate(flow.rate_hz))
     elif flow.rate_hz:
         yield formatting.rate(flow.rate_hz) + ("" if flow.pace == "open" else f" ({flow.pace})")
+        yield from _rare_words(flow)
     if flow.after:
         every = "" if flow.every == 1 else f"every {flow.every}th "
         yield f"after {every}{(' and ' if flow.join == 'all' else ' or ').join(flow.after)}"
@@ -117,6 +118,14 @@ def _cause_words(flow: Flow) -> Iterator[str]:
     if flow.concurrency > 1:
         yield f"up to {flow.concurrency} at once"
     yield from (f"work {each}" for each in (flow.work, flow.receiver_work) if each != "none")
+
+
+def _rare_words(flow: Flow) -> Iterator[str]:
+    """Yield what follows from a period that is long for the trial."""
+    if not flow.warmup:
+        yield "without warm-up"
+    if flow.messages == 1:
+        yield "one message in each trial"
 
 
 def _replay_words(replay: Replay, rate: str) -> Iterator[str]:

@@ -11,6 +11,8 @@ from hopmeter.scenario.model import Scenario
 from hopmeter.system import paths, toml_files
 from hopmeter.system.toml_lines import line_of
 
+SUFFIX = ".toml"
+
 
 def every() -> dict[str, Path]:
     """Return the scenarios that hopmeter ships, by name."""
@@ -27,8 +29,14 @@ def find_shipped(name: str) -> Path:
 
 
 def find(asked: str) -> Path:
-    """Return the path of a scenario, given its name or its path."""
-    return Path(asked) if asked.endswith(".toml") or "/" in asked else find_shipped(asked)
+    """Return the path of a scenario, given its name or its path. A file needs no `.toml` in its name here, unless a
+    shipped scenario has this name."""
+    if asked.endswith(SUFFIX):
+        return Path(asked)
+    written = Path(f"{asked}{SUFFIX}")
+    if "/" in asked:
+        return written if written.is_file() and not Path(asked).is_file() else Path(asked)
+    return written if asked not in every() and written.is_file() else find_shipped(asked)
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:

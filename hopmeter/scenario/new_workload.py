@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.scenario.topology_import import format_scenario, read_topology
+from hopmeter.scenario.files import SUFFIX
+from hopmeter.scenario.model import Scenario
+from hopmeter.scenario.topology_import import read_topology
+from hopmeter.scenario.topology_nodes import topology_error
+from hopmeter.scenario.topology_text import format_scenario
+from hopmeter.system.toml_files import validate
 
 EXAMPLE = Path(__file__).with_name("workload_example.toml")
 
 
-def create_workload(file: Path, topology: Path | None, overwrite: bool) -> None:
-    """Write the example, or the workload of a topology file.
+@dataclass(frozen=True)
+class NewWorkload:
+    """The file that was written, and what of a topology it changes or leaves out."""
+
+    file: Path
+    notes: Sequence[str] = ()
+
+
+def create_workload(named: Path | None, topologies: Sequence[Path], overwrite: bool) -> NewWorkload:
+    """Write the example, or the workload of the files of a topology. A name without `.toml` gets it.
 
     Raises UsageError if the file exists and must not be overwritten, or if the topology cannot be read.
     """
-    if file.suffix != ".toml":
-        raise UsageError("E-NAME", f"{file} does not end with .toml", f"write {file.name}.toml")
-    text = EXAMPLE.read_text(encoding="utf-8")
-    if topology is not None:
-        title = topology.stem.replace("_", " ").replace("-", " ").title()
-        text = format_scenario(read_topology(topology), title, topology.name)
+    file = _file_of(named, topologies)
+    text, notes = _topology_text(topologies) if topologies else (EXAMPLE.read_text(encoding="utf-8"), [])
     try:
         with file.open("w" if overwrite else "x", encoding="utf-8") as opened:
             opened.write(text)
@@ -30,3 +42,22 @@ def create_workload(file: Path, topology: Path | None, overwrite: bool) -> None:
         raise HopmeterError(
             "E-WRITE-FAILED", f"{file} cannot be written: {cause.strerror}", "check the path"
         ) from cause
+    return NewWorkload(file, notes)
+
+
+def _file_of(named: Path | None, topologies: Sequence[Path]) -> Path:
+    if named is None:
+        return Path(f"{topologies[0].stem.replace('_', '-')}{SUFFIX}" if topologies else f"workload{SUFFIX}")
+    return named if named.suffix == SUFFIX else named.with_name(f"{named.name}{SUFFIX}")
+
+
+def _topology_text(topologies: Sequence[Path]) -> tuple[str, list[str]]:
+    """Return the scenario of a topology, which is checked as if a user had written it, and the notes on it."""
+    title = topologies[0].stem.replace("_", " ").replace("-", " ").title()
+    graph = read_topology(topologies)
+    text = format_scenario(graph, title, " and ".join(each.name for each in topologies))
+    try:
+        validate(Scenario, tomllib.loads(text), str(topologies[0]), text)
+    except UsageError as wrong:
+        raise topology_error(topologies[0], f"its workload would not be valid: {wrong.what}") from wrong
+    return text, graph.notes

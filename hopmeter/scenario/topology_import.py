@@ -1,184 +1,195 @@
-"""Make a workload from a topology of iRobot's ros2-performance, a JSON file that describes the nodes of a robot.
-
-Its root has a list `nodes`. A node has a `node_name`, a `number` of copies if there are several, and lists of
-`publishers`, `subscribers`, `clients` and `servers`. These name a topic (`topic_name`) or a service (`service_name`),
-and its type (`msg_type` or `srv_type`). Publishers and clients have a period (`period_ms`) or a rate (`freq_hz`), and a
-`msg_size` if the type has no size of its own.
-"""
+"""Make a workload from a topology of iRobot's ros2-performance, whose files `topology_nodes.py` reads."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopmeter.errors import UsageError
-from hopmeter.system.input_files import read_short_text
+from hopmeter.scenario.topology_nodes import (
+    ENDS,
+    LONGEST_NAME,
+    NODE_KEYS,
+    End,
+    Node,
+    name_nodes,
+    read_files,
+    topology_error,
+    unique_name,
+)
+from hopmeter.scenario.topology_qos import PREFIX, flow_policies, other_policies, settings_for
 
-MOST_BYTES = 1 << 20
-MOST_COPIES = 1000
 TOO_LATE_MS = 50
 """The benchmark calls a message too late after its period, but at most after this time."""
-NUMBER_BYTES = {"float32": 4, "int32": 4, "int64": 8}
+DURATION_S = 5
 UNIT_BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20}
-READ = {"node_name", "number", "publishers", "subscribers", "clients", "servers"}
-"""The keys of a node that become part of the workload."""
-Entity = Mapping[str, Any]
+END_KEYS = {*ENDS.values(), "msg_type", "srv_type", "msg_size", "period_ms", "freq_hz"}
+"""The keys of publishers, subscribers, clients and servers that become part of the workload."""
+OWN = "own"
+"""The suffix of the participant that receives what another participant sends to itself."""
+OTHER_SIDE = "name the file of the other side too, with a second --from"
+ALONE = "no message of it has both a sender and a receiver"
 
 
 @dataclass
 class Graph:
-    """The participants and flows of a workload, and what of the topology they leave out."""
+    """The participants, flows and settings of a workload, and what of the topology they change or leave out."""
 
     participants: list[str] = field(default_factory=list)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    policies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The quality of service of each flow."""
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def read_topology(path: Path) -> Graph:
-    """Return the workload of a topology file. Raises UsageError if the file is no topology."""
+def read_topology(paths: Sequence[Path]) -> Graph:
+    """Return the workload of the files of a topology. Raises UsageError if they are no topology."""
+    written, notes = read_files(paths)
     try:
-        found = json.loads(read_short_text(path, MOST_BYTES))
-    except OSError as cause:
-        raise UsageError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", "check the path") from cause
-    except (ValueError, RecursionError) as cause:
-        raise _topology_error(path, f"it is not JSON: {cause}") from cause
-    try:
-        return convert_nodes(_nodes(found))
+        graph = convert_nodes(name_nodes(written))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         said = f"{cause.args[0]!r} is missing" if isinstance(cause, KeyError) else str(cause)
-        raise _topology_error(path, said) from cause
-
-
-def _topology_error(path: Path, said: str) -> UsageError:
-    what = f"{path} is no topology of ros2-performance: {said}"
-    return UsageError("E-TOPOLOGY", what, "name a JSON file such as topology/sierra_nevada.json of that project")
-
-
-def _nodes(found: Any) -> list[Entity]:
-    """Return the nodes; copies of a node are nodes of their own."""
-    nodes: list[Entity] = []
-    for node in found["nodes"]:
-        name, many = node["node_name"], node.get("number")
-        if many is not None and not 1 <= many <= MOST_COPIES:
-            raise ValueError(f"{name}: number = {many} is not from 1 to {MOST_COPIES}")
-        nodes += [{**node, "node_name": f"{name}_{copy + 1}" if many else name} for copy in range(many or 1)]
-    if not nodes:
-        raise ValueError("`nodes` is empty")
-    return nodes
-
-
-def convert_nodes(nodes: Iterable[Entity]) -> Graph:
-    """Return the workload of nodes. Raises KeyError or ValueError if a node has not what it needs."""
-    nodes, graph = list(nodes), Graph()
-    for node in nodes:
-        for sender in node.get("publishers", []):
-            _add_flow(graph, node, sender, nodes, ("topic_name", "msg_type", "subscribers"))
-        for sender in node.get("clients", []):
-            _add_flow(graph, node, sender, nodes, ("service_name", "srv_type", "servers"))
-    if not graph.flows:
-        raise ValueError("no message of it has both a sender and a receiver")
-    _note_rest(graph, nodes)
+        raise topology_error(paths[0], said) from cause
+    graph.notes += notes
     return graph
 
 
-def _add_flow(graph: Graph, node: Entity, sender: Entity, nodes: Iterable[Entity], words: tuple[str, str, str]) -> None:
+def convert_nodes(nodes: Sequence[Node]) -> Graph:
+    """Return the workload of nodes. Raises KeyError, TypeError or ValueError if a node lacks what it needs."""
+    graph = Graph()
+    for node in nodes:
+        for sender in node.ends("publishers"):
+            _add_flow(graph, sender, "msg_type", _ends(nodes, "subscribers", sender.topic))
+        for sender in node.ends("clients"):
+            _add_call(graph, sender, _ends(nodes, "servers", sender.topic))
+    if not graph.flows:
+        raise ValueError("; ".join([*(note.rstrip(".") for note in graph.notes), f"{ALONE}; {OTHER_SIDE}"]))
+    graph.settings, notes = settings_for(graph.policies)
+    graph.notes += [*notes, *other_policies(nodes), *_rest(graph, nodes)]
+    return graph
+
+
+def _ends(nodes: Iterable[Node], kind: str, topic: str) -> list[End]:
+    return [end for node in nodes for end in node.ends(kind) if end.topic == topic]
+
+
+def _add_call(graph: Graph, sender: End, servers: list[End]) -> None:
+    """Add the calls of a client. Of several servers one answers, as in ROS 2 the first reply counts."""
+    if len(servers) > 1:
+        named = ", ".join(end.node for end in servers)
+        graph.notes.append(f"{sender.node} calls {sender.topic}, which {named} serve: {servers[0].node} alone answers.")
+    _add_flow(graph, sender, "srv_type", servers[:1])
+
+
+def _add_flow(graph: Graph, sender: End, type_key: str, receivers: list[End]) -> None:
     """Add the messages of a publisher, or the calls of a client."""
-    name, kind, receiving = words
-    mine, topic = to_name(node["node_name"]), sender[name]
-    takers = [to_name(each["node_name"]) for each in nodes if _has(each, receiving, name, topic)]
-    if mine in takers:
-        graph.notes.append(f"{mine} receives its own {topic}, which needs no transport")
-    takers = [taker for taker in dict.fromkeys(takers) if taker != mine]
-    if not takers:
-        graph.notes.append(f"no other node receives {topic} of {mine}")
+    mine, topic = sender.node, sender.topic
+    is_call = type_key == "srv_type"
+    if not receivers:
+        verb = "serves" if is_call else "receives"
+        graph.notes.append(f"Not part of the workload: {topic} of {mine}, which no node {verb}.")
         return
-    rate = _rate(sender)
-    graph.flows[_flow_name(graph, topic, mine)] = {
+    try:
+        size = type_bytes(sender.keys[type_key], sender.keys.get("msg_size"))
+    except ValueError as unknown:
+        graph.notes.append(f"Not part of the workload: {topic} of {mine}: {unknown}.")
+        return
+    targets = [_target(graph, mine, end.node, topic) for end in receivers]
+    graph.notes += [
+        f"{target} subscribes to {topic} {many} times: it receives each message once."
+        for target, many in Counter(targets).items()
+        if many > 1
+    ]
+    targets, rate = list(dict.fromkeys(targets)), _rate(sender)
+    name = _flow_name(graph, topic, mine)
+    graph.flows[name] = {
         "from": mine,
-        "to" if receiving == "subscribers" else "call": takers[0] if len(takers) == 1 else takers,
-        "payload": f"bytes:{type_bytes(sender[kind], sender.get('msg_size'))}",
-        "rate": int(rate) if rate == int(rate) else round(rate, 3),
-        "deadline": f"{min(1000 / rate, TOO_LATE_MS):g}ms",
+        "call" if is_call else "to": targets[0] if len(targets) == 1 else targets,
+        "payload": f"bytes:{size}",
+        "rate": int(rate) if rate.is_integer() else rate,
+        "deadline": f"{min(1000 / rate, TOO_LATE_MS):.9g}ms",
     }
-    graph.participants += [each for each in (mine, *takers) if each not in graph.participants]
+    if not is_call:
+        graph.policies[name] = flow_policies([sender, *receivers])
+    if 1 / rate > DURATION_S:
+        graph.notes.append(f"{name} sends one message in each trial: its period, {1 / rate:g} s, is longer.")
+    graph.participants += [each for each in (mine, *targets) if each not in graph.participants]
 
 
-def _rate(sender: Entity) -> float:
+def _target(graph: Graph, sender: str, receiver: str, topic: str) -> str:
+    """Return the participant that receives for a node. A participant never sends to itself, so what a node sends to
+    itself has a participant of its own."""
+    if receiver != sender:
+        return receiver
+    own = f"{sender[: LONGEST_NAME - len(OWN) - 1]}-{OWN}"
+    graph.notes.append(f"{sender} sends {topic} to itself: the participant {own} receives it.")
+    return own
+
+
+def _rate(sender: End) -> float:
     """Return the messages per second of a publisher or client. Raises KeyError or ValueError without one above 0."""
-    given = "freq_hz" if "freq_hz" in sender else "period_ms"
-    if not 0 < (value := float(sender[given])) < math.inf:
+    given = "freq_hz" if "freq_hz" in sender.keys else "period_ms"
+    if not 0 < (value := float(sender.keys[given])) < math.inf:
         raise ValueError(f"{given} = {value:g} is not above 0")
     return value if given == "freq_hz" else 1000 / value
 
 
-def _has(node: Entity, entities: str, name: str, topic: str) -> bool:
-    return any(each[name] == topic for each in node.get(entities, []))
-
-
 def _flow_name(graph: Graph, topic: str, sender: str) -> str:
     """Return the name of a topic; if another node sends it too, with the sender's name."""
-    name = to_name(topic)
-    return name if name not in graph.flows else to_name(f"{name[:15]}-{sender[:15]}")
-
-
-def to_name(name: str) -> str:
-    """Return a name as scenarios have it. Raises ValueError if too little of it is left."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:31]
-    if not re.match("[a-z]", plain):
-        raise ValueError(f'"{name}" is no name that a workload can have')
-    return plain
+    name = unique_name(topic, ())
+    return name if name not in graph.flows else unique_name(f"{name[:15]}-{sender[:15]}", graph.flows)
 
 
 def type_bytes(kind: str, given: Any) -> int:
     """Return the size of a message's data, from its type's name or, for a vector, as given. Raises ValueError."""
-    word = kind.rpartition("::")[2]
-    if found := re.fullmatch(r"stamped(\d+)(b|kb|mb)", word):
+    word = kind.rpartition("::")[2].removeprefix("stamped").strip("_")
+    if found := re.fullmatch(r"(\d+)(b|kb|mb)", word):
         return int(found[1]) * UNIT_BYTES[found[2]]
-    if found := re.fullmatch(r"stamped(\d*)_(float32|int32|int64)", word):
-        return int(found[1] or 1) * NUMBER_BYTES[found[2]]
+    if found := re.fullmatch(r"(\d*)_?(?:float|int|uint)(8|16|32|64)", word):
+        return int(found[1] or 1) * int(found[2]) // 8
     if given is None:
         raise ValueError(f'the size of "{kind}" is unknown; give `msg_size`')
+    if int(given) < 0:
+        raise ValueError(f"msg_size = {given} is below 0")
     return int(given)
 
 
-def _note_rest(graph: Graph, nodes: Iterable[Entity]) -> None:
-    """Note which nodes and keys are not part of the workload."""
-    for node in nodes:
-        if (name := to_name(node["node_name"])) not in graph.participants:
-            graph.notes.append(f"{name} neither sends to nor receives from another node")
-    if unread := sorted({key for node in nodes for key in node} - READ):
-        graph.notes.append(f"the keys {', '.join(unread)} of nodes")
-
-
-def format_scenario(graph: Graph, title: str, source: str) -> str:
-    """Return the workload as the text of a scenario."""
-    notes = [f"# Not part of the workload: {note}." for note in graph.notes]
-    lines = [
-        f"# Names, rates and sizes are those of {source}, a topology of iRobot's ros2-performance.",
-        "# A payload has the size of a message's data without its header. The deadline is what the benchmark calls too",
-        f"# late: a period, at most {TOO_LATE_MS} ms. A participant handles one message at a time.",
-        *notes,
-        f"title = {json.dumps(title, ensure_ascii=False)}",
-        f"question = {json.dumps(f'Which middleware keeps the deadlines of {title}?', ensure_ascii=False)}",
-        'transport = ["zeromq", "nng"]',
-        'language = "one"',
-        'wait = "block"',
-        'duration = "5s"',
-        'budget = "3m"',
-        "",
-        "[participant]",
-        *(f"{name} = {{ threads = 1 }}" for name in graph.participants),
-        "",
-        "[flow]",
-        *(f"{name} = {{ {_format_table(keys)} }}" for name, keys in graph.flows.items()),
+def _rest(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """Return notes on the nodes and keys that are not part of the workload."""
+    notes = [
+        f"Not part of the workload: {node.name}, which exchanges no message with another node."
+        for node in nodes
+        if node.name not in graph.participants
     ]
-    return "\n".join(lines) + "\n"
+    notes += [*_unsent(nodes, "publishers", "subscribers"), *_unsent(nodes, "clients", "servers"), *_executors(nodes)]
+    unread = Counter(key for node in nodes for key in node.keys if key not in NODE_KEYS)
+    ends = [end for node in nodes for kind in ENDS for end in node.ends(kind)]
+    unread += Counter(key for end in ends for key in end.keys if key not in END_KEYS and not key.startswith(PREFIX))
+    return notes + [f"Not part of the workload: the key `{key}`, {many} times." for key, many in unread.items()]
 
 
-def _format_table(keys: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
+def _unsent(nodes: Sequence[Node], senders: str, receivers: str) -> list[str]:
+    """Return notes on the topics or services for which no node sends."""
+    sent = {end.topic for node in nodes for end in node.ends(senders)}
+    waiting: dict[str, list[str]] = {}
+    for end in (end for node in nodes for end in node.ends(receivers) if end.topic not in sent):
+        waiting.setdefault(end.topic, []).append(end.node)
+    verb = "publishes" if senders == "publishers" else "calls"
+    return [
+        f"Not part of the workload: {topic} at {', '.join(names)}, which no node {verb}."
+        for topic, names in waiting.items()
+    ]
+
+
+def _executors(nodes: Sequence[Node]) -> list[str]:
+    """Return a note on the executors that several nodes share; nodes without one share one."""
+    named = Counter(node.keys["executor_id"] for node in nodes if "executor_id" in node.keys)
+    shared = [str(name) for name, many in named.items() if many > 1]
+    if not shared:
+        return []
+    return [f"Nodes that share an executor ({', '.join(shared)}) are participants of their own, each a process."]

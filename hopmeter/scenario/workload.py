@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model.paces import PaceChoice
-from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
+from hopmeter.scenario.search import MOST_HZ
 from hopmeter.scenario.values import (
     Codec,
     Cores,
@@ -41,6 +41,8 @@ Names = Annotated[list[Name], as_list, Field(min_length=1), OneOrMore]
 MOST_AT_ONCE = 64
 MOST_REPEATED = 10_000
 LEAST_SPEED, MOST_SPEED = 0.001, 1000.0
+LEAST_FLOW_HZ = 1e-6
+"""Of flows that run at once, some may be rare: a message in eleven days."""
 
 
 class Keys(BaseModel):
@@ -86,7 +88,7 @@ class Flow(Keys):
     touch: Literal["none", "write", "write+read"] = Field(
         "write", description="What sender and receivers do with the payload; with a codec, they encode and decode it."
     )
-    rate: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] | None = Field(
+    rate: Annotated[float, Field(ge=LEAST_FLOW_HZ, le=MOST_HZ)] | None = Field(
         None, description="Messages per second, of a flow with a clock."
     )
     pace: PaceChoice = Field("open", description="How a flow with a clock paces its messages.")

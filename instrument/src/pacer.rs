@@ -47,6 +47,7 @@ impl Pacer {
             PaceKind::Replay => self.recording.as_ref()?.due_ns(index)?,
             PaceKind::Closed | PaceKind::Max => return None,
         };
+        let offset_ns = self.pace.first_ns + offset_ns;
         Some(self.start_ns + self.pace.turn.map_or(offset_ns, |turn| turn.schedule_ns(offset_ns)))
     }
 
@@ -96,7 +97,7 @@ mod tests {
     use crate::recording::tests::recording;
 
     fn pace(kind: PaceKind, rate_hz: f64, burst: u32) -> Pace {
-        Pace { kind, rate_hz, burst, spin_ns: None, seed: 7, turn: None }
+        Pace { kind, rate_hz, burst, spin_ns: None, seed: 7, first_ns: 0, turn: None }
     }
 
     #[test]
@@ -104,6 +105,13 @@ mod tests {
         let mut pacer = Pacer::new(pace(PaceKind::Open, 3.0, 1), 1000);
         let times: Vec<i64> = (0..4).filter_map(|_| pacer.next_ns()).collect();
         assert_eq!(times, [1000, 333_334_333, 666_667_667, 1_000_001_000]);
+    }
+
+    #[test]
+    fn the_first_message_may_be_due_after_the_start() {
+        let mut pacer = Pacer::new(Pace { first_ns: 200, ..pace(PaceKind::Open, 1e7, 1) }, 1000);
+        let times: Vec<i64> = (0..3).filter_map(|_| pacer.next_ns()).collect();
+        assert_eq!(times, [1200, 1300, 1400]);
     }
 
     #[test]

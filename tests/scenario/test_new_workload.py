@@ -38,13 +38,13 @@ def test_the_examples_in_comments_are_sound_too(tmp_path: Path) -> None:
 
 def test_the_example_is_written_and_not_overwritten_without_force(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    create_workload(file, None, overwrite=False)
+    create_workload(file, [], overwrite=False)
     assert files.load(file)[0].flow
     file.write_text("mine")
     with refuses(UsageError, f"E-EXISTS {file} --force"):
-        create_workload(file, None, overwrite=False)
+        create_workload(file, [], overwrite=False)
     assert file.read_text() == "mine"
-    create_workload(file, None, overwrite=True)
+    create_workload(file, [], overwrite=True)
     assert file.read_text() == EXAMPLE.read_text()
 
 
@@ -55,14 +55,29 @@ def test_a_topology_is_written_under_its_title(tmp_path: Path) -> None:
     ]
     topology = tmp_path / "table_mountain.json"
     topology.write_text(json.dumps({"nodes": nodes}))
-    create_workload(tmp_path / "t.toml", topology, overwrite=False)
+    create_workload(tmp_path / "t.toml", [topology], overwrite=False)
     scenario, _ = files.load(tmp_path / "t.toml")
     assert (scenario.title, list(scenario.flow)) == ("Table Mountain", ["t"])
 
 
-def test_a_broken_topology_and_a_wrong_name_write_nothing(tmp_path: Path) -> None:
+def test_a_broken_topology_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text("{}")
-    for file, expected in [("t.toml", "E-TOPOLOGY t.json"), ("t.txt", "E-NAME t.txt .toml")]:
-        with refuses(UsageError, expected):
-            create_workload(tmp_path / file, tmp_path / "t.json", overwrite=True)
-        assert not (tmp_path / file).exists()
+    with refuses(UsageError, "E-TOPOLOGY t.json"):
+        create_workload(tmp_path / "t.toml", [tmp_path / "t.json"], overwrite=True)
+    assert not (tmp_path / "t.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["x1", "x1.toml", "x1.5", "x1.txt"])
+def test_a_name_without_its_suffix_gets_it(tmp_path: Path, name: str) -> None:
+    written = create_workload(tmp_path / name, [], overwrite=False).file
+    assert written == tmp_path / f"{name.removesuffix('.toml')}.toml" and files.load(written)[0].flow
+
+
+def test_a_scenario_of_the_working_directory_needs_no_suffix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("x1", "quick"):
+        create_workload(Path(name), [], overwrite=False)
+    assert files.find("x1") == Path("x1.toml") and files.find(f"{tmp_path}/x1") == tmp_path / "x1.toml"
+    assert files.find("quick") == files.every()["quick"], "a shipped scenario keeps its name"
+    with refuses(UsageError, "E-UNKNOWN-SCENARIO x2"):
+        files.find("x2")

@@ -105,7 +105,7 @@ impl MessageLoop {
     /// index counts from the first warm-up message.
     fn begin(&mut self, context: &RoleContext<'_>, index: u64) {
         if index == 0 {
-            clock::sleep_until(self.start_ns - 1_000_000);
+            self.await_due(context, self.start_ns + context.flow.pace.first_ns - 1_000_000);
         }
         if index == context.flow.warmup {
             context.meter.begin();

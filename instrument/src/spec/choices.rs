@@ -45,6 +45,9 @@ pub struct Pace {
     pub spin_ns: Option<i64>,
     /// For `poisson`.
     pub seed: u64,
+    /// When the first message is due after the start.
+    #[serde(default)]
+    pub first_ns: i64,
     /// If missing: messages are due at all times.
     pub turn: Option<Turn>,
 }
