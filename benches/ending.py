@@ -17,7 +17,9 @@ from typing import Any, Self
 
 from awake import awake
 
+from hopmeter.manifest import every
 from hopmeter.runtime.failures import InterruptedRunError
+from hopmeter.system.open_files import OpenFiles, remove_unused
 from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import new_run_id, remove_leftovers
 
@@ -43,6 +45,10 @@ class Run:
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="hm-", ignore_cleanup_errors=True)
+        patterns = {
+            pattern: each.open_leftovers[pattern] for each in every().values() for pattern in each.open_leftovers
+        }
+        self._open_files = OpenFiles(patterns)
         return self
 
     def __exit__(
@@ -57,6 +63,7 @@ class Run:
         for process in self._started:
             process.wait()
         remove_leftovers(REMAINS, self.name)
+        remove_unused(self._open_files.files)
         self._folder.cleanup()
 
     @property
@@ -81,6 +88,8 @@ class Run:
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def _ask_to_end(self) -> None:
+        for pid in _marked_processes(self.name):
+            self._open_files.note(pid)
         for process in self._started:
             process.terminate()
         deadline = time.monotonic() + self._grace_s

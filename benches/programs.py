@@ -39,8 +39,6 @@ class Program:
     """More compiler flags."""
     headers: str = ""
     """The folder of the headers below /usr/include, as a glob pattern, for a library without a pkg-config module."""
-    sources: tuple[str, ...] = ()
-    """More source files; their paths start below transports/."""
     idl: str = ""
     """A description of messages; its path starts below transports/."""
     generator: tuple[str, ...] = ()
@@ -58,7 +56,7 @@ class Program:
         source = HERE / "bare" / self.source
         made = BUILT / source.stem
         made.mkdir(parents=True, exist_ok=True)
-        more = [TRANSPORTS / each for each in (*self.sources, self.idl) if each]
+        more = [TRANSPORTS / each for each in (self.idl,) if each]
         needed = [source, *(HERE / "bare").glob("*.h*"), *more]
         binary = made / "program"
         with (made / "lock").open("w") as lock:
@@ -73,7 +71,6 @@ class Program:
             words = [word.format(idl=idl, of=idl.parent, made=made) for word in self.generator]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         generated = sorted(each for each in made.iterdir() if each.suffix in (".cc", ".cpp", ".cxx"))
-        generated += [TRANSPORTS / each for each in self.sources]
         half = binary.with_suffix(".half")
         folders = [made, HERE / "bare", TRANSPORTS, *(INCLUDES.glob(self.headers) if self.headers else ())]
         compiler = [*COMPILERS[source.suffix], "-O3", *self.flags, *(f"-I{each}" for each in folders), "-o", str(half)]

@@ -103,7 +103,6 @@ THRIFT = Program(
 FASTDDS = Program(
     "fastdds.cpp",
     ("fastrtps", "fastcdr"),
-    sources=("_fastdds/cpp/names.cpp",),
     idl="fastdds/idl/hopmeter.idl",
     generator=("sh", "-c", "mkdir -p {made}/left && fastddsgen -replace -d {made} -t {made}/left {idl}"),
 )

@@ -15,6 +15,8 @@ PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 CHECKOUT = Path(__file__).resolve().parents[1]
 """This folder may itself be in one of PLACES, with everything that is installed into it."""
 STARTS = tuple(f"{place}/" for place in PLACES)
+STAYING = ("lttng-ust-wait-",)
+"""The beginnings of the names of files that a library creates once for all programs of a user, and never removes."""
 PATIENCE_S = 3.0
 """Processes need some time to end and to clean up."""
 CLOCK_S = 0.1
@@ -53,6 +55,8 @@ class LeakWatch:
 
     def _is_new(self, path: Path) -> bool:
         """Whether a file exists and is newer than this watch: libraries may be installed in PLACES, too."""
+        if path.name.startswith(STAYING):
+            return False
         with contextlib.suppress(OSError):
             return path.stat().st_ctime >= self._began
         return False

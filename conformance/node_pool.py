@@ -24,6 +24,7 @@ from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment, node_command
 from hopmeter.model import units
 from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.system.open_files import OpenFiles, remove_unused
 from hopmeter.system.scratch_dir import remove_leftovers
 from tests.hosts.network import Host
 
@@ -64,10 +65,14 @@ class NodePool:
         """For each process, the settings of its adapter."""
         self._links, self._logs = count(1), count()
         self._crashed = False
+        self.stuck: list[str] = []
+        """The logs of nodes that had to be killed at the end."""
         self._daemon: Daemon | HostBroker | None = None
         self._daemon_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
-        self._watch = LeakWatch(self.run, self.folder)
+        self._open_files: dict[str, OpenFiles] = {}
+        """By transport: the files that killed nodes leave behind."""
+        self.watch = LeakWatch(self.run, self.folder)
         self._turn = contextlib.ExitStack()
         """Held while this pool may start a broker of which a machine runs only one."""
 
@@ -79,10 +84,15 @@ class NodePool:
     ) -> None:
         with self._turn:
             self.end()
-            leaks = [] if self._crashed else self._watch.leaks()
+            leaks = [] if self._crashed else self.watch.leaks()
             remove_leftovers(self._leftovers, self.run)
-            leaks = self._watch.leaks() if self._crashed else leaks
+            for open_files in self._open_files.values():
+                remove_unused(open_files.files)
+            leaks = self.watch.leaks() if self._crashed else leaks
             shutil.rmtree(self.folder, ignore_errors=True)
+            assert error is not None or not self.stuck, (
+                f"nodes did not end after their channel was closed: {self.stuck}"
+            )
             assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
 
     def end(self) -> None:
@@ -92,10 +102,12 @@ class NodePool:
         for step in (ScriptedNode.hang_up, ScriptedNode.close):  # all nodes end at the same time
             for node in nodes:
                 step(node)
+        self.stuck += [node.log.name for node in nodes if node.is_stuck]
+        self._crashed |= bool(self.stuck)
         self.nodes.clear()
         self._idle.clear()
         if self._daemon is not None:
-            self._watch.record(self._daemon.pid)
+            self.watch.record(self._daemon.pid)
             self._daemon.close()
             self._daemon = None
 
@@ -136,6 +148,8 @@ class NodePool:
         most `frame_bytes`, unless a link says otherwise; `given` are settings. A `blocking` node waits even if it drops
         frames by default. Without a `host`, it runs on this machine."""
         self._leftovers.update(manifest.leftovers)
+        if manifest.name not in self._open_files:
+            self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         self._ensure_daemon(manifest, settings)
         at = {"bind": host.address, "advertised": host.address} if host else {}
@@ -191,7 +205,13 @@ class NodePool:
                 env={**environment(), **given},
             )
         ours.settimeout(PATIENCE_S)
-        return ScriptedNode(process, ours, ours.makefile("rb"), log, self._watch.record)
+        return ScriptedNode(process, ours, ours.makefile("rb"), log, self._record)
+
+    def _record(self, pid: int) -> None:
+        """Records the files that a node has open before it ends."""
+        self.watch.record(pid)
+        for open_files in self._open_files.values():
+            open_files.note(pid)
 
     def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
         """The variables that tell a node where the broker is."""

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+PATIENCE_S = 20
+"""How long a node may take to close its link ends and to exit."""
+
 
 class NodeError(Exception):
     """The error with which a node answered a command."""
@@ -31,6 +34,8 @@ class ScriptedNode:
     before_end: Callable[[int], None]
     """A function that gets the process id before the process ends."""
     is_killed: bool = False
+    is_stuck: bool = False
+    """Whether it did not end by itself after its channel was closed."""
     link_values: dict[str, Any] = field(default_factory=dict)
     """The `wait`, `payload` and `frame_bytes` of a link that does not have its own."""
     ends: list[str] = field(default_factory=list)
@@ -113,6 +118,7 @@ class ScriptedNode:
         """Ends the process, by force if it does not end in time."""
         self.hang_up()
         try:
-            self.process.wait(10)
+            self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
+            self.is_stuck = True
             self.kill()

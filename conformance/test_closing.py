@@ -9,8 +9,6 @@ from conformance.connection import connect, receive_frames, seqs
 from conformance.node_pool import NodePool
 from conformance.resource_count import assert_no_growth
 
-SHARED_MEMORY = Path("/dev/shm")
-
 
 @for_each(adapters())
 def test_ends_that_close_leave_nothing(case: Case, pool: NodePool) -> None:
@@ -34,7 +32,8 @@ def test_a_process_that_ends_leaves_no_file_and_no_segment(case: Case, pool: Nod
     connection.sender.send("out", 0, 3, 100_000)
     assert seqs(receive_frames(connection.receivers[0], "in0", 3)) == [0, 1, 2]
     pool.end()
-    ours = [path for path in SHARED_MEMORY.iterdir() if pool.run in path.name]
-    assert ours == [], f"segments are left behind: {ours}"
+    assert pool.stuck == [], "nodes did not end after their channel was closed"
+    leaks = pool.watch.leaks()
+    assert leaks == [], f"left outside the test's folder: {leaks}"
     sockets = [path for path in Path(pool.folder).rglob("*") if path.is_socket()]
     assert sockets == [], f"socket files are left behind: {sockets}"

@@ -2,8 +2,7 @@
 // sets. It uses reliable, volatile quality, a history of ten and the messages of transports/fastdds, over UDP or a
 // shared segment of SEGMENT bytes (0 for the library's size). fastdds DOMAIN BYTES ROUNDS CORES SEGMENT prints the
 // median round trip in ns. CORES as in bare.h. Waiting returns after 100 ms to check the time, and each process records
-// each arrival. If HOPMETER_BENCH_RUN is set, its files in shared memory have that run in their names, like those of
-// hopmeter's nodes.
+// each arrival.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -15,7 +14,6 @@
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 
-#include "_fastdds/cpp/names.hpp"
 #include "hopmeterPubSubTypes.h"
 #include "rounds.hpp"
 
@@ -83,7 +81,6 @@ struct End {
 int main(int count, char** words) {
   require(count == 6, "start without DOMAIN BYTES ROUNDS CORES SEGMENT");
   prepare(words + 2);
-  if (const char* run = getenv("HOPMETER_BENCH_RUN")) fastdds::name_shared_memory_after(run);
   const pid_t relay = other_process();
   End end(atoi(words[1]), strtoul(words[5], nullptr, 10), relay ? "there" : "back", relay ? "back" : "there");
   Timing message;

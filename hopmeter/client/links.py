@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,11 +12,12 @@ from typing import Any
 from hopmeter.client.adapters import Link, Setup, adapter
 from hopmeter.client.errors import ConnectError, TimedOutError, in_words
 from hopmeter.client.frames import HEADER
-from hopmeter.client.rendezvous import Record, Rendezvous
+from hopmeter.client.rendezvous import Record, Rendezvous, note_open_files
 from hopmeter.codecs.cuda.lending import KEPT, Lender
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.node.contract import LOOPBACK
+from hopmeter.system.open_files import OpenFiles
 
 Method = Callable[[Any, Link], Any]
 """Opens one end of a transport: `lambda transport, link: transport.publisher(link)`."""
@@ -101,7 +103,16 @@ def _open_end(asked: Asked, record: Record, link: Link, method: Method, closing:
     transport = TRANSPORTS.lend(asked, record, closing)
     end = method(transport, link)
     closing.callback(end.close)
+    TRANSPORTS.note_open_files(record)
     return end
+
+
+@dataclass
+class _OpenTransport:
+    transport: Any
+    open_files: OpenFiles
+    ends: int = 0
+    """How many link ends use it."""
 
 
 class TransportCache:
@@ -110,8 +121,8 @@ class TransportCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[str, list[Any]] = {}
-        """By the run of the link: the transport, and how many ends use it."""
+        self._open: dict[str, _OpenTransport] = {}
+        """By the run of the link."""
 
     @property
     def open_count(self) -> int:
@@ -123,16 +134,24 @@ class TransportCache:
         """Return the transport of a link; it is closed together with the last link end that uses it."""
         with self._lock:
             if record.run not in self._open:
-                self._open[record.run] = [adapter(asked.manifest, asked.offer)(asked.setup(record)), 0]
-            self._open[record.run][1] += 1
+                # Before the transport opens files: those that this process has open now are not the transport's.
+                open_files = OpenFiles(asked.manifest.open_leftovers, not_of=os.getpid())
+                transport = adapter(asked.manifest, asked.offer)(asked.setup(record))
+                self._open[record.run] = _OpenTransport(transport, open_files)
+            self._open[record.run].ends += 1
             closing.callback(self._return, record.run)
-            return self._open[record.run][0]
+            return self._open[record.run].transport
+
+    def note_open_files(self, record: Record) -> None:
+        """Note the files that the transport of a link has opened, for the process that removes the link's record."""
+        with self._lock:
+            note_open_files(record, self._open[record.run].open_files)
 
     def _return(self, run: str) -> None:
         with self._lock:
-            self._open[run][1] -= 1
-            if not self._open[run][1]:
-                self._open.pop(run)[0].close()
+            self._open[run].ends -= 1
+            if not self._open[run].ends:
+                self._open.pop(run).transport.close()
 
 
 TRANSPORTS = TransportCache()

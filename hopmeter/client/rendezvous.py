@@ -24,9 +24,12 @@ from typing import Any
 
 from hopmeter.client.errors import ConnectError
 from hopmeter.system import owner_lock, paths
+from hopmeter.system.open_files import OpenFile, OpenFiles, remove_unused, to_json
 from hopmeter.system.owner_lock import Owner
 
 PREFIX = "hm-link-"
+OPENED = "open-files-"
+"""The beginning of the notes of open files, in the folder of a link."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
@@ -189,10 +192,31 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
             _remove(record)
 
 
+def note_open_files(record: Record, open_files: OpenFiles) -> None:
+    """Note the files that this process has opened for a link, in the folder of the link: the process that removes the
+    folder also removes these files, unless they are in use."""
+    if not open_files.note(os.getpid()):
+        return
+    path = Path(record.directory) / f"{OPENED}{os.getpid()}.json"
+    beside = path.with_suffix(".new")
+    with suppress(OSError):  # the binding process may have closed the link
+        beside.write_text(json.dumps(to_json(open_files.files)))
+        beside.replace(path)
+
+
+def _noted_open_files(directory: Path) -> Iterator[OpenFile]:
+    for path in directory.glob(f"{OPENED}*.json"):
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            yield from map(OpenFile.parse, json.loads(path.read_text()))
+
+
 def _remove(record: Record) -> None:
-    """Remove the files that a link end may have left; removes only files with names that hopmeter made."""
+    """Remove the files that a link end may have left; removes only files with names that hopmeter made, and noted files
+    that no process uses."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
+        if record.owner.shares_namespaces:  # otherwise, processes that use these files may be invisible
+            remove_unused(_noted_open_files(directory))
         _sweep(directory, "*/*.json")  # link ends whose rendezvous folder was inside this one
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)

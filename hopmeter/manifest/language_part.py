@@ -37,8 +37,6 @@ class LanguagePart(Strict):
     """How the user installs the library, if no registry has it."""
     after: Language | None = None
     """The language of the same transport whose build also produces a part of this adapter."""
-    preload: str = ""
-    """For Python: a shared library in the node folder that is loaded before all other libraries."""
     environment: Literal["own"] | None = None
     """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
     interpreter: Literal["system"] | None = None
@@ -79,7 +77,6 @@ class Offer(BaseModel):
     copies: bool = False
     user: Owned | None = None
     after: str | None = None
-    preload: str = ""
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []

@@ -84,6 +84,8 @@ class Manifest(Strict):
     """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""
     cross_language: bool = True
     leftovers: list[str] = []
+    open_leftovers: dict[str, list[str]] = {}
+    """Patterns of files whose names hopmeter does not choose, and the files that go with each of them (`{name}`)."""
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
     daemon: Daemon | None = None
     settings: dict[str, Setting] = {}
@@ -113,6 +115,21 @@ class Manifest(Strict):
                     f'leftovers: "{pattern}" must be an absolute path that contains {{run}}, '
                     "so that no other files match",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _open_leftovers_are_absolute(self) -> Manifest:
+        for pattern, companions in self.open_leftovers.items():
+            if not pattern.startswith("/") or pattern.rpartition("/")[2].startswith("*"):
+                raise RefusedValueError(
+                    "E-VALUE-FORM",
+                    f'open_leftovers: "{pattern}" must be an absolute path with the beginning of a file\'s name',
+                )
+            for path in companions:
+                if not path.startswith("/") or "{name}" not in path:
+                    raise RefusedValueError(
+                        "E-VALUE-FORM", f'open_leftovers: "{path}" must be an absolute path that contains {{name}}'
+                    )
         return self
 
     @model_validator(mode="after")
@@ -188,7 +205,7 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PYTHON_ONLY = ("preload", "environment", "interpreter", "objects")
+PYTHON_ONLY = ("environment", "interpreter", "objects")
 PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
 """Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")

@@ -153,15 +153,9 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
     if language == "python":
         offer = manifest.offers[language]
         found = _interpreter(offer, codec)
-        return [*_preloading(offer), *found.command] if found else None
+        return found.command if found else None
     node = paths.node(manifest.name, language)
     return [str(node)] if node else None
-
-
-def _preloading(offer: Offer) -> list[str]:
-    """Return the prefix of the command of a node that needs a preloaded library; empty until that library is built."""
-    preloads = [folder / offer.preload for folder in paths.node_folders()] if offer.preload else []
-    return next((["/usr/bin/env", f"LD_PRELOAD={path}"] for path in preloads if path.is_file()), [])
 
 
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:

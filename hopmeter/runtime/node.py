@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from hopmeter.system.untrusted_json import parse
 LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
 WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
+STARTING = ("bound", "ready", "quiet")
+"""The messages after which a node has opened more files. It sends none of them during the measurement."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,14 @@ class Node(ABC):
 
 
 class LocalNode(Node):
-    """A node on this machine: a child process with a socket pair."""
+    """A node on this machine: a child process with a socket pair.
 
-    def __init__(self, start: Start) -> None:
+    It calls `note_open_files` with its process id after each step of its start, and before it is killed.
+    """
+
+    def __init__(self, start: Start, note_open_files: Callable[[int], None]) -> None:
         super().__init__(start)
+        self._note_open_files = note_open_files
         self._unread = b""
         self._is_over = False
         self.hung_up = False
@@ -209,7 +215,10 @@ class LocalNode(Node):
             message = parse(line)
         except ValueError as cause:
             raise self.garbage(line) from cause
-        return self.check_message(message)
+        checked = self.check_message(message)
+        if checked["say"] in STARTING:
+            self._note_open_files(self.pid)
+        return checked
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, without reaping it."""
@@ -240,6 +249,7 @@ class LocalNode(Node):
     def close(self) -> None:
         """End the process and its children, and reap it."""
         # The process is not reaped yet, so its process id and its group are still reserved.
+        self._note_open_files(self.pid)
         kill_group(self.pid)
         self._process.wait()
         self.control.close()

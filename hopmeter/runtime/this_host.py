@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.node import LocalNode, Start
 from hopmeter.runtime.stops import StopWatch
+from hopmeter.system.open_files import OpenFile, OpenFiles, remove_unused
 from hopmeter.system.processes import Reading
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
@@ -27,10 +28,16 @@ LEAD_NS = 15_000_000
 class LocalTrial:
     """The part of a trial that runs on this machine."""
 
-    def __init__(self, folder: Path, run: str, manifests: Sequence[Manifest]) -> None:
+    def __init__(
+        self, folder: Path, run: str, manifests: Sequence[Manifest], on_open_files: Callable[[], None]
+    ) -> None:
         self.folder, self._run, self._manifests = folder, run, manifests
+        self._on_open_files = on_open_files
         patterns = dict.fromkeys(pattern for each in manifests for pattern in each.leftovers)
         self.leftovers = [pattern.replace("{run}", run) for pattern in patterns]
+        self._open_files = OpenFiles(
+            {key: each.open_leftovers[key] for each in manifests for key in each.open_leftovers}
+        )
         self.sites = [self._make_site(number, each) for number, each in enumerate(manifests)]
         self.nodes: list[LocalNode] = []
         self.brokers: list[Daemon] = []
@@ -63,10 +70,20 @@ class LocalTrial:
 
     def start_node(self, start: Start) -> LocalNode:
         """Start a node."""
-        node = LocalNode(start)
+        node = LocalNode(start, self._note_open_files)
         self._ends.callback(node.close)
         self.nodes.append(node)
         return node
+
+    def _note_open_files(self, pid: int) -> None:
+        """Note the files that a node has open, because a killed node leaves them behind."""
+        if self._open_files.note(pid):
+            self._on_open_files()
+
+    @property
+    def open_files(self) -> set[OpenFile]:
+        """Return the files that its nodes have had open, as far as their manifests describe them."""
+        return self._open_files.files
 
     def watch(self) -> None:
         """Detect stops from now on. Start the nodes of all trials first: this starts threads."""
@@ -114,6 +131,7 @@ class LocalTrial:
     def remove_files(self) -> None:
         """Remove all files of the trial, its raw samples included."""
         remove_leftovers(self.leftovers, self._run)
+        remove_unused(self.open_files)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -129,7 +147,7 @@ class ThisHost:
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
         """Make the folders of a trial."""
-        self._trials.append(LocalTrial(self._ground.trial(), run, manifests))
+        self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive))
         return self._trials[-1]
 
     def start_background(self, load: Load, log: Path) -> BackgroundLoad:
@@ -141,7 +159,8 @@ class ThisHost:
         """Note what the next command must remove if this process is killed."""
         background = [self._background.pid] if self._background else []
         pids = [*background, *(pid for trial in self._trials for pid in trial.pids)]
-        self._ground.keep(pids, [path for trial in self._trials for path in trial.leftovers])
+        leftovers = [path for trial in self._trials for path in trial.leftovers]
+        self._ground.keep(pids, leftovers, {file for trial in self._trials for file in trial.open_files})
 
     def forget(self) -> None:
         """Note that nothing of the trials so far is left."""

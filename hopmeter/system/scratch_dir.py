@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,10 +17,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from hopmeter.system import owner_lock, paths
+from hopmeter.system.open_files import OpenFile, remove_unused, to_json
 from hopmeter.system.owner_lock import Owner
 from hopmeter.system.processes import boot_id, kill_group, start_ticks
 
 PREFIX = "hm-"
+DYING_S = 2.0
+"""How long a killed process may take to release its memory."""
+LOOK_S = 0.005
 
 
 def new_run_id() -> str:
@@ -53,15 +58,17 @@ class ScratchDir:
         folder.mkdir(mode=0o700)
         return folder
 
-    def keep(self, nodes: Iterable[int], leftovers: Iterable[str]) -> None:
+    def keep(self, nodes: Iterable[int], leftovers: Iterable[str], open_files: Iterable[OpenFile] = ()) -> None:
         """Write a note of the files that must be removed if this process is killed."""
-        left = list(leftovers)
+        left, opened = list(leftovers), list(open_files)
+        patterns = [*left, *(file.path for file in opened)]
         note = {
             "owner": asdict(owner_lock.this_process()),
             "directory": str(self.directory),
             "nodes": [(pid, start_ticks(pid)) for pid in nodes],
             "leftovers": left,
-            "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in left}},
+            "open_files": to_json(opened),
+            "places": {place: _identity(place) for place in {str(Path(pattern).parent) for pattern in patterns}},
         }
         # hopmeter also measures without a writable cache; then only a SIGKILL would leave files behind.
         with contextlib.suppress(OSError):
@@ -124,6 +131,7 @@ class Note:
     nodes: list[tuple[int, int | None]]
     leftovers: list[str]
     places: dict[str, list[int]]
+    open_files: list[OpenFile]
 
 
 def _read(path: Path) -> Note | None:
@@ -131,7 +139,8 @@ def _read(path: Path) -> Note | None:
         note = json.loads(path.read_text())
         directory = Path(note["directory"])
         owner = Owner(**note["owner"]) if "owner" in note else _former_owner(note, directory)
-        return Note(owner, directory, note["nodes"], note["leftovers"], note.get("places", {}))
+        open_files = [OpenFile.parse(fields) for fields in note.get("open_files", [])]
+        return Note(owner, directory, note["nodes"], note["leftovers"], note.get("places", {}), open_files)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -150,11 +159,22 @@ def _sees_all(note: Note) -> bool:
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
+def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
+    """Kill the nodes that still run, and wait until they no longer use their files."""
+    alive = [(pid, started) for pid, started in nodes if started is not None and start_ticks(pid) == started]
+    for pid, _ in alive:
+        kill_group(pid)
+    deadline = time.monotonic() + DYING_S
+    while any(start_ticks(pid) == started for pid, started in alive) and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+
+
 def _clean(note: Note) -> None:
-    # Nodes with process ids of another namespace have already ended: the kernel ends them with their launcher.
-    for pid, started in note.nodes if note.owner.shares_namespaces else ():
-        if started is not None and start_ticks(pid) == started:
-            kill_group(pid)
+    # Nodes with process ids of another namespace have already ended: the kernel ends them with their launcher. But
+    # other processes that use their files are then invisible.
+    if note.owner.shares_namespaces:
+        _kill(note.nodes)
+        remove_unused(note.open_files)
     for pattern in note.leftovers:
         # Resolved patterns contain the id of a run; hopmeter must not delete any other file that a damaged note names.
         if re.search(r"[0-9a-f]{16}", pattern):

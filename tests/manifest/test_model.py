@@ -89,6 +89,16 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
         ),
         (
             "[settings.fast]",
+            '[open_leftovers]\n"/tmp/*" = []\n[settings.fast]',
+            "E-VALUE-FORM open_leftovers: /tmp/* name",
+        ),
+        (
+            "[settings.fast]",
+            '[open_leftovers]\n"/tmp/a_*" = ["/tmp/lock"]\n[settings.fast]',
+            "E-VALUE-FORM open_leftovers: /tmp/lock {name}",
+        ),
+        (
+            "[settings.fast]",
             "[[conformance]]\nsettings = { hwn = 1 }\n[settings.fast]",
             'E-UNKNOWN-SETTING conformance: "hwn"',
         ),

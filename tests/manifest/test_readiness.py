@@ -9,7 +9,7 @@ import pytest
 
 from hopmeter import manifest
 from hopmeter.manifest import Manifest
-from hopmeter.manifest.readiness import SPEC_FORMAT, node_command
+from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
@@ -90,15 +90,3 @@ def test_what_is_missing_is_said_with_the_command_that_gets_it(
         "get": "hopmeter build unix",
     }
     assert lacking(tag(state.code, state.missing), missing) == []
-
-
-def test_a_library_that_is_to_be_preloaded_is_once_it_is_built(node: Path, unix: Manifest) -> None:
-    offer = unix.offers["python"].model_copy(update={"preload": "lib/names.so"})
-    lending = unix.model_copy()
-    lending.__dict__["offers"] = {"python": offer}
-    plain = node_command(lending, "python")
-    library = node.parent / "lib/names.so"
-    library.parent.mkdir()
-    library.touch()
-    assert plain is not None
-    assert node_command(lending, "python") == ["/usr/bin/env", f"LD_PRELOAD={library}", *plain]

@@ -31,6 +31,7 @@ def fake_world(daemon: Daemon | None = None) -> World:
         patterns=["pubsub"],
         rpc=None,
         leftovers=["/dev/shm/{run}*"],
+        open_leftovers={"/dev/shm/hmfake_*": ["/dev/shm/{name}.lock"]},
         daemon=daemon,
         languages={"rust": {"waits": ["block"], "library": "none"}},
         settings={"breaks": {"default": "never", "help": "What goes wrong."}},

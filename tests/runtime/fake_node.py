@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import signal
 import socket
 import struct
@@ -39,6 +40,9 @@ class Node:
         if self.breaks == "leaves":
             Path(f"/dev/shm/{self.spec['run']}_test").write_text("x")
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "left-by-fake-node"])
+        if self.breaks.startswith("opens"):
+            self.segment = Path(f"/dev/shm/hmfake_{random.randrange(1 << 63)}").open("x")  # noqa: SIM115
+            Path(f"{self.segment.name}.lock").touch()
         if self.breaks == "prints":
             print("what libraries print\n" * 100)
         if self.breaks == "hangs at start":
@@ -72,10 +76,12 @@ class Node:
 
     def measure(self) -> None:
         start_ns = self.wait_for("go")["start_ns"]
+        if self.breaks == "opens and crashes":
+            os.kill(os.getpid(), signal.SIGKILL)
         if self.breaks == "crashes" and self.spec["node"] == 1:
             print("about to fall", flush=True)
             os.kill(os.getpid(), signal.SIGSEGV)
-        time.sleep({"slow": 0.2, "slower": 1.2, "hangs": 1000}.get(self.breaks, 0))
+        time.sleep({"slow": 0.2, "slower": 1.2, "hangs": 1000, "opens and hangs": 1000}.get(self.breaks, 0))
         if self.breaks == "pauses" and self.spec["node"] == 1:
             subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {os.getpid()}"])
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -20,7 +20,6 @@ class Discovery final : public fast::DomainParticipantListener {
   Discovery(const hopmeter::Setup& setup, const Options& options)
       : options_(options),
         udp("UDP on " + setup.network_device()),
-        run_(setup.run()),
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
@@ -128,8 +127,8 @@ class Discovery final : public fast::DomainParticipantListener {
     std::ifstream maps("/proc/self/maps");
     std::set<std::string> sizes;
     for (std::string line; std::getline(maps, line);) {
-      const auto path = line.find("/dev/shm/hm_" + run_ + "_fastrtps_");
-      if (path == line.npos || line.find("_fastrtps_port") != line.npos) continue;
+      const auto path = line.find("/dev/shm/fastrtps_");
+      if (path == line.npos || line.find("/fastrtps_port") != line.npos) continue;
       std::error_code error;
       const auto bytes = std::filesystem::file_size(line.substr(path), error);
       if (!error) sizes.insert(std::to_string(bytes) + " bytes");
@@ -145,7 +144,6 @@ class Discovery final : public fast::DomainParticipantListener {
 
   Options options_;
   const std::string udp;
-  std::string run_;
   /// The library sends best-effort samples over every transport that a reader has; the counters of the loopback device
   /// prove this.
   bool uses_both_;

@@ -25,7 +25,7 @@ function(hopmeter_use_fastdds NODE)
   # Warnings in generated code are not shown.
   set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -w)
 
-  target_sources(${NODE} PRIVATE "${HOPMETER_FASTDDS}/names.cpp" ${generated})
+  target_sources(${NODE} PRIVATE ${generated})
   target_include_directories(${NODE} PRIVATE "${HOPMETER_FASTDDS}")
   target_include_directories(${NODE} SYSTEM PRIVATE "${types}")
   target_link_libraries(${NODE} PRIVATE fastrtps fastcdr)

@@ -12,7 +12,6 @@
 
 #include "discovery.hpp"
 #include "hopmeter/hopmeter.hpp"
-#include "names.hpp"
 
 namespace fastdds {
 
@@ -21,7 +20,6 @@ struct Session {
   Session(const hopmeter::Setup& setup, const Options& options)
       : setup(setup), options(options), discovery(setup, options) {
     using namespace eprosima::fastrtps;
-    name_shared_memory_after(setup.run());
     auto settings = xmlparser::XMLProfileManager::library_settings();
     settings.intraprocess_delivery = options.is_intra_process ? INTRAPROCESS_FULL : INTRAPROCESS_OFF;
     xmlparser::XMLProfileManager::library_settings(settings);

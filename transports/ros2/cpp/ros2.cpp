@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "hopmeter/choice.hpp"
-#include "names.hpp"
 #include "rmw.hpp"
 #include "services.hpp"
 #include "topics.hpp"
@@ -18,7 +17,6 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
-    fastdds::name_shared_memory_after(setup.run());
     // No other thread reads the environment yet.
     setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
     // Without this variable, subscriptions copy loaned messages. A value that you set takes precedence.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.metadata
 import os
 import threading
@@ -181,7 +180,6 @@ class Client:
 class Transport:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        ctypes.CDLL(None).hopmeter_name_shared_memory_after(setup.run.encode())
         self._starting = threading.Lock()
         self._context: ProcessContext | None = None
 

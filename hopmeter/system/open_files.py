@@ -1,0 +1,187 @@
+"""Files that processes have open or mapped under names that hopmeter does not choose, such as Fast DDS's shared memory.
+
+A manifest has patterns of their paths. hopmeter notes the files that match while a node has them open. Afterwards it
+removes those that no process uses. Such a file belongs to a process only as long as the process has it open or mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+Patterns = Mapping[str, Sequence[str]]
+"""By the pattern of a path: the files that go with a file of this pattern, with `{name}` for the name of the file."""
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that a process had open, and the files that go with it."""
+
+    path: str
+    device: int
+    inode: int
+    companions: tuple[str, ...] = ()
+    """Their paths. They may be missing, and need not be open while the file is in use."""
+
+    @classmethod
+    def find(cls, path: str, patterns: Patterns) -> Self | None:
+        """Return the file at a path, or None if it does not exist or no pattern matches the path."""
+        pattern = next((each for each in patterns if fnmatchcase(path, each)), None)
+        found = _status(path)
+        if pattern is None or found is None:
+            return None
+        companions = (each.replace("{name}", Path(path).name) for each in patterns[pattern])
+        return cls(path, found.st_dev, found.st_ino, tuple(companions))
+
+    @classmethod
+    def parse(cls, fields: Any) -> Self:
+        """Return the file that a note describes. Raises ValueError, TypeError or KeyError for anything else."""
+        path, companions = str(fields["path"]), tuple(map(str, fields["companions"]))
+        return cls(path, int(fields["device"]), int(fields["inode"]), companions)
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether its path still leads to this file."""
+        found = _status(self.path)
+        return found is not None and (found.st_dev, found.st_ino) == (self.device, self.inode)
+
+    @property
+    def present(self) -> list[str]:
+        """Return the paths of the file and its companions, as far as they exist."""
+        return [path for path in (self.path, *self.companions) if _status(path) is not None]
+
+
+def to_json(files: Iterable[OpenFile]) -> list[dict[str, Any]]:
+    """Describe files, for a note that another process reads."""
+    return [asdict(file) for file in files]
+
+
+class OpenFiles:
+    """The files that some processes have open, beginning with the construction of this object."""
+
+    def __init__(self, patterns: Patterns, not_of: int | None = None) -> None:
+        """Exclude the files that other programs left behind, and those that the process `not_of` has open now."""
+        self._patterns = patterns
+        present = self._find(_matching(patterns))
+        self._foreign = present - _used(present)
+        if not_of is not None and patterns:
+            self._foreign |= self._find(_paths(not_of))
+        self.files: set[OpenFile] = set()
+
+    def note(self, pid: int) -> bool:
+        """Note the files that a process has open now; return whether it has new ones."""
+        new = self._find(_paths(pid) if self._patterns else ()) - self._foreign - self.files
+        self.files |= new
+        return bool(new)
+
+    def _find(self, paths: Iterable[str]) -> set[OpenFile]:
+        return {file for path in paths if (file := OpenFile.find(path, self._patterns))}
+
+
+def remove_unused(files: Iterable[OpenFile]) -> list[str]:
+    """Remove those files that no process uses and that belong to this user; return their paths.
+
+    A file and its companions stay if another process has one of them open, mapped or locked. This process locks them
+    meanwhile, so that no process that locks its files begins to use them.
+    """
+    removed: list[str] = []
+    with _Locks() as locks:
+        free = {file for file in set(files) if file.is_there and all(map(locks.take, file.present))}
+        for file in sorted(free - _used(free, locks.handles), key=lambda each: each.path):
+            for path in file.present:
+                with contextlib.suppress(OSError):
+                    Path(path).unlink()
+                    removed.append(path)
+    return removed
+
+
+class _Locks:
+    """Locks on files of this user, until the end of the `with` block."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, int | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for handle in self.handles:
+            os.close(handle)
+
+    @property
+    def handles(self) -> set[int]:
+        """Return the descriptors of the locked files."""
+        return {handle for handle in self._by_path.values() if handle is not None}
+
+    def take(self, path: str) -> bool:
+        """Lock a file; return whether this process has the lock. It gets none on the files of other users."""
+        if path not in self._by_path:
+            self._by_path[path] = _lock(path)
+        return self._by_path[path] is not None
+
+
+def _lock(path: str) -> int | None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.fstat(handle).st_uid == os.geteuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+    except OSError:
+        pass  # another process has locked it
+    os.close(handle)
+    return None
+
+
+def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
+    """Return the files of which a process has the file or a companion open or mapped, apart from `own` descriptors."""
+    by_path: dict[str, set[OpenFile]] = {}
+    for file in files:
+        for path in file.present:
+            by_path.setdefault(path, set()).add(file)
+    pids = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()) if by_path else ()
+    paths = (path for pid in pids for path in _paths(pid, own if pid == os.getpid() else frozenset()))
+    return {file for path in paths for file in by_path.get(path, ())}
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _matching(patterns: Patterns) -> Iterator[str]:
+    return (str(path) for pattern in patterns for path in Path("/").glob(pattern.lstrip("/")))
+
+
+def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
+    """Return the paths of the files that a process has open or mapped, apart from `own` descriptors; empty if this
+    information may not be read. The path of a removed file differs from the path that it had."""
+    found: set[str] = set()
+    with contextlib.suppress(OSError):
+        fields = (line.split(maxsplit=5) for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines())
+        found |= {os.fsdecode(each[5]) for each in fields if len(each) == 6 and each[5].startswith(b"/")}
+    with contextlib.suppress(OSError):
+        found |= {_target(link) for link in Path(f"/proc/{pid}/fd").iterdir() if int(link.name) not in own}
+    return found
+
+
+def _target(link: Path) -> str:
+    with contextlib.suppress(OSError):
+        return str(link.readlink())
+    return ""
