@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hopmeter.build.targets import Target
-from hopmeter.manifest.language_part import LONGEST_S
+from hopmeter.manifest.language_part import LONG_BUILD_S
 from hopmeter.system import humanize
 
 
@@ -15,7 +15,7 @@ def format_costs(targets: Sequence[Target]) -> str:
     if not known:
         return ""
     seconds, megabytes = (sum(getattr(cost, each) for _, cost in known) for each in ("seconds", "megabytes"))
-    long = [f"{title} {humanize.time(cost.seconds)}" for title, cost in known if cost.seconds > LONGEST_S]
+    long = [f"{title} {humanize.time(cost.seconds)}" for title, cost in known if cost.seconds > LONG_BUILD_S]
     download = f", {humanize.size(megabytes)} to download" if megabytes >= 1 else ""
     of_it = f", including {', '.join(long)}" if long and len(targets) > 1 else ""
     most = f"a first build takes up to {humanize.time(seconds)}{download}{of_it}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hopmeter.build.messages import MessageTarget, select_messages
-from hopmeter.build.targets import Target, one_language_each, one_language_for_all, select_targets
+from hopmeter.build.one_language import one_language_each, one_language_for_all
+from hopmeter.build.targets import Target, select_targets
 from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
+from hopmeter.plan.workloads import participant_axes
 from hopmeter.scenario import Ask, Scenario, asks, files
 from hopmeter.scenario.flow_faults import receivers
 from hopmeter.scenario.graph import has_own_transports
@@ -50,7 +52,7 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
     targets = select_targets(list(select_transports(ask.axes["transport"])))
     for word in ask.axes["language"]:
         if word == "one":
-            yield from one_language_each(targets)
+            yield from one_language_each(targets, ask.axes)
         elif word in ("each", "pairs"):
             yield from targets
         else:
@@ -65,7 +67,8 @@ def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
             targets = select_targets(_transports_of(scenario, name, each))
             for word in [keys.language] if keys.language else ask.axes["language"]:
                 if word == "one":
-                    yield from one_language_for_all(targets)
+                    for wait in ask.axes["wait"]:
+                        yield from one_language_for_all(targets, participant_axes(scenario, name, wait))
                 else:
                     yield from (target for target in targets if target.language == word)
 

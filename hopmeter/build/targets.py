@@ -1,12 +1,11 @@
-"""The targets of a build, and the language to build if one is enough."""
+"""The targets of a build."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.build import system
 from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, find_transports
 from hopmeter.system import paths
@@ -58,31 +57,3 @@ def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()
         for offer in manifest.offers.values()
         if not languages or offer.language in languages
     ]
-
-
-def one_language_each(targets: Iterable[Target]) -> list[Target]:
-    """Return for each transport the fastest adapter to build: no heavy build, no package that cannot be installed
-    here."""
-    groups: dict[str, list[Target]] = {}
-    for target in targets:
-        groups.setdefault(target.transport, []).append(target)
-    reachable = system.rights() is not None
-    return [min(group, key=lambda target: effort(target, reachable)) for group in groups.values()]
-
-
-def one_language_for_all(targets: Sequence[Target]) -> list[Target]:
-    """Return the adapters of several transports in one language, the fastest to build; without a common language one
-    adapter of each."""
-    transports, reachable = {target.transport for target in targets}, system.rights() is not None
-    groups = [[target for target in targets if target.language == language] for language in LANGUAGES]
-    common = [group for group in groups if {target.transport for target in group} == transports]
-    if not common:
-        return one_language_each(targets)
-    return min(common, key=lambda group: max(effort(target, reachable) for target in group))
-
-
-def effort(target: Target, reachable: bool) -> tuple[bool, bool, int]:
-    """Return the sort key: a smaller key builds faster; among equals comes first the language that adds the least
-    overhead."""
-    blocked = not reachable and bool(system.missing(target.offer.apt))
-    return blocked, target.offer.is_heavy, LANGUAGES.index(target.offer.language)

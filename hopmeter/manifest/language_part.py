@@ -10,8 +10,10 @@ from hopmeter.manifest.choices import Language, Pattern, Placement, Wait
 from hopmeter.manifest.strict import Strict
 from hopmeter.manifest.user_install import Owned
 
-LONGEST_S = 60.0
-"""If a wheel is available, a build that takes longer than this is skipped."""
+LONG_BUILD_S = 60.0
+"""If several compiled languages would do, a build of at most this time is preferred."""
+LONGEST_BUILD_S = 120.0
+"""If any language would do, a longer build is left to the user."""
 
 
 class BuildCost(Strict):
@@ -80,11 +82,6 @@ class Offer(BaseModel):
     environment: str | None = None
     interpreter: str | None = None
     objects: list[str] = []
-
-    @property
-    def is_heavy(self) -> bool:
-        """Return whether another language is preferred if one language is enough."""
-        return self.build_cost is not None and self.build_cost.seconds > LONGEST_S
 
     @property
     def is_installed(self) -> bool:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.readiness import readiness
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
-from hopmeter.model.cell_parts import waits_of
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.host_facts import HostFacts
-from hopmeter.plan.message_objects import object_languages
+from hopmeter.plan.language_choice import preferred_language
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
@@ -96,35 +94,6 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], wo
         else:
             found.append(word)
     return list(dict.fromkeys(found))
-
-
-def preferred_language(
-    manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
-) -> str:
-    """Return the preferred language for all of these transports: languages that offer this cell come first, then those
-    that are ready, then compiled before interpreted languages."""
-
-    def effort(manifest: Manifest, language: str) -> tuple[bool, bool, bool]:
-        if language not in manifest.offers:
-            return True, True, True
-        state, offer = ready.get((manifest.name, language)), manifest.offers[language]
-        is_ready = bool(state and state.ready)
-        return not _is_offered(language, offer, axes), not is_ready, offer.is_heavy and not is_ready
-
-    def most(language: str) -> list[bool]:
-        return [any(parts) for parts in zip(*(effort(each, language) for each in manifests), strict=True)]
-
-    return min(manifests[0].offers, key=most)
-
-
-def _is_offered(language: str, offer: Offer, axes: Mapping[str, Any]) -> bool:
-    if axes["codec"] != "none" and language not in object_languages(axes["codec"], axes["payload"]):
-        return False
-    if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
-        return False
-    placements = (*offer.placements, "apart")
-    waits = waits_of(axes["wait"])
-    return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)
 
 
 def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:

@@ -20,10 +20,10 @@ from hopmeter.plan.expand import (
     cell_of,
     idle_states,
     join_languages,
-    preferred_language,
     settings_of,
     transports_of,
 )
+from hopmeter.plan.language_choice import preferred_language
 from hopmeter.plan.message_counts import message_counts
 from hopmeter.plan.priorities import why_no_threads
 from hopmeter.plan.replays import plan_replays
@@ -63,8 +63,8 @@ def _workload_cell(
     own: Mapping[str, Carrier],
 ) -> Cell:
     duration_s = units.seconds(ask.duration or DURATION)
-    codec = next((each.codec for each in scenario.flow.values() if each.codec != NO_CODEC), NO_CODEC)
-    participants = _participants(scenario, {**axes, "codec": codec}, manifest, own, world)
+    codec = _first_codec(scenario)
+    participants = _participants(scenario, axes, manifest, own, world)
     flows = _flows(scenario, duration_s, own)
     names = list(dict.fromkeys(each.language for each in participants))
     cell = cell_of(
@@ -117,6 +117,16 @@ _EACH: dict[str, Any] = {
 """The axes of a cell that belong to the flows of a workload, and not to the whole."""
 
 
+def participant_axes(scenario: Scenario, participant: str, wait: str) -> dict[str, Any]:
+    """Return the axes by which the language of a participant is chosen."""
+    own = scenario.participant[participant].wait
+    return {**_EACH, "codec": _first_codec(scenario), "wait": own or wait}
+
+
+def _first_codec(scenario: Scenario) -> str:
+    return next((each.codec for each in scenario.flow.values() if each.codec != NO_CODEC), NO_CODEC)
+
+
 def _participants(
     scenario: Scenario, axes: Mapping[str, Any], manifest: Manifest, own: Mapping[str, Carrier], world: World
 ) -> tuple[Participant, ...]:
@@ -126,7 +136,7 @@ def _participants(
             return str(axes["language"])
         mine = [name for name, flow in scenario.flow.items() if participant in (flow.sender, *receivers(flow))]
         used = [world.manifests[own[name].transport] if name in own else manifest for name in mine]
-        return preferred_language(used, {**_EACH, **axes}, world.ready)
+        return preferred_language(used, participant_axes(scenario, participant, axes["wait"]), world.ready)
 
     return tuple(
         Participant(

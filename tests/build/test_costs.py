@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hopmeter.build import costs, targets
-from hopmeter.manifest import every
+from hopmeter.build import costs, needs, one_language, targets
+from hopmeter.manifest import Readiness, every
+from hopmeter.plan.language_choice import is_interpreted
 from hopmeter.system import humanize
 
 
@@ -35,6 +36,20 @@ def test_one_adapter_is_told_alone_and_many_together() -> None:
     both = costs.format_costs([zenoh, known["unix (c++)"]])
     assert f"including zenoh (rust) {humanize.time(zenoh.offer.build_cost.seconds)}" in both
     assert costs.format_costs([known["libxr (c++)"]]) == "", "nobody but its user can know"
+
+
+def test_the_quick_scenario_is_built_in_four_minutes_and_compiled_where_that_suffices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(one_language, "readiness", lambda one, word: Readiness(one.name, word, ready=False))
+    monkeypatch.setattr(one_language.system, "rights", list)
+    found = needs.needed_for("quick")
+    assert sum(each.offer.build_cost.seconds for each in found if each.offer.build_cost) <= 240
+    interpreted = {each.transport for each in found if is_interpreted(each.language)}
+    longest = {"zenoh"}  # its build in Rust takes five minutes
+    assert interpreted == longest | {name for name, one in every().items() if list(one.offers) == ["python"]} & {
+        each.transport for each in found
+    }
 
 
 def test_every_adapter_that_registries_have_says_what_it_takes() -> None:

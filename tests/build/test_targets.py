@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.build import needs, system, targets
+from hopmeter.build import needs, one_language, system, targets
+from hopmeter.build.one_language import one_language_each
 from hopmeter.errors import UsageError
+from hopmeter.manifest import Readiness
+from hopmeter.plan.language_choice import preferred_language
+from hopmeter.scenario import Scenario, asks
 from hopmeter.system import paths
 from tests.coded import refuses
 
@@ -43,7 +47,9 @@ def transports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "transports"
     write(folder, "memory", rust="", cpp="")
     write(folder, "shm", rust="", cpp="", python="")
-    write(folder, "heavy", rust="build_cost = { seconds = 61 }", python="")
+    write(folder, "heavy", rust="build_cost = { seconds = 121 }", python="")
+    write(folder, "minute", rust="build_cost = { seconds = 67 }", python="")
+    write(folder, "compiled", rust="build_cost = { seconds = 65 }", cpp="build_cost = { seconds = 35 }", python="")
     write(folder, "packaged", cpp='apt = ["libp-dev"]', python='pip = ["p"]')
     write(folder, "synthetic", top="ranked = false", rust="")
     monkeypatch.setattr(paths, "transport_folders", lambda: [folder])
@@ -63,7 +69,7 @@ def scenario(tmp_path: Path, text: str) -> list[targets.Target]:
 
 
 def test_everything_is_built_unless_something_is_asked_for() -> None:
-    assert len(targets.select_targets()) == 10
+    assert len(targets.select_targets()) == 15
     assert titles(targets.select_targets(["shm"])) == {"shm (rust)", "shm (c++)", "shm (python)"}
     assert titles(targets.select_targets(["shm", "packaged"], ["c++"])) == {"shm (c++)", "packaged (c++)"}
 
@@ -78,7 +84,45 @@ def test_a_mistyped_word_is_answered_with_what_there_is(names: list[str], langua
 
 def test_one_language_is_the_one_that_is_got_soonest_and_synthetic_is_not_ranked(tmp_path: Path) -> None:
     found = titles(scenario(tmp_path, 'transport = "all"\nlanguage = "one"\n'))
-    assert found == {"memory (rust)", "shm (rust)", "heavy (python)", "packaged (c++)"}
+    chosen = {"heavy (python)", "minute (rust)", "compiled (c++)", "packaged (c++)"}
+    assert found == {"memory (rust)", "shm (rust)"} | chosen
+
+
+def test_an_adapter_that_takes_long_to_build_is_chosen_if_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_ready(monkeypatch, "rust")
+    monkeypatch.setattr(system, "rights", lambda: None)
+    found = titles(scenario(tmp_path, 'transport = ["heavy", "compiled", "packaged"]\n'))
+    assert {"heavy (rust)", "compiled (rust)", "packaged (python)"} <= found
+    made_ready(monkeypatch, "c++")
+    assert "packaged (c++)" in titles(scenario(tmp_path, 'transport = "packaged"\n'))
+
+
+@pytest.mark.parametrize(("payload", "language"), [("bytes:10", "rust"), ("bytes:11", "c++")])
+def test_the_language_that_is_built_supports_the_cells(
+    transports: Path, tmp_path: Path, payload: str, language: str
+) -> None:
+    write(transports, "small", rust="max_payload_bytes = 10", cpp="")
+    found = titles(scenario(tmp_path, f'transport = "small"\npayload = "{payload}"\n'))
+    assert found == {"memory (rust)", "shm (rust)", f"small ({language})"}
+
+
+@pytest.mark.parametrize("languages", [(), ("rust",), ("rust", "c++"), ("rust", "c++", "python")])
+def test_a_plan_measures_what_the_build_chose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: tuple[str, ...]
+) -> None:
+    """A build makes the adapter ready that it chooses, and the plan then chooses the same."""
+    made_ready(monkeypatch, *languages)
+    axes = asks(Scenario(title="t", question="q?"))[0].axes
+    for one in targets.every().values():
+        (built,) = one_language_each(targets.select_targets([one.name]), axes)
+        ready = {(one.name, word): Readiness(one.name, word, ready=True) for word in {*languages, built.language}}
+        assert preferred_language([one], {name: values[0] for name, values in axes.items()}, ready) == built.language
+
+
+def made_ready(monkeypatch: pytest.MonkeyPatch, *languages: str) -> None:
+    monkeypatch.setattr(one_language, "readiness", lambda one, word: Readiness(one.name, word, word in languages))
 
 
 def test_without_the_right_to_install_a_language_without_packages_is_taken(

@@ -191,7 +191,7 @@ def test_one_core_is_too_few_for_cross() -> None:
 
 
 def test_one_language_is_the_first_that_is_ready() -> None:
-    heavy = transport("bus", languages={"rust": {**LANGUAGE, "build_cost": {"seconds": 61}}, "python": LANGUAGE})
+    heavy = transport("bus", languages={"rust": {**LANGUAGE, "build_cost": {"seconds": 121}}, "python": LANGUAGE})
     for unready, language in (
         ((), "rust"),
         ((("bus", "rust"),), "python"),

@@ -1,0 +1,52 @@
+"""The adapters to build if one language is enough: the one in which a plan measures the transport then."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hopmeter.build import system
+from hopmeter.build.targets import Target
+from hopmeter.manifest import Manifest
+from hopmeter.manifest.readiness import readiness
+from hopmeter.plan.language_choice import choose_language
+
+AXES = ("pattern", "placement", "wait", "payload", "codec")
+"""The axes that a transport may not support in each of its languages."""
+
+
+def one_language_each(targets: Sequence[Target], axes: Mapping[str, Sequence[Any]]) -> Iterator[Target]:
+    """Yield for each transport the adapter to build for each combination of axes."""
+    manifests = {target.transport: target.manifest for target in targets}
+    for manifest in manifests.values():
+        for values in itertools.product(*(axes[name] for name in AXES)):
+            yield _target(manifest, _choose([manifest], dict(zip(AXES, values, strict=True))))
+
+
+def one_language_for_all(targets: Sequence[Target], axes: Mapping[str, Any]) -> Iterator[Target]:
+    """Yield the adapters of several transports in one language; without a common language one adapter of each."""
+    manifests = list({target.transport: target.manifest for target in targets}.values())
+    language = _choose(manifests, axes) if manifests else ""
+    if all(language in manifest.offers for manifest in manifests):
+        yield from (_target(manifest, language) for manifest in manifests)
+    else:
+        yield from (_target(manifest, _choose([manifest], axes)) for manifest in manifests)
+
+
+def _choose(manifests: Sequence[Manifest], axes: Mapping[str, Any]) -> str:
+    return choose_language(manifests, axes, _is_available, _is_ready)
+
+
+def _target(manifest: Manifest, language: str) -> Target:
+    return Target(manifest, manifest.offers[language])
+
+
+def _is_available(manifest: Manifest, language: str) -> bool:
+    """Return whether the adapter can be built here, or is ready."""
+    is_blocked = system.rights() is None and bool(system.missing(manifest.offers[language].apt))
+    return not is_blocked or _is_ready(manifest, language)
+
+
+def _is_ready(manifest: Manifest, language: str) -> bool:
+    return readiness(manifest, language).ready

@@ -1,0 +1,81 @@
+"""The language of `language = "one"`: the same for a plan, and for the build of what a scenario needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.manifest import LANGUAGES, Manifest, Readiness
+from hopmeter.manifest.language_part import LONG_BUILD_S, LONGEST_BUILD_S, Offer
+from hopmeter.model import units
+from hopmeter.model.cell_parts import waits_of
+from hopmeter.plan.message_objects import object_languages
+
+INTERPRETED = ("python",)
+"""The languages whose nodes take longer for the same message."""
+IsTrue = Callable[[Manifest, str], bool]
+Effort = tuple[int, ...]
+
+
+def preferred_language(
+    manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
+) -> str:
+    """Return the language in which a plan measures these transports: one that is ready if there is one."""
+
+    def is_ready(manifest: Manifest, language: str) -> bool:
+        state = ready.get((manifest.name, language))
+        return bool(state and state.ready)
+
+    return choose_language(manifests, axes, is_ready, is_ready)
+
+
+def choose_language(
+    manifests: Sequence[Manifest], axes: Mapping[str, Any], is_available: IsTrue, is_ready: IsTrue
+) -> str:
+    """Return the language that suits all of these transports best.
+
+    Languages that support the cell come first, then those that are available here; then those whose build takes at most
+    two minutes, if they are not ready; then compiled languages; then those whose build takes at most one minute; then
+    the order of `LANGUAGES`.
+    """
+
+    def effort(manifest: Manifest, language: str) -> Effort:
+        if (offer := manifest.offers.get(language)) is None:
+            return (1,) * 6
+        build_s = build_seconds(offer)
+        if build_s > LONG_BUILD_S and is_ready(manifest, language):
+            build_s = 0.0
+        return (
+            not is_offered(offer, axes),
+            not is_available(manifest, language),
+            build_s > LONGEST_BUILD_S,
+            is_interpreted(language),
+            build_s > LONG_BUILD_S,
+            LANGUAGES.index(offer.language),
+        )
+
+    def most(language: str) -> Effort:
+        return tuple(map(max, zip(*(effort(each, language) for each in manifests), strict=True)))
+
+    return min(manifests[0].offers, key=most)
+
+
+def is_interpreted(language: str) -> bool:
+    """Return whether a node of this cell is interpreted, such as the sink of `rust>python`."""
+    return any(each in language for each in INTERPRETED)
+
+
+def build_seconds(offer: Offer) -> float:
+    """Return how long the first build takes; 0 if the manifest does not say."""
+    return offer.build_cost.seconds if offer.build_cost else 0.0
+
+
+def is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
+    """Return whether a transport supports a combination of axes in one language."""
+    if axes["codec"] != "none" and offer.language not in object_languages(axes["codec"], axes["payload"]):
+        return False
+    if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:
+        return False
+    placements = (*offer.placements, "apart")
+    waits = waits_of(axes["wait"])
+    return axes["pattern"] in offer.patterns and axes["placement"] in placements and set(waits) <= set(offer.waits)
