@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from hopmeter.analysis import hosts
+from hopmeter.analysis.builds import build_words, qualifiers
 from hopmeter.analysis.choices import choices
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
@@ -85,6 +86,20 @@ class Group:
         """Return the name of a row within its group."""
         return self.labels[id(row)]
 
+    def short_label(self, row: Row) -> str:
+        """Return the transport, and how it was built if the rows differ in that; the whole name if this does not tell
+        the rows apart."""
+        label, transport = self.label(row), str(row["transport"])
+        alone = sum(other["transport"] == transport for other in self.rows) == 1
+        if not alone or not label.startswith(transport):
+            return label
+        return " ".join(filter(None, (transport, self.qualifiers[id(row)])))
+
+    @cached_property
+    def qualifiers(self) -> dict[int, str]:
+        """How each row was built if the rows differ in that, by `id` of the row object."""
+        return qualifiers(self.rows)
+
     def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
         """Rows by their names."""
         return {self.label(row): row for row in rows}
@@ -146,13 +161,13 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
 
     Rows that differ in `columns` may have the same name.
     """
-    parts = {
-        id(row): {part: str(row[part] or "") for part in ("transport", "language", "side", "cell")} for row in rows
-    }
+    parts = {id(row): {part: str(row[part] or "") for part in ("transport", "side", "cell")} for row in rows}
     for row in rows:
         alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
         parts[id(row)] |= {"profile": profile(row, rows), "alongside": alongside, "run": row.run.name}
-    optional = ("language", "profile", "alongside", "side", "run")
+    for key, text in qualifiers(rows).items():
+        parts[key]["build"] = text
+    optional = ("build", "profile", "alongside", "side", "run")
     differing = [part for part in optional if len({each[part] for each in parts.values()}) > 1]
     names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
     if len({(names[id(row)], *(row[key] for key in columns)) for row in rows}) < len(rows):
@@ -162,6 +177,14 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
 
 def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
     return " ".join(filter(None, dict.fromkeys(parts[part] for part in wanted)))
+
+
+def name_in_table(row: Row, rows: Iterable[Row]) -> str:
+    """Return the name of a row in a table that has a column for the language."""
+    every = list(rows)
+    alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
+    words = [str(row["transport"]), *build_words(row, every), profile(row, every), alongside, str(row["side"] or "")]
+    return " ".join(filter(None, dict.fromkeys(words)))
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from hopmeter.analysis.groups import CONDITIONS, Group
 from hopmeter.analysis.ranking import faster
 from hopmeter.analysis.run_results import Row
+from hopmeter.manifest.choices import language_name
 
 LEAST = 3
 """With fewer rows a correlation has no meaning."""
@@ -71,7 +72,7 @@ def _rows(group: Group) -> Rows:
     """Return the rows, fastest first; if several runs of one machine have a row, the first run's."""
     found: Rows = {}
     for row in group.candidates:
-        parts = [str(row["transport"]), f"({row['language']})", str(row["profile"] or "")]
+        parts = [str(row["transport"]), f"({language_name(str(row['language']))})", str(row["profile"] or "")]
         found.setdefault(" ".join(filter(None, parts)), row)
     return found
 

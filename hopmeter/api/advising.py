@@ -23,11 +23,11 @@ from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import UsageError
 from hopmeter.hosts.host_options import HostOptions
 from hopmeter.hosts.session import HostSession
+from hopmeter.manifest.choices import languages_in
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
 from hopmeter.plan import budget
 from hopmeter.plan.expand import World
 from hopmeter.report.advice.lines import RunAdvice
-from hopmeter.report.advice.row_words import languages_of
 from hopmeter.system.humanize import time as humanize_time
 
 BUDGET = "3m"
@@ -79,7 +79,7 @@ class Advice:
         known = manifest.every().get(str(take["transport"])) if take else None
         if take is None or known is None:
             return {}
-        return {word: find_example(known, word, example_pattern(take)) for word in languages_of(take)}
+        return {word: find_example(known, word, example_pattern(take)) for word in languages_in(str(take["language"]))}
 
     @property
     def named_rows(self) -> list[Row]:

@@ -60,6 +60,14 @@ def choose_language(
     return min(manifests[0].offers, key=most)
 
 
+def compiled_offer(manifest: Manifest, axes: Mapping[str, Any]) -> Offer | None:
+    """Return what a transport offers in the compiled language that suits a combination of axes best; None if none
+    does."""
+    offers = [offer for offer in manifest.offers.values() if not is_interpreted(offer.language)]
+    known = [offer for offer in offers if offer.is_installed and is_offered(offer, axes)]
+    return min(known, key=lambda offer: build_seconds(offer) > LONG_BUILD_S, default=None)
+
+
 def is_interpreted(language: str) -> bool:
     """Return whether a node of this cell is interpreted, such as the sink of `rust>python`."""
     return any(each in language for each in INTERPRETED)

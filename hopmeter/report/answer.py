@@ -21,6 +21,7 @@ from hopmeter.report.idle_sentences import as_it_is, idle_sentence
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.requirement_sentences import requirement_sentences
+from hopmeter.report.unlike_rows import unlike_sentences
 from hopmeter.report.work_sentences import work_sentences
 from hopmeter.report.workload_answer import answer_sentences
 from hopmeter.report.workload_words import is_part, is_whole, workload_name
@@ -42,7 +43,7 @@ def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     """Return which transport is fastest, question by question."""
     if whole := [group for group in groups if is_whole(group)]:
-        return [*_workloads(whole, groups), *caution(runs)]
+        return [*_workloads(whole, groups), *unlike_sentences(groups), *caution(runs)]
     special = [each.sentence for each in search_groups(runs)]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copy_sentences(runs)]
     measured = _measured_groups(groups)
@@ -55,6 +56,7 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
         *special,
         *_by_codec(measured),
         *_by_question(several),
+        *unlike_sentences(measured),
         *idle_sentence(runs, measured),
         *caution(runs),
     ]

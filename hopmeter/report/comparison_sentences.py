@@ -48,10 +48,8 @@ def order_sentences(group: Group) -> list[str]:
 
 
 def name(group: Group, row: Row) -> str:
-    """Return the transport if it is enough to tell the rows apart, otherwise the row's whole name."""
-    label, transport = group.label(row), str(row["transport"])
-    alone = sum(other["transport"] == transport for other in group.rows) == 1
-    return transport if alone and label.startswith(transport) else label
+    """Return the shortest name of a row that tells the rows apart: `nng`, or `nng (Python)` if languages differ."""
+    return group.short_label(row)
 
 
 def details(group: Group) -> list[str]:

@@ -13,7 +13,7 @@ from hopmeter.analysis.steal import steal_of
 from hopmeter.images.decoded import describe
 from hopmeter.recordings.replay_file import describe as replayed
 from hopmeter.report import formatting
-from hopmeter.report.next_command import without
+from hopmeter.report.run_command import recorded_command, without
 from hopmeter.report.section import Section
 from hopmeter.report.steal_sentences import describe as describe_steal
 
@@ -192,8 +192,7 @@ def repeat_section(runs: Sequence[Run]) -> Section:
 
 def command(run: Run) -> str:
     """Return the command of the run with its seed, so that the order of trials is the same too."""
-    recorded = run.about.get("command")
-    words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
+    words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []
     return shlex.join([*without(words, ["--out"]), *seed])

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from hopmeter.manifest.choices import language_name
 from hopmeter.system import humanize
 from hopmeter.system.humanize import first as first
 from hopmeter.system.humanize import join as join
@@ -147,8 +148,8 @@ def _command(text: str) -> Markup:
 
 
 def row_name(row: Any) -> str:
-    """Return `tcp (rust)`."""
-    return f"{row['transport']} ({row['language']})"
+    """Return `tcp (Rust)`."""
+    return f"{row['transport']} ({language_name(str(row['language']))})"
 
 
 def distinct(values: Iterable[str]) -> list[str]:

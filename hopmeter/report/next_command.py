@@ -18,6 +18,7 @@ from hopmeter.report import formatting, workload_answer
 from hopmeter.report.comparison_sentences import OpenPair, name, open_pairs, shows_level
 from hopmeter.report.open_requirements import Further, further_run, requirements_of_run
 from hopmeter.report.precision_sentence import rounds_factor
+from hopmeter.report.run_command import own_command, recorded_command
 from hopmeter.report.workload_words import is_whole
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
@@ -26,13 +27,11 @@ TRIALS = 12
 """As many rounds decide most differences of a half on a noisy machine (docs/method.md)."""
 LONGEST_S = 7200.0
 """A longer run is not suggested."""
-VALUES = ("--trials", "--budget", "--until", "--out", "--seed", "--resume")
-"""Options with a value that belong to the earlier run."""
+LENGTHS = ("--trials", "--budget", "--until")
 MORE = 4
 """How many times as many rounds halve the smallest change that is found."""
 MOST_NAMES = 4
 RESUME = ("hopmeter", "run", "--resume")
-FLAGS = ("--json", "--dry-run")
 
 
 def next_sentence(run: Run) -> str:
@@ -158,20 +157,9 @@ def _subject(row: Row) -> str:
 
 def _command(run: Run, *options: str) -> str:
     """Return the run's own command with another length."""
-    recorded = run.about.get("command")
-    words = list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
-    until = run.part("scenario").get("until") if "--budget" in options and "--until" in words else None
-    return shlex.join([*without(words, VALUES, FLAGS), *(["--until", str(until)] if until else []), *options])
-
-
-def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Return a command without some options: those with a value, and flags."""
-    before = ["", *words]
-    return [
-        word
-        for word, previous in zip(words, before, strict=False)
-        if word.split("=")[0] not in (*values, *flags) and previous not in values
-    ]
+    has_until = "--budget" in options and "--until" in recorded_command(run)
+    until = run.part("scenario").get("until") if has_until else None
+    return shlex.join([*own_command(run, *LENGTHS), *(["--until", str(until)] if until else []), *options])
 
 
 def _measured_rounds(run: Run) -> int:

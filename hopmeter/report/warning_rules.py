@@ -41,7 +41,7 @@ def measured_rows(runs: Sequence[Run]) -> list[Row]:
 
 def names(rows: Sequence[Row]) -> str:
     """Return the transports of rows, the first few by name."""
-    found = formatting.distinct(f"{row['transport']} ({row['language']})" for row in rows)
+    found = formatting.distinct(map(formatting.row_name, rows))
     return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
 
 

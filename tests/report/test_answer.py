@@ -110,7 +110,7 @@ def test_a_quick_look_names_the_command_that_decides() -> None:
 def test_a_precision_that_was_requested_says_whether_it_was_reached() -> None:
     rows = [cell("shm", 10.0, 9.8, 10.3), cell("tcp", 10.0, 9.5, 11.2), cell("unix", 10.0)]
     said = re.sub(r"\s", " ", answer_text(run_of(*rows, scenario={"until": "±5%", "budget": "60s"})))
-    assert "±5 %: 1 of 3 medians reached it; the widest interval is ±12 %, of tcp (rust); 1 without" in said
+    assert "±5 %: 1 of 3 medians reached it; the widest interval is ±12 %, of tcp (Rust); 1 without" in said
     assert "To come closer to ±5%, run" in said and "--budget 120s" in said
     reached = re.sub(r"\s", " ", answer_text(run_of(rows[0], scenario={"until": "±5%"})))
     assert "±5 %: 1 of 1 median reached it; the widest interval is ±3.0 %" in reached and "A longer" not in reached
@@ -258,7 +258,7 @@ def test_ways_of_copying_the_same_frame_stand_side_by_side() -> None:
     rows = [cell("memory", us + 9, work=f"copy:frame:{way}", copy_p50_us=us) for way, us in ways.items()]
     others = [cell("memory", 9.0), cell("memory", 700.0, work="copy:frame/none", copy_p50_us=1.0)]
     said = answer_text(run_of(*rows, *others)).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert "memory (rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5,000 µs." in said
+    assert "memory (Rust): stream cold 500 µs, memcpy warm 600 µs, bytes fresh 5,000 µs." in said
     assert "comparison" not in said
     assert "Medians of a copy" not in answer_text(run_of(rows[0], *others))
 

@@ -20,7 +20,7 @@ def sentence(*rows: dict[str, Any]) -> str:
 def test_rows_that_grew_are_named_first_and_the_others_have_a_bound() -> None:
     found = sentence(row("nng", 1.0, 0.98, 1.03), row("zeromq", 1.12, 1.08, 1.15), row("zenoh", 0.8, 0.75, 0.9))
     assert found == (
-        "Over the course of a trial, p50 of zeromq (rust) grew by 12 % (8.0–15 %) and p50 of zenoh (rust) fell by 20 % "
+        "Over the course of a trial, p50 of zeromq (Rust) grew by 12 % (8.0–15 %) and p50 of zenoh (Rust) fell by 20 % "
         "(10–25 %); there is no trend in 1 other row: p50 changed by less than 3.0 %."
     )
 

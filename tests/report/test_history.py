@@ -113,7 +113,7 @@ def test_a_single_run_has_no_chart(results: Path, tmp_path: Path) -> None:
 def test_the_table_names_each_cell_and_its_change(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command([results])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["iceoryx2", "(rust)", str(RUNS)] in [line[:3] for line in lines]
+    assert ["iceoryx2", "(Rust)", str(RUNS)] in [line[:3] for line in lines]
     assert sum("since" in line for line in lines) == 2
 
 

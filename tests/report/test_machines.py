@@ -56,20 +56,20 @@ def test_the_same_order_is_a_correlation_of_one() -> None:
 def test_a_ranking_that_flips_is_marked_on_both_rows() -> None:
     found = compare(on("A", **HERE), on("B", **(HERE | {"unix": 40.0})))
     (flip,) = found.flips
-    assert (flip.one, flip.other, flip.significant) == ("unix (rust)", "tcp (rust)", True)
-    assert marks(found)["unix (rust)"] == "flips with tcp (rust)"
-    assert marks(found)["tcp (rust)"] == "flips with unix (rust)"
-    assert marks(found)["shm (rust)"] == ""
+    assert (flip.one, flip.other, flip.significant) == ("unix (Rust)", "tcp (Rust)", True)
+    assert marks(found)["unix (Rust)"] == "flips with tcp (Rust)"
+    assert marks(found)["tcp (Rust)"] == "flips with unix (Rust)"
+    assert marks(found)["shm (Rust)"] == ""
     (one,) = found.correlations
     assert one.spearman == pytest.approx(0.8)
     assert one.kendall == pytest.approx(2 / 3)
-    assert "unix (rust) is faster than tcp (rust) on A, and slower on B." in machine_table.summary(found)
+    assert "unix (Rust) is faster than tcp (Rust) on A, and slower on B." in machine_table.summary(found)
 
 
 def test_a_flip_of_overlapping_intervals_may_be_chance() -> None:
     found = compare(on("A", 0.4, **HERE), on("B", 0.4, **(HERE | {"unix": 40.0})))
     assert [flip.significant for flip in found.flips] == [False]
-    assert marks(found)["unix (rust)"] == "may flip with tcp (rust)"
+    assert marks(found)["unix (Rust)"] == "may flip with tcp (Rust)"
     assert len(machine_table.summary(found)) == 1
 
 
@@ -104,7 +104,7 @@ def test_too_few_rows_have_no_correlation() -> None:
 def test_what_one_machine_lacks_is_shown_as_not_measured() -> None:
     runs = [on("A", **HERE), on("B", shm=10.0, unix=20.0, tcp=30.0)]
     (section,) = machine_table.sections(runs, groups(runs))
-    (line,) = (line for line in section.parts[0].tables[0].bodies[0].lines if line.values[0].text == "zenoh (rust)")
+    (line,) = (line for line in section.parts[0].tables[0].bodies[0].lines if line.values[0].text == "zenoh (Rust)")
     assert line.values[2].notes == ("not measured",)
     assert compare(*runs).correlations[0].rows == 3
 
@@ -131,7 +131,7 @@ def test_the_report_shows_machines_side_by_side(tmp_path: Path) -> None:
     text = write(folders, tmp_path / "report.html").read_text()
     assert "Machine by machine" in text
     assert "The first processor and The second processor: rank correlation over 3 rows ρ = 0.50" in text
-    assert "flips with tcp (rust)" in text
+    assert "flips with tcp (Rust)" in text
     assert "docker" in text
 
 
@@ -145,8 +145,8 @@ def test_the_way_of_the_messages_is_told_once_for_all_cells_that_agree() -> None
     )
     way = "shared memory, tcp on the loopback device"
     told = [
-        ("ros2 (c++)", "rmw_cyclonedds_cpp"),
-        ("zenoh (rust)", f"{way}; tcp on the loopback device [shared_memory=off]"),
+        ("ros2 (C++)", "rmw_cyclonedds_cpp"),
+        ("zenoh (Rust)", f"{way}; tcp on the loopback device [shared_memory=off]"),
     ]
     assert environment.paths([run]) == told
 
@@ -157,7 +157,7 @@ def test_a_way_that_not_all_runs_took_is_told_with_its_runs() -> None:
     ]
     for run, name in zip(runs, ("first", "second"), strict=True):
         run.folder = Path(f"results/{name}")
-    told = [("ros2 (rust)", "rmw_one (in first); rmw_two (in second)"), ("tcp (rust)", "lo")]
+    told = [("ros2 (Rust)", "rmw_one (in first); rmw_two (in second)"), ("tcp (Rust)", "lo")]
     assert environment.paths(runs) == told
 
 

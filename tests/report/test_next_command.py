@@ -81,7 +81,7 @@ def undecided_run(*rounds: int | None, **about: Any) -> Run:
 def test_an_undecided_requirement_gets_the_time_that_it_needs() -> None:
     said = next_sentence(undecided_run(26, 35))  # 80 s so far, and 15 more rounds of two trials of 2 s
     assert said == (
-        "To decide p99 < 1ms for zenoh (rust) and nng (rust), "
+        "To decide p99 < 1ms for zenoh (Rust) and nng (Rust), "
         "run `hopmeter run quick --require 'p99 < 1ms' --messages 125 --budget 3m`."
     )
 
@@ -90,12 +90,12 @@ def test_rows_of_several_payloads_name_theirs() -> None:
     run = undecided_run(26)
     other = row_with_interval("nng", 90.0, payload="image:8x8", require="meets")
     run.rows += in_rounds(other).rows
-    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (rust) for a small message, run ")
+    assert next_sentence(run).startswith("To decide p99 < 1ms for zenoh (Rust) for a small message, run ")
 
 
 def test_a_row_that_needs_hours_is_left_out_of_the_suggestion() -> None:
     said = next_sentence(undecided_run(26, 9000, None))
-    assert said.startswith("To decide p99 < 1ms for zenoh (rust), run ") and said.endswith(
+    assert said.startswith("To decide p99 < 1ms for zenoh (Rust), run ") and said.endswith(
         "; 2 other rows need longer."
     )
     assert "--trials 9000" in next_sentence(undecided_run(9000, scenario={"require": ["p99 < 1ms"]}))

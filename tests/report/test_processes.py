@@ -106,7 +106,7 @@ def test_shared_memory_that_nobody_has_mapped_is_told(mapped: list[Any], told: b
     way = "shared memory (memfd)" + (
         "" if told else "; a process maps up to 5\N{NARROW NO-BREAK SPACE}MB of shared memory"
     )
-    assert environment.paths([row.run]) == [("shm (rust)", way)]
+    assert environment.paths([row.run]) == [("shm (Rust)", way)]
 
 
 def test_a_study_of_the_same_conditions_stands_beside_it() -> None:

@@ -122,7 +122,7 @@ def test_the_footer_has_the_steal_of_the_runs_own_trials_and_not_that_since_boot
     ]
     said = print_table(run)
     text = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert "took 16 % of the measured cores' time, at worst 31 % (tcp (rust), trial 1)" in text
+    assert "took 16 % of the measured cores' time, at worst 31 % (tcp (Rust), trial 1)" in text
     assert "measure later" not in text and "since boot" not in text
     run.trials = [{**trial, "steal_share": 0.0} for trial in run.trials]
     said = print_table(run)

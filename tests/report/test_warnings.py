@@ -105,7 +105,7 @@ def test_a_single_trial_that_lost_much_is_named() -> None:
         for number, share in enumerate([0.0] * 99 + [0.32])
     ]
     [said] = [warning.text for warning in warnings([run]) if warning.code == "W-STEAL"]
-    assert f"took 0.32{THIN}% of the measured cores' time, at worst 32{THIN}% (shm (rust), trial 99)" in said
+    assert f"took 0.32{THIN}% of the measured cores' time, at worst 32{THIN}% (shm (Rust), trial 99)" in said
 
 
 def test_trials_that_were_measured_again_are_counted() -> None:

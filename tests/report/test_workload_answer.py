@@ -93,7 +93,7 @@ def test_the_next_command_names_the_flow_that_it_decides() -> None:
     for row in run.rows:
         row.values.update(require="undecided" if row["flow"] == "commands" else "meets", require_rounds=9)
     assert next_sentence(run).startswith(
-        "To decide p99 < 5ms for nng (rust) for commands and zeromq (rust) for commands"
+        "To decide p99 < 5ms for nng (Rust) for commands and zeromq (Rust) for commands"
     )
 
 

@@ -115,8 +115,8 @@ def test_a_run_without_a_good_cell_still_gets_a_report(tmp_path: Path) -> None:
 def test_several_runs_share_a_report(tmp_path: Path) -> None:
     runs = [fixture.build(tmp_path / name, fixture.SMALL[:2], trials=3, messages=60) for name in ("one", "two")]
     text = write(runs, tmp_path / "both.html").read_text()
-    assert "shm rust one" in text
-    assert "shm rust two" in text
+    assert "shm (Rust) one" in text
+    assert "shm (Rust) two" in text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, groups, profile
+from hopmeter.analysis.groups import Group, groups, name_in_table
 from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.pair_limits import echoes
 from hopmeter.analysis.percentiles import PERMILLE, least_count
@@ -31,6 +31,7 @@ from hopmeter.report.precision_sentence import precision_sentence
 from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tail_sentences import tail_sentence
+from hopmeter.report.unlike_rows import unlike_sentences
 from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
 from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console
@@ -150,14 +151,10 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str | Text]]:
     rows = _rows_in_order(group)
     kinds = ((_median, formatting.bracket), (_tail, formatting.bracket), (_ratio, formatting.ratio_bracket))
     bounded = zip(*(_aligned_texts([bounds(row) for row in rows], text) for bounds, text in kinds), strict=True)
-    lines = []
-    for row, values in zip(rows, bounded, strict=True):
-        alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
-        named = formatting.distinct(
-            [str(row["transport"]), profile(row, group.rows), alongside, row.cell.comparison.side]
-        )
-        lines.append(_line(row, [" ".join(named), str(row["language"])], known.get(id(row)), values, columns))
-    return lines
+    return [
+        _line(row, [name_in_table(row, group.rows), str(row["language"])], known.get(id(row)), values, columns)
+        for row, values in zip(rows, bounded, strict=True)
+    ]
 
 
 Bounds = tuple[float | None, float | None, float | None]
@@ -262,11 +259,11 @@ def _print_legend(console: Console, run: Run) -> None:
     """Print what the tables mean, and which answer is the reader's."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
-    idle = idle_sentence([run], groups([run]))
+    unlike, idle = unlike_sentences(groups([run])), idle_sentence([run], groups([run]))
     hosts, background = hosts_sentence(run.measured_rows), background_sentence(run.measured_rows)
     clocks = [*claim_sentences([run]), *comparison_sentences(run)]
     tail, growth = tail_sentence(groups([run])), growth_sentence(run)
-    for sentence in filter(None, [hosts, background, tail, growth, precision_sentence(run), *idle, *clocks]):
+    for sentence in filter(None, [*unlike, hosts, background, tail, growth, precision_sentence(run), *idle, *clocks]):
         console.print(Text(sentence))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, profile
+from hopmeter.analysis.groups import Group, name_in_table
 from hopmeter.analysis.run_results import Row
 from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.report import formatting
@@ -61,9 +61,8 @@ def _table(group: Group, left_out: Sequence[str]) -> Table:
 
 
 def _line(group: Group, row: Row) -> list[Text]:
-    named = formatting.distinct([str(row["transport"]), profile(row, group.rows), row.cell.comparison.side])
     trials = f"{row['trials_good'] or 0}/{row['trials'] or 0}"
-    names = [" ".join(named), str(row["language"])]
+    names = [name_in_table(row, group.rows), str(row["language"])]
     if row["status"] != "ok":
         trouble = f"{row['status']}: {shorten(str(row['reason'] or ''))}"
         return [Text(each) for each in ("", *names, "", "", "", "", "", trials, trouble)]

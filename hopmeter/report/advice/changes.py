@@ -13,6 +13,7 @@ from hopmeter.report.advice.questions import Question, parts
 from hopmeter.report.advice.row_words import comparison_words, names
 from hopmeter.report.comparison_sentences import levels, name, shows_level
 from hopmeter.report.open_requirements import requirements_of_run
+from hopmeter.report.unlike_rows import unlike_sentences
 
 ADVISE = ("hopmeter", "advise")
 IDLE_STATES = ("--idle-states", "--no-idle-states")
@@ -35,7 +36,8 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
         *_parts(run, found),
         *_requirements(run, found),
     ]
-    return [*measured, *_open_choice(run, found), *_not_measured(run, asked, others, found.take)]
+    unlike = [each.rstrip(".") for each in unlike_sentences([found.group])]
+    return [*measured, *_open_choice(run, found), *unlike, *_not_measured(run, asked, others, found.take)]
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:

@@ -28,6 +28,7 @@ from hopmeter.report.advice.row_words import (
 from hopmeter.report.comparison_sentences import name
 from hopmeter.report.next_command import next_sentence
 from hopmeter.report.open_requirements import requirements_of_run
+from hopmeter.report.unlike_rows import unlike_sentences
 from hopmeter.report.workload_words import is_whole
 
 HEADS = ("take", "better", "cpu", "settings", "changes")
@@ -68,7 +69,8 @@ class RunAdvice:
         """The five lines by their heads; without a decision, what is open and the command that decides it."""
         take = self.take
         if take is None:
-            return {"take": f"Nothing is decided: {self._open_words()}", "changes": self._deciding_command()}
+            next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
+            return {"take": f"Nothing is decided: {self._open_words()}", "changes": " ".join(next_words)}
         found = [self._take_words(take), self._better_words(take), self._cpu_words(take), self._settings_words(take)]
         further = ". ".join(each[:1].upper() + each[1:] for each in self.changes)
         return dict(zip(HEADS, [*found, f"{further}."], strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from hopmeter import manifest
@@ -10,6 +9,7 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
 from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL
+from hopmeter.manifest.choices import language_name, languages_in
 from hopmeter.manifest.model import Lossless
 from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict
@@ -19,21 +19,15 @@ from hopmeter.report.workload_words import is_whole, kept_text, worst_text
 from hopmeter.system import humanize
 
 MOST_NAMES = 4
-LANGUAGE = re.compile("|".join(map(re.escape, manifest.LANGUAGES)))
 WORSE = {DEADLINES: "keeps fewer deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
 """What decides that a whole workload is worse over a transport."""
 
 
 def full_name(group: Group, row: Row) -> str:
-    """Return the name of a row with its languages: `zeromq in python`, `zeromq nodrop=true in rust and python`."""
-    label = name(group, row)
-    words = [word for word in label.split() if word != row["language"]]
-    return f"{' '.join(words)} in {formatting.join(languages_of(row))}"
-
-
-def languages_of(row: Row) -> list[str]:
-    """Return the languages of a row, such as `rust>python` or `rust+c++`, without repeats."""
-    return formatting.distinct(LANGUAGE.findall(str(row["language"])))
+    """Return the name of a row with its languages: `zeromq in Python`, `zeromq nodrop=true in Rust and Python`."""
+    language = language_name(str(row["language"]))
+    words = name(group, row).replace(f" ({language})", "").replace(f"({language}, ", "(")
+    return f"{words} in {formatting.join(list(map(language_name, languages_in(str(row['language'])))))}"
 
 
 def names(group: Group, rows: Sequence[Row]) -> str:

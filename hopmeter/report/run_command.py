@@ -1,0 +1,32 @@
+"""The command of a run, from which a report makes further ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.run_results import Run
+
+OF_ONE_RUN = ("--out", "--seed", "--resume")
+"""Options with a value that belong to one run alone."""
+FLAGS = ("--json", "--dry-run")
+
+
+def own_command(run: Run, *values: str) -> list[str]:
+    """Return the command of a run without what belongs to this run alone, and without the options `values`."""
+    return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
+
+
+def recorded_command(run: Run) -> list[str]:
+    """Return the command of a run as it was given."""
+    recorded = run.about.get("command")
+    return list(map(str, recorded)) if isinstance(recorded, list) else ["hopmeter", "run", run.text("scenario_name")]
+
+
+def without(words: Sequence[str], values: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
+    """Return a command without some options: those with a value, and flags."""
+    before = ["", *words]
+    return [
+        word
+        for word, previous in zip(words, before, strict=False)
+        if word.split("=")[0] not in (*values, *flags) and previous not in values
+    ]
