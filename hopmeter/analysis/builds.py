@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hopmeter.analysis.run_results import Row
-from hopmeter.manifest.choices import language_name, languages_in
+from hopmeter.model.language_names import language_name, languages_in
 
 DEBUG = "debug build"
 _LEVEL = re.compile(r"(?<!\S)-O(\w*)")

@@ -10,7 +10,7 @@ from typing import Any
 from hopmeter.analysis.groups import CONDITIONS, Group
 from hopmeter.analysis.ranking import faster
 from hopmeter.analysis.run_results import Row
-from hopmeter.manifest.choices import language_name
+from hopmeter.model.language_names import language_name
 
 LEAST = 3
 """With fewer rows a correlation has no meaning."""

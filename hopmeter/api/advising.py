@@ -23,8 +23,8 @@ from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import UsageError
 from hopmeter.hosts.host_options import HostOptions
 from hopmeter.hosts.session import HostSession
-from hopmeter.manifest.choices import languages_in
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
+from hopmeter.model.language_names import languages_in
 from hopmeter.plan import budget
 from hopmeter.plan.expand import World
 from hopmeter.report.advice.lines import RunAdvice

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 NAMES = {"c++": "C++", "rust": "Rust", "python": "Python"}
+_WORD = re.compile("|".join(map(re.escape, NAMES)))
 
 
-def language_name(word: str) -> str:
-    """Return `C++` for `c++`, and `C++ to Python` for the languages `c++>python` of source and sink."""
-    return " to ".join(NAMES.get(each, each) for each in word.split(">"))
+def languages_in(words: str) -> list[str]:
+    """Return the languages of a cell, such as `rust>python` or `rust+c++`, without repeats."""
+    return list(dict.fromkeys(_WORD.findall(words)))
+
+
+def language_name(words: str) -> str:
+    """Return `C++` for `c++`, `C++ to Python` for the languages `c++>python` of source and sink, and `Rust and C++` for
+    the languages `rust+c++` of the programs of a workload."""
+    listed = re.sub(r"\+(?=rust|c\+\+|python)", " and ", words)
+    return " to ".join(_WORD.sub(lambda found: NAMES[found[0]], each) for each in listed.split(">"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hopmeter.manifest.choices import language_name
+from hopmeter.model.language_names import language_name
 from hopmeter.system import humanize
 from hopmeter.system.humanize import first as first
 from hopmeter.system.humanize import join as join

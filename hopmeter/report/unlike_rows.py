@@ -10,7 +10,7 @@ from hopmeter.analysis.builds import are_of_one_version, has_debug_build
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.manifest import Offer
-from hopmeter.manifest.choices import language_name
+from hopmeter.model.language_names import language_name
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.plan.language_choice import build_seconds, compiled_offer, is_interpreted
 from hopmeter.report import formatting

@@ -89,7 +89,7 @@ def test_report_terminal_and_advice_say_so() -> None:
         ((("nng", "python"), ("zenoh", "python")), "nng"),
         ((("nng", "rust"), ("zenoh", "c++")), "nng (Rust)"),
         ((("nng", "rust"), ("nng", "python"), ("zenoh", "rust"), ("zenoh", "python")), "nng (Rust)"),
-        ((("nng", "rust>python"), ("zenoh", "c++")), "nng (Rust>Python)"),
+        ((("nng", "rust>python"), ("zenoh", "c++")), "nng (Rust to Python)"),
     ],
 )
 def test_rows_of_one_kind_need_no_line(rows: tuple[tuple[str, str], ...], name: str) -> None:
