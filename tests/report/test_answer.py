@@ -76,7 +76,7 @@ def test_codecs_are_compared_over_each_transport() -> None:
     )
     assert "array 200×200 at 1,000\N{NARROW NO-BREAK SPACE}Hz over shm, numpy is fastest" in said
     assert "pickle, the next, takes at least 2.6 times as long" in said  # 160 x 0.98 / (60 x 1.02)
-    assert "over zeromq numpy and pickle do not differ significantly" in said
+    assert "over zeromq, numpy and pickle do not differ significantly" in said
 
 
 def test_many_transports_of_many_codecs_are_one_sentence() -> None:

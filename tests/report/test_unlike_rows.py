@@ -20,17 +20,17 @@ from tests.workload_runs import Made, make_run
 QUICK = {"scenario_name": "quick", "scenario": {"language": ["one"]}, "command": ["hopmeter", "run", "quick"]}
 
 
-def measured(transport: str, language: str, p50: float, **more: Any) -> dict[str, Any]:
+def row_in(transport: str, language: str, p50: float, **more: Any) -> dict[str, Any]:
     return cell(transport, p50, p50 * 0.9, p50 * 1.1, language=language, **more)
 
 
-def mixed(**about: Any) -> Run:
+def mixed_run(**about: Any) -> Run:
     """zenoh could be measured in Rust, ecal could not."""
     return in_rounds(
-        measured("websocket", "rust", 33),
-        measured("zenoh", "python", 55),
-        measured("ecal", "python", 90),
-        measured("shm", "rust", 10, installable=False),
+        row_in("websocket", "rust", 33),
+        row_in("zenoh", "python", 55),
+        row_in("ecal", "python", 90),
+        row_in("shm", "rust", 10, installable=False),
         **{**QUICK, **about},
     )
 
@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def told(run: Run) -> list[str]:
+def sentences(run: Run) -> list[str]:
     return [plain(each) for each in unlike_sentences(groups([run]))]
 
 
@@ -52,24 +52,24 @@ BUILD = (
 
 
 def test_the_sentence_names_the_language_of_each_row() -> None:
-    said = plain(lead(groups([mixed()])[0]))
+    said = plain(lead(groups([mixed_run()])[0]))
     assert "websocket (Rust) is fastest: zenoh (Python), the next, takes" in said
     assert "shm (Rust) takes" in said
     assert said.count("zenoh") == said.count("zenoh (Python)")
 
 
 def test_what_differs_and_what_it_takes_to_measure_alike_follows_once() -> None:
-    assert told(mixed()) == [RAN, ALONE, BUILD]
-    two = in_rounds(*(measured(name, word, us, rate_hz=rate) for rate in (1000.0, 30.0) for name, word, us in ROWS))
+    assert sentences(mixed_run()) == [RAN, ALONE, BUILD]
+    two = in_rounds(*(row_in(name, word, us, rate_hz=rate) for rate in (1000.0, 30.0) for name, word, us in ROWS))
     two.about.update(QUICK)
-    assert told(two) == [RAN, ALONE, BUILD]
+    assert sentences(two) == [RAN, ALONE, BUILD]
 
 
 ROWS = (("websocket", "rust", 33.0), ("zenoh", "python", 55.0), ("ecal", "python", 90.0))
 
 
 def test_report_terminal_and_advice_say_so() -> None:
-    run = mixed()
+    run = mixed_run()
     assert {RAN, ALONE, BUILD} <= set(map(plain, answer([run], groups([run]))))
     printed = plain(print_table(run, width=500))
     assert all(each in printed for each in (RAN, ALONE, BUILD))
@@ -78,7 +78,7 @@ def test_report_terminal_and_advice_say_so() -> None:
     assert "zenoh (Python), the next, takes" in advice.lines["better"]
     assert RAN in plain(advice.lines["changes"])
     assert BUILD.rstrip(".") in map(plain, advice.changes)
-    alike = in_rounds(measured("websocket", "rust", 33), measured("zenoh", "python", 33), **QUICK)
+    alike = in_rounds(row_in("websocket", "rust", 33), row_in("zenoh", "python", 33), **QUICK)
     assert "To measure zenoh in Rust" in RunAdvice(alike).lines["changes"]
 
 
@@ -93,19 +93,19 @@ def test_report_terminal_and_advice_say_so() -> None:
     ],
 )
 def test_rows_of_one_kind_need_no_line(rows: tuple[tuple[str, str], ...], name: str) -> None:
-    run = run_of(*(measured(*each, 10.0 + place) for place, each in enumerate(rows)), **QUICK)
+    run = run_of(*(row_in(*each, 10.0 + place) for place, each in enumerate(rows)), **QUICK)
     group = groups([run])[0]
     assert group.short_label(group.rows[0]) == name
     if rows[0][1] != "rust>python":
-        assert told(run) == []
+        assert sentences(run) == []
 
 
 def test_a_run_that_chose_its_languages_is_repeated_with_one_of_each() -> None:
     chosen = ["hopmeter", "run", "--language", "c++,python", "--seed", "7", "--budget", "1m"]
-    (_, command) = told(
+    (_, command) = sentences(
         in_rounds(
-            measured("zeromq", "c++", 33),
-            measured("zenoh", "python", 55),
+            row_in("zeromq", "c++", 33),
+            row_in("zenoh", "python", 55),
             scenario={"language": ["c++", "python"]},
             command=chosen,
         )
@@ -114,8 +114,8 @@ def test_a_run_that_chose_its_languages_is_repeated_with_one_of_each() -> None:
 
 
 def test_several_builds_are_one_command() -> None:
-    rows = (measured("websocket", "rust", 33), measured("zenoh", "python", 55), measured("lcm", "python", 60))
-    assert told(in_rounds(*rows, **QUICK))[1] == (
+    rows = (row_in("websocket", "rust", 33), row_in("zenoh", "python", 55), row_in("lcm", "python", 60))
+    assert sentences(in_rounds(*rows, **QUICK))[1] == (
         "To measure zenoh in Rust and lcm in C++, run `hopmeter build zenoh --language rust && hopmeter build lcm "
         "--language c++` (the first builds take up to 5 min), then `hopmeter run quick`."
     )
@@ -124,17 +124,17 @@ def test_several_builds_are_one_command() -> None:
 def test_a_language_that_cannot_carry_the_message_is_not_proposed() -> None:
     """ros2-wire in Rust sends at most 65 kB, and lcm in C++ calls nobody back."""
     large = {"payload": "image:1440x1080", "payload_bytes": 4_665_600}
-    rows = (measured("zeromq", "c++", 33, **large), measured("ros2-wire", "python", 55, **large))
-    assert "`hopmeter build ros2-wire --language c++`" in told(in_rounds(*rows, **QUICK))[1]
-    rows = (measured("nng", "c++", 33, wait="callback"), measured("lcm", "python", 55, wait="callback"))
-    assert told(in_rounds(*rows, **QUICK))[1:] == ["lcm has no adapter in a compiled language for such messages."]
+    rows = (row_in("zeromq", "c++", 33, **large), row_in("ros2-wire", "python", 55, **large))
+    assert "`hopmeter build ros2-wire --language c++`" in sentences(in_rounds(*rows, **QUICK))[1]
+    rows = (row_in("nng", "c++", 33, wait="callback"), row_in("lcm", "python", 55, wait="callback"))
+    assert sentences(in_rounds(*rows, **QUICK))[1:] == ["lcm has no adapter in a compiled language for such messages."]
 
 
 def test_a_debug_build_is_named() -> None:
     builds = {"nng (rust)": "rustc 1.95.0 -O0", "zeromq (rust)": "rustc 1.95.0 -O3"}
-    run = in_rounds(measured("nng", "rust", 33), measured("zeromq", "rust", 20), builds=builds, **QUICK)
+    run = in_rounds(row_in("nng", "rust", 33), row_in("zeromq", "rust", 20), builds=builds, **QUICK)
     assert "zeromq is fastest: nng (debug build), the next, takes" in lead(groups([run])[0])
-    assert told(run) == [
+    assert sentences(run) == [
         "Not alike: nng (debug build): slower than a release build. `hopmeter build nng --language rust` makes a "
         "release build."
     ]
@@ -164,7 +164,7 @@ def test_debug_builds_are_known_by_their_flags(build: str, is_debug: bool) -> No
 def test_several_versions_of_a_library_are_named() -> None:
     """Two runs in one report, before and after an upgrade."""
     runs = [
-        in_rounds(measured("nng", "rust", p50, library_version=version), measured("tcp", "rust", 50.0), **QUICK)
+        in_rounds(row_in("nng", "rust", p50, library_version=version), row_in("tcp", "rust", 50.0), **QUICK)
         for version, p50 in (("nng 1.10.1", 33.0), ("nng 1.11.0", 30.0))
     ]
     (group,) = groups(runs)
@@ -176,8 +176,8 @@ def test_several_versions_of_a_library_are_named() -> None:
 
 
 def test_one_version_may_be_written_differently_in_each_language() -> None:
-    rows = [measured("zenoh", word, 30.0, library_version=each) for word, each in VERSIONS.items()]
-    assert told(run_of(*rows, **QUICK)) == []
+    rows = [row_in("zenoh", word, 30.0, library_version=each) for word, each in VERSIONS.items()]
+    assert sentences(run_of(*rows, **QUICK)) == []
 
 
 VERSIONS = {"rust": "v1.10.2-release", "python": "eclipse-zenoh 1.10.2"}
@@ -191,7 +191,7 @@ def test_a_workload_names_the_language_of_its_programs() -> None:
         for row in run.rows
     ]
     assert "zenoh (Python)" in answer([run], groups([run]))[0]
-    assert [each.partition(" (the")[0] for each in told(run)] == [
+    assert [each.partition(" (the")[0] for each in sentences(run)] == [
         "Not alike: zenoh ran in Python, which adds time to each message; others are compiled.",
         "To measure zenoh in Rust, run `hopmeter build zenoh --language rust`",
     ]
