@@ -63,15 +63,14 @@ def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, 
     return {name: _check_setting(manifest, name, value) for name, value in given.items()}
 
 
-def away(manifest: Manifest) -> dict[str, Any]:
-    """Return the settings with which a transport reaches another machine. Raises ConnectError for a transport that does
-    not; the error names the transports that can."""
-    if manifest.network is not None:
-        return dict(manifest.network)
-    others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]
-    raise ConnectError(
-        "E-ONE-MACHINE", f"{manifest.name} does not reach another machine", f"these do: {', '.join(others)}"
-    )
+def away(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which a transport reaches another machine, and those that are given. Raises ConnectError
+    if it does not reach another machine; the error names the transports that can."""
+    settings = {**manifest.network_settings(given), **given}
+    if why := manifest.why_local(settings):
+        others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]
+        raise ConnectError("E-ONE-MACHINE", why, f"these do: {', '.join(others)}")
+    return settings
 
 
 def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:

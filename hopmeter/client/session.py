@@ -60,7 +60,8 @@ def connect(
     transport or package is not installed.
     """
     manifest, offer = manifest_of(transport)
-    given = {**(away(manifest) if host else {}), **checked_settings(manifest, settings)}
+    checked = checked_settings(manifest, settings)
+    given = away(manifest, checked) if host else checked
     waits = _wait(offer, wait)
     _shareable(share, kept, host)
     largest = _largest(manifest, largest_bytes)

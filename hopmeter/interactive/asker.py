@@ -19,7 +19,7 @@ from hopmeter.images import decoded
 from hopmeter.images.source import Size
 from hopmeter.interactive.asker_results import Answers
 from hopmeter.interactive.frame_times import read_calls
-from hopmeter.interactive.frames_scenario import HERE, Frames, Server, Settings, brokers, check_work, make_scenario
+from hopmeter.interactive.frames_scenario import HERE, Frames, Server, brokers, check_work, make_scenario
 from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.messages import split_code, with_remedy
@@ -50,7 +50,7 @@ def ask(asked: Frames, places: Mapping[str, Place], within_s: float, say: Callab
         world = this_world(session)
         # The endpoints of a scatter are placed in this order.
         world = replace(world, hosts={name: world.hosts[name] for name in (HERE, *places)})
-        made = plan.make("ask", make_scenario(asked, servers, _settings(world)), world)
+        made = plan.make("ask", make_scenario(asked, servers), world)
         check_measurable(made)
         limited = [cell.with_values(limit_s=asked.limit_s(servers)) for cell in made.runnable]
         return _measure(replace(made, cells=limited), world, session, Answers(asked, servers, _size(asked)), say)
@@ -76,12 +76,6 @@ def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
         transport = checks.word(offer, "transport", manifest.every())
         work, daemon = (checks.printable({"daemon": "", **offer}, key, LONGEST_WORD) for key in ("work", "daemon"))
         return Server(name, transport, check_work(work), daemon)
-
-
-def _settings(world: World) -> Settings:
-    """Return the settings with which transports reach another machine, if there is one."""
-    is_one_machine = len({each.network for each in world.hosts.values()}) == 1
-    return {} if is_one_machine else {name: each.network or {} for name, each in world.manifests.items()}
 
 
 def _size(asked: Frames) -> Size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,30 +103,24 @@ def check_work(text: str) -> str:
     return text
 
 
-Settings = Mapping[str, Mapping[str, Any]]
-"""The settings of each transport that differ from the defaults."""
-
-
-def make_scenario(asked: Frames, servers: Sequence[Server], settings: Settings) -> Scenario:
+def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
     """Return the scenario for servers, whose hosts come after that of the client. Raises UsageError for what several
     transports cannot do."""
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
-        return validate(Scenario, _one_client(asked, servers, settings), "ask")
+        return validate(Scenario, _one_client(asked, servers), "ask")
     for option, is_given in (("--in-turn", asked.in_turn), ("--n-thread", asked.threads > 1)):
         if is_given:
             what = f"{option} needs one transport, and these servers use {' and '.join(by_transport)}"
             remedy = "a client of several transports is several processes, which send at fixed times: ask them apart"
             raise UsageError("E-SERVERS-DIFFER", what, remedy)
-    return validate(Scenario, _several_clients(asked, servers, settings), "ask")
+    return validate(Scenario, _several_clients(asked, servers), "ask")
 
 
-def _one_client(asked: Frames, servers: Sequence[Server], settings: Settings) -> dict[str, Any]:
+def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
     """Plan a pair for each thread: a client, and a server process on the host of each server."""
-    transport = servers[0].transport
     return COMMON | {
-        "transport": transport,
-        "settings": {transport: dict(settings.get(transport, {}))},
+        "transport": servers[0].transport,
         "language": asked.language,
         "pattern": "scatter" if len(servers) > 1 else "rpc",
         "placement": "process",
@@ -142,7 +136,7 @@ def _one_client(asked: Frames, servers: Sequence[Server], settings: Settings) ->
     }
 
 
-def _several_clients(asked: Frames, servers: Sequence[Server], settings: Settings) -> dict[str, Any]:
+def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
     """Plan a client for each transport; all send a frame at the same due time."""
     works = dict(zip(servers, asked.works(servers), strict=True))
     period_s = frame_period_s(asked, servers)
@@ -156,7 +150,6 @@ def _several_clients(asked: Frames, servers: Sequence[Server], settings: Setting
             "rate": 1 / period_s,
             "work": "/".join(works[each] for each in ours),
             "transport": transport,
-            "settings": dict(settings.get(transport, {})),
         }
     return COMMON | {
         "language": asked.language,

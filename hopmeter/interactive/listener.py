@@ -30,7 +30,6 @@ from hopmeter.interactive.study import (
     Side,
     check_same,
     find_pairs,
-    network_settings,
 )
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
@@ -88,7 +87,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
     world, one_machine = this_world(session), peer.reached.greeting.network == Greeting.own().network
     found = find_pairs(publisher, listener, one_machine)
     pairs = [pair for pair, absence in found.items() if absence is None]
-    plan = _plan(pairs, listener, settings, world, one_machine)
+    plan = _plan(pairs, listener, settings, world)
     with ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "run", {"cells": []})
         with session.compare_clocks(folder.path) as clocks:
@@ -105,7 +104,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
             yield Study(peer, listener, found, executor)
 
 
-def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World, one_machine: bool) -> Plan:
+def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World) -> Plan:
     """Plan a cell for each pair."""
     size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
     flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
@@ -114,9 +113,7 @@ def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World, 
     plugins = [PLUGINS[plugin] for plugin in dict.fromkeys(plugin for _, plugin in pairs)]
     devices = dict.fromkeys(each.device for each in plugins)
     cases = [{"device": name, "codec": [each.codec for each in plugins if each.device == name]} for name in devices]
-    away = {} if one_machine else {name: network_settings(name) for name in transports}
-    known = {name: values for name, values in away.items() if values}
-    table = {**SCENARIO, **flow, **length, "transport": transports, "settings": known, "case": cases}
+    table = {**SCENARIO, **flow, **length, "transport": transports, "case": cases}
     wanted = override(table, {}, settings, world.manifests)
     return make("objects", wanted, world) if pairs else Plan("objects", wanted, [], 0)
 

@@ -126,12 +126,7 @@ def _absence(transport: str, plugin: str, sides: Mapping[str, Side], one_machine
             return Absence("asked for at one side only")
     if not one_machine:
         try:
-            network_settings(transport)
+            away(manifest_of(transport)[0], {})
         except HopmeterError as stays:
             return Absence(str(stays))
     return None
-
-
-def network_settings(transport: str) -> dict[str, Any]:
-    """Return the settings with which a transport reaches another machine. Raises ConnectError if it does not."""
-    return away(manifest_of(transport)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
+from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -199,6 +201,20 @@ class Manifest(Strict):
             for other in self.offers
             if one == other or self.cross_language
         ]
+
+    def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
+        """Return the settings with which messages reach another machine, except for those that the user gives."""
+        return {name: value for name, value in (self.network or {}).items() if name not in given}
+
+    def why_local(self, settings: Mapping[str, Value]) -> str:
+        """Return why messages with these settings do not reach another machine; empty if they do."""
+        if self.network is None:
+            return f"{self.name} does not leave the machine"
+        for name, value in self.network.items():
+            if (given := settings.get(name, self.settings[name].default)) != value:
+                stays = f"{self.name} with {name}={humanize.setting(given)} does not leave the machine"
+                return f"{stays}; leave {name} out, or give {name}={humanize.setting(value)}"
+        return ""
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
         """Return every setting, with the given values instead of the defaults."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
@@ -14,6 +13,7 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.flows import flows
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.message_objects import ENDS
+from hopmeter.plan.reach import reach_faults
 from hopmeter.plan.topology import Endpoint, core_of, topology
 from hopmeter.scenario import Scenario
 from hopmeter.schemas import is_message, library_of
@@ -91,13 +91,7 @@ def _faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iter
         yield tag("D-HOST-PLACEMENT", "threads of one process cannot run on several hosts; use the placement `process`")
     for node in nodes:
         yield from _node_faults(cell, node, used[node[0].host])
-    is_one_machine = all(one.shares_machine(other) for one, other in combinations(used.values(), 2))
-    for carrier in {node[0].carrier.key: node[0].carrier for node in nodes}.values():
-        one = manifests[carrier.transport]
-        if not is_one_machine:
-            yield from _network_faults(one, carrier.settings)
-        elif len(used) > 1 and one.meets_in_folder:
-            yield tag("D-HOST-NETWORK", f"{one.name} finds its endpoints in one folder, and each host has its own")
+    yield from reach_faults(cell, hosts, manifests)
 
 
 def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
@@ -129,13 +123,3 @@ def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> 
                     f"the host {host.name} lacks the code of {flow.codec} for {flow.payload} ({language}); run {build}"
                 )
                 yield tag("D-HOST-LACKS", what)
-
-
-def _network_faults(manifest: Manifest, settings: Mapping[str, object]) -> Iterator[str]:
-    """Yield why a transport does not reach another machine."""
-    if manifest.network is None:
-        yield tag("D-HOST-NETWORK", f"{manifest.name} does not leave the machine")
-        return
-    for name, value in manifest.network.items():
-        if settings.get(name) != value:
-            yield tag("D-HOST-NETWORK", f"{manifest.name} leaves the machine only with --set {name}={value}")

@@ -13,6 +13,7 @@ from hopmeter.plan.expand import World, expand
 from hopmeter.plan.floors import add_floors, skip_floors
 from hopmeter.plan.hosts import check_hosts, drop_without_hosts, place_on_hosts
 from hopmeter.plan.objects import set_payload_sizes, with_sizes
+from hopmeter.plan.reach import reach_machines
 from hopmeter.plan.workload_rules import drop_impossible
 from hopmeter.plan.workloads import expand_workload
 from hopmeter.scenario import Scenario, asks
@@ -65,7 +66,11 @@ def make(name: str, scenario: Scenario, world: World) -> Plan:
     """Plan every cell that the scenario requests, with floors; drop cells that cannot be measured, with the reason."""
     expand_cells = expand_workload if scenario.flow else expand
     check_hosts(scenario, world.hosts)
-    asked = place_on_hosts([cell for ask in asks(scenario) for cell in expand_cells(scenario, ask, world)], world.hosts)
+    asked = [
+        reach_machines(cell, scenario, ask, world)
+        for ask in asks(scenario)
+        for cell in place_on_hosts(expand_cells(scenario, ask, world), world.hosts)
+    ]
     judged = drop_without_cores(_drop_impossible(_distinct(asked), world), scenario, world.machine)
     judged = drop_without_hosts(judged, world.hosts, world.manifests)
     cells = skip_floors(judged) if scenario.search else add_floors(judged, world)

@@ -147,3 +147,10 @@ def test_frames_of_others_are_passed_over() -> None:
     assert incoming("01" * 8, frame) is None
     assert incoming("00" * 8, frame[:-1]) is None
     assert incoming("00" * 8, b"short") is None
+
+
+def test_a_setting_that_stays_on_the_machine_is_refused_together_with_a_host(tmp_path: Path) -> None:
+    with pytest.raises(ConnectError, match="endpoint=ipc .*endpoint=tcp.*E-ONE-MACHINE"):
+        hopmeter.connect("zeromq", folder=tmp_path, host="127.0.0.1", endpoint="ipc")
+    with hopmeter.connect("zeromq", folder=tmp_path, host="127.0.0.1") as house:
+        assert house._asked.settings["endpoint"] == "tcp"

@@ -26,12 +26,15 @@ duration = "500ms"
 trials = 1
 participant.camera.host = "one"
 participant.motor.host = "two"
+participant.recorder.host = "one"
 flow.frames = { from = "camera", to = "motor", rate = 50, payload = "bytes:100" }
+flow.notes = { from = "camera", to = "recorder", rate = 50, payload = "bytes:100", transport = "unix" }
 """
 
 
 def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
-    """A transport that does not leave the machine, or not with these settings, is dropped."""
+    """A transport that leaves the machine with a setting gets this setting; one that does not is dropped, unless its
+    flow stays on one host."""
     (tmp_path / "two.toml").write_text(SCENARIO)
     with two_hosts(wire=Wire(there=Way(delay_s=DELAY_S), back=Way(delay_s=DELAY_S))) as pair:
         text = ""
@@ -44,7 +47,10 @@ def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
     found = {row["transport"]: row for row in rows if row["flow"] == "frames"}
-    assert found["tcp"]["received"] == 25 and found["tcp"]["lost"] == 0
-    assert found["tcp"]["service_min_us"] >= DELAY_S * 1e6
+    for name, profile in {"tcp": "", "zeromq": "endpoint=tcp"}.items():
+        assert (found[name]["received"], found[name]["lost"], found[name]["profile"]) == (25, 0, profile)
+        assert found[name]["service_min_us"] >= DELAY_S * 1e6
+    near = [row for row in rows if row["flow"] == "notes"]
+    assert len(near) == 2 and all(row["transport"] == "unix" and row["received"] == 25 for row in near)
     assert "[D-HOST-NETWORK]" in done.stdout + done.stderr and "unix" not in found
     assert not list(tmp_path.glob("hm-*"))

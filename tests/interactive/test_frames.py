@@ -50,14 +50,14 @@ def test_a_frame_has_no_multiple() -> None:
 
 
 def test_servers_of_one_transport_are_a_scatter_whose_threads_are_pairs() -> None:
-    made = make_scenario(Frames("image:8x6", 7, threads=3, in_turn=True), [LEFT, RIGHT], {})
+    made = make_scenario(Frames("image:8x6", 7, threads=3, in_turn=True), [LEFT, RIGHT])
     assert (made.pattern, made.sinks, made.pairs, made.messages) == (["scatter"], [2], [3], 7)
     assert (made.work, made.dispatch, made.pace) == (["sleep:30ms/spin:50ms"], ["sequential"], ["closed"])
-    assert make_scenario(Frames("image:8x6"), [LEFT], {}).pattern == ["rpc"]
+    assert make_scenario(Frames("image:8x6"), [LEFT]).pattern == ["rpc"]
 
 
 def test_servers_of_two_transports_have_a_client_for_each_and_common_due_times() -> None:
-    made = make_scenario(Frames("image:8x6", 7, coef=2), [LEFT, OTHER, RIGHT], {"tcp": {}})
+    made = make_scenario(Frames("image:8x6", 7, coef=2), [LEFT, OTHER, RIGHT])
     flows = {name: (each.call, each.work, each.transport) for name, each in made.flow.items()}
     works = "sleep:60000000ns/spin:100000000ns"
     assert flows == {"zeromq": (["left", "right"], works, "zeromq"), "tcp": (["o"], "none", "tcp")}
@@ -68,7 +68,7 @@ def test_servers_of_two_transports_have_a_client_for_each_and_common_due_times()
 @pytest.mark.parametrize("more", [{"in_turn": True}, {"threads": 2}])
 def test_two_transports_are_not_called_in_turn_or_by_threads(more: dict[str, Any]) -> None:
     with refuses(UsageError, "E-SERVERS-DIFFER zeromq tcp"):
-        make_scenario(Frames("image:8x6", **more), [LEFT, OTHER], {})
+        make_scenario(Frames("image:8x6", **more), [LEFT, OTHER])
 
 
 def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:

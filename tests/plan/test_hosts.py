@@ -88,8 +88,6 @@ def test_each_node_gets_the_folders_of_its_host() -> None:
 
 
 LACKING = {**READY, ("bus", "rust"): replace(READY["bus", "rust"], ready=False, missing="?", get="hopmeter build bus")}
-SETTING = {"endpoint": {"default": "ipc", "choices": ["ipc", "tcp"], "help": "Where."}}
-TCP = {"settings": SETTING, "network": {"endpoint": "tcp"}}
 
 
 @pytest.mark.parametrize(
@@ -107,14 +105,6 @@ TCP = {"settings": SETTING, "network": {"endpoint": "tcp"}}
 def test_a_cell_that_its_hosts_cannot_run_is_dropped(changed: Any, given: dict[str, Any], says: str) -> None:
     (cell,) = make_plan(on(hosts("a", "b", **changed)), **{"cores": "free", **given}).cells
     assert lacking(cell.dropped, says) == []
-
-
-def test_a_transport_leaves_the_machine_only_with_its_settings() -> None:
-    far, bus = hosts("a", "b", network="other"), transport("bus", **TCP)
-    (cell,) = plan(far, bus, wait="block").cells
-    assert lacking(cell.dropped, "D-HOST-NETWORK endpoint=tcp") == []
-    (cell,) = plan(far, bus, wait="block", settings={"bus": {"endpoint": "tcp"}}).cells
-    assert cell.dropped == ""
 
 
 @pytest.mark.parametrize(

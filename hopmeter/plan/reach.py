@@ -1,0 +1,92 @@
+"""Which machines the flows of each transport of a cell join, and the settings with which they reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from hopmeter.manifest import Manifest
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Carrier, Flow, Workload
+from hopmeter.plan.bridges import split_participants, why_not_split
+from hopmeter.plan.carriers import axis_carrier
+from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.topology import Topology, topology
+from hopmeter.scenario import Ask, Scenario
+
+Hosts = Mapping[str, HostFacts]
+
+
+def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
+    """Return each transport of a cell, and the sets of hosts between which its messages travel."""
+    shape = topology(cell)
+    used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
+    return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
+
+
+def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
+    """Return the hosts of each flow; the broker, if there is one, runs on the host of the first node."""
+    flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
+    found = [hosts for hosts in flows if hosts]
+    broker = {shape.nodes[0][0].host} if manifests[carrier.transport].daemon else set()
+    return [hosts | broker for hosts in found]
+
+
+def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
+    """Return whether messages between these hosts need not leave a machine."""
+    return all(hosts[one].shares_machine(hosts[other]) for one, other in combinations(names, 2))
+
+
+def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, world: World) -> Cell:
+    """Return a placed cell in which each transport whose flows join several machines has the settings that this needs,
+    as far as the scenario does not give these settings itself. All flows of a transport with the same settings share a
+    process of each participant, so if one of them leaves the machine, all have these settings."""
+    if not world.hosts or cell.dropped:
+        return cell
+    away = {
+        carrier.key
+        for carrier, joined in joined_hosts(cell, world.manifests)
+        if not all(is_one_machine(names, world.hosts) for names in joined)
+    }
+    changed = cell
+    if axis_carrier(cell).key in away:
+        changed = cell.with_values(**_settings(axis_carrier(cell), ask.settings.get(cell.axes.transport, {}), world))
+    return changed if cell.workload is None else _with_flows(changed, cell.workload, away, scenario, world)
+
+
+def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, world: World) -> Cell:
+    """Return a workload whose flows with a transport of their own have the settings that they need. Different settings
+    may split a participant."""
+
+    def changed(flow: Flow) -> Flow:
+        if flow.carrier is None or flow.carrier.key not in away:
+            return flow
+        return replace(
+            flow, carrier=replace(flow.carrier, **_settings(flow.carrier, scenario.flow[flow.name].settings, world))
+        )
+
+    flows = tuple(changed(flow) for flow in workload.flows)
+    split = split_participants(replace(cell, workload=replace(workload, flows=flows)))
+    return replace(split, dropped=why_not_split(split))
+
+
+def _settings(carrier: Carrier, given: Iterable[str], world: World) -> dict[str, Any]:
+    """Return the settings of a transport between machines, and its profile."""
+    manifest = world.manifests[carrier.transport]
+    settings = carrier.settings | manifest.network_settings(set(given))
+    return {"settings": settings, "profile": profile_of(manifest, settings)}
+
+
+def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iterator[str]:
+    """Yield why messages do not reach the hosts that the flows of a transport join."""
+    for carrier, joined in joined_hosts(cell, manifests):
+        manifest = manifests[carrier.transport]
+        if not all(is_one_machine(names, hosts) for names in joined):
+            if why := manifest.why_local(carrier.settings):
+                yield tag("D-HOST-NETWORK", why)
+        elif manifest.meets_in_folder and any(len(names) > 1 for names in joined):
+            yield tag("D-HOST-NETWORK", f"{manifest.name} finds its endpoints in one folder, and each host has its own")
