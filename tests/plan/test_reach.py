@@ -70,7 +70,7 @@ def test_every_transport_runs_between_machines_by_default_or_says_that_it_cannot
     one = every()[name]
     ready = {(name, word): Readiness(name, word, ready=True) for word in one.offers}
     where = replace(world(), manifests=every(), ready=ready, hosts=FAR)
-    table = {"title": "t", "question": "q?", "transport": name, "wait": list(one.offers.values())[0].waits[0]}
+    table = {"title": "t", "question": "q?", "transport": name, "wait": next(iter(one.offers.values())).waits[0]}
     (cell,) = make("s", validate(Scenario, table | {"cores": "free"}, "test"), where).cells
     assert ("D-HOST-NETWORK" in cell.dropped) == (one.network is None), cell.dropped
     assert cell.dropped or all(cell.carriage.settings[key] == value for key, value in (one.network or {}).items())
