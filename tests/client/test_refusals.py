@@ -150,7 +150,7 @@ def test_frames_of_others_are_passed_over() -> None:
 
 
 def test_a_setting_that_stays_on_the_machine_is_refused_together_with_a_host(tmp_path: Path) -> None:
-    with pytest.raises(ConnectError, match="endpoint=ipc .*endpoint=tcp.*E-ONE-MACHINE"):
+    with pytest.raises(ConnectError, match=r"endpoint=ipc .*endpoint=tcp.*E-ONE-MACHINE"):
         hopmeter.connect("zeromq", folder=tmp_path, host="127.0.0.1", endpoint="ipc")
     with hopmeter.connect("zeromq", folder=tmp_path, host="127.0.0.1") as house:
         assert house._asked.settings["endpoint"] == "tcp"
