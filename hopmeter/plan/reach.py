@@ -62,14 +62,14 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
     """Return a workload whose flows with a transport of their own have the settings that they need. Different settings
     may split a participant."""
 
-    def changed(flow: Flow) -> Flow:
+    def reach(flow: Flow) -> Flow:
         if flow.carrier is None or flow.carrier.key not in away:
             return flow
         return replace(
             flow, carrier=replace(flow.carrier, **_settings(flow.carrier, scenario.flow[flow.name].settings, world))
         )
 
-    flows = tuple(changed(flow) for flow in workload.flows)
+    flows = tuple(reach(flow) for flow in workload.flows)
     split = split_participants(replace(cell, workload=replace(workload, flows=flows)))
     return replace(split, dropped=why_not_split(split))
 
