@@ -84,6 +84,11 @@ def minus(end: Times, start: Times) -> Times:
     return end - start if bool(both.all()) else end[both] - start[both]
 
 
+def count_lost(end: Times, start: Times) -> int:
+    """Count the messages that have a start but no end."""
+    return int(((end == NONE_NS) & (start != NONE_NS)).sum())
+
+
 def latest(times: list[Times]) -> Times:
     """Return the latest of several times of each message; NONE_NS if one is missing."""
     if len(times) == 1:

@@ -21,7 +21,7 @@ from hopmeter.analysis.floors import headline
 from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
-from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, State, least_count, state
 from hopmeter.analysis.repeated import is_repeated
 from hopmeter.analysis.summary import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
@@ -237,16 +237,23 @@ def _counts(cell: Cell, results: Sequence[TrialResult], trials: Sequence[Measure
 def _latencies(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     columns: dict[str, Any] = {"negative": sum(_negative(trial) for trial in trials)}
     for name in LATENCIES:
-        columns |= summary(name, [trial.latencies.get(name, []) for trial in trials], lost=missing(trials, name))
-    columns |= servers.columns(cell, [trial.latencies for trial in trials])
-    columns |= sinks.columns(cell, [trial.latencies for trial in trials])
+        columns |= summary(name, [trial.latencies.get(name, []) for trial in trials], missing(trials, name))
+    columns |= _states(headline(cell), columns)
+    columns |= servers.columns(cell, [trial.latencies for trial in trials], lambda name: missing(trials, name))
+    columns |= sinks.columns(cell, [trial.latencies for trial in trials], lambda name: missing(trials, name))
     columns |= _chain(cell, trials)
-    pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials])
+    pacing = summary(PACING, [trial.latencies.get(PACING, []) for trial in trials], [0] * len(trials))
     columns |= {f"{PACING}_{each}_us": pacing.get(f"{PACING}_{each}_us") for each in ("p50", "p99")}
     uncertain = largest(trial.clocks for trial in trials)
     if CHAIN in uncertain:
         uncertain[f"{CHAIN}_per_hop"] = uncertain.pop(CHAIN).divide(cell.axes.hops)
     return columns | claim_latencies(columns, uncertain, headline(cell))
+
+
+def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
+    """Return whether each percentile of a latency is known, lost or has too few messages."""
+    counts = columns.get(f"{latency}_count") or 0, columns.get(f"{latency}_lost") or 0
+    return {f"{name}_state": state(*counts, permille) for name, permille in PERMILLE.items()} if any(counts) else {}
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
@@ -255,7 +262,9 @@ def missing(trials: Sequence[Measured], latency: str) -> list[int]:
 
 
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
-    """Return how many trials of this length p99 and its interval take; None if it has them, or most are lost."""
+    """Return how many trials of this length p99 and its interval take; None if it has them, or is a lost message."""
+    if columns["p99_state"] == "lost":
+        return None
     messages = (columns.get(f"{latency}_count") or 0) + sum(missing(trials, latency))
     if not messages or all(columns[f"{latency}_p99_{end}us"] is not None for end in ("", "low_")):
         return None
@@ -266,7 +275,7 @@ def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[M
 def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
     """Return the end-to-end latency divided by the number of hops, with intervals."""
     pieces = [trial.latencies.get(CHAIN, []) for trial in trials]
-    whole = summary(CHAIN, pieces, ("p50", "p90"), missing(trials, CHAIN))
+    whole = summary(CHAIN, pieces, missing(trials, CHAIN), ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]
     known = {name: whole.get(f"{CHAIN}_{name}") for name in names}
     return {f"chain_per_hop_{name}": None if value is None else value / cell.axes.hops for name, value in known.items()}

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from hopmeter.analysis.arrivals import Times, minus
+from hopmeter.analysis.arrivals import Times, count_lost, minus
 from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.pair import Pair, Place
 from hopmeter.analysis.percentiles import PERMILLE, least_count, resolvable
@@ -62,7 +62,7 @@ def count_missing(pair: Pair) -> Counter[str]:
     cut = trim_slice(pair)
     missing: Counter[str] = Counter()
     for name, end, start in chain(_spans(pair), _inner_spans(pair)):
-        missing[name] += int(((end[cut] == NONE_NS) & (start[cut] != NONE_NS)).sum())
+        missing[name] += count_lost(end[cut], start[cut])
     return missing
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis.arrivals import Times, minus
-from hopmeter.analysis.latencies import latencies, trim
+from hopmeter.analysis.arrivals import Times, count_lost, minus
+from hopmeter.analysis.latencies import count_missing, latencies, trim_slice
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.paths import path_times
 from hopmeter.analysis.reading import pairs
@@ -28,6 +28,20 @@ def _ignore(_: StoreError) -> None:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """The messages of one hop: the latencies of those that arrived, and how many were lost on it."""
+
+    took_us: Numbers
+    lost: int
+
+    @classmethod
+    def join(cls, parts: Sequence[Hop]) -> Hop:
+        """Return the messages of several receivers or trials together."""
+        pieces = [each.took_us for each in parts]
+        return cls(np.concatenate(pieces) if pieces else np.empty(0), sum(each.lost for each in parts))
+
+
+@dataclass(frozen=True)
 class Trial:
     """One good trial."""
 
@@ -37,9 +51,11 @@ class Trial:
     due_s: Numbers
     """When each message of the first pair was due, in seconds after the first one."""
     took_us: Numbers
-    """The latency of each of these messages."""
-    hops_us: tuple[tuple[Numbers, ...], ...]
-    """The samples of each hop, in one array or more."""
+    """The latency of each of these messages; infinite if the message was lost."""
+    hops: tuple[Hop, ...]
+    """The messages of each hop; the last one has those of all sinks."""
+    lost: int
+    """How many messages have no latency, because they were lost."""
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +75,8 @@ def _path_trials(row: Row) -> Iterator[Trial]:
             except StoreError:
                 continue
             due, took = _over_time(times.due, times.due, times.effect)
-            yield Trial(trial["trial"], times.reaction / 1e3, due, took, ())
+            reaction = times.reaction
+            yield Trial(trial["trial"], reaction / 1e3, due, took, (), lost=len(times.due) - len(reaction))
 
 
 def _read(row: Row, on_damage: OnDamage = _ignore) -> Iterator[tuple[int, list[Pair]]]:
@@ -103,15 +120,11 @@ def _trial(row: Row, number: int, found: list[Pair]) -> Trial:
     pieces = [piece for pair in found for piece in latencies(pair).get(row.headline, [])]
     due, took = _course(row, found[0])
     hops = [_hops(pair) for pair in found] if row.cell.axes.relays else []
-    return Trial(
-        number,
-        np.concatenate(pieces) / 1e3 if pieces else np.empty(0),
-        due,
-        took,
-        tuple(
-            tuple(arrays for pair in hops for arrays in pair[hop]) for hop in range(row.cell.axes.hops if hops else 0)
-        ),
+    joined = (
+        Hop.join([each for pair in hops for each in pair[hop]]) for hop in range(row.cell.axes.hops if hops else 0)
     )
+    took_us = np.concatenate(pieces) / 1e3 if pieces else np.empty(0)
+    return Trial(number, took_us, due, took, tuple(joined), sum(count_missing(pair)[row.headline] for pair in found))
 
 
 def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
@@ -119,18 +132,20 @@ def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
 
 
 def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]:
-    """Return when each message was due, in seconds after the first one, and its latency in us."""
-    known = (start != NONE_NS) & (done != NONE_NS) & (due != NONE_NS)
+    """Return when each message was due, in seconds after the first one, and its latency in us; infinite if it was
+    lost."""
+    known = (start != NONE_NS) & (due != NONE_NS)
     if not known.any():
         return np.empty(0), np.empty(0)
-    return (due[known] - due[known].min()) / 1e9, (done[known] - start[known]) / 1e3
+    took = np.where(done[known] == NONE_NS, np.inf, (done[known] - start[known]) / 1e3)
+    return (due[known] - due[known].min()) / 1e9, took
 
 
-def _hops(pair: Pair) -> list[list[Numbers]]:
-    """Return the samples of each hop; the last one has as many arrays as there are sinks."""
-    out = trim(pair.messages)
-    cut = slice(out, pair.messages - out)
-    found: list[list[Numbers]] = [[] for _ in range(pair.cell.axes.hops)]
+def _hops(pair: Pair) -> list[list[Hop]]:
+    """Return the messages of each hop; the last one has those of each sink."""
+    cut = trim_slice(pair)
+    found: list[list[Hop]] = [[] for _ in range(pair.cell.axes.hops)]
     for place, (arrived, left) in enumerate(pair.hops()):
-        found[min(place, pair.cell.axes.hops - 1)].append(minus(arrived[cut], left[cut]) / 1e3)
+        hop = Hop(minus(arrived[cut], left[cut]) / 1e3, count_lost(arrived[cut], left[cut]))
+        found[min(place, pair.cell.axes.hops - 1)].append(hop)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ BEYOND = 10
 """With fewer samples beyond it a percentile is not resolved."""
 QUICK_TRIALS = 5
 """With fewer trials a cell is only a quick look."""
+
+State = Literal["known", "lost", "few"]
+"""Whether a percentile is known, is a lost message, or has too few messages beyond it."""
 
 Nanoseconds = NDArray[np.int64]
 Samples = NDArray[np.int64] | NDArray[np.float64]
@@ -34,39 +38,45 @@ def least_count(permille: int) -> int:
     return math.ceil(BEYOND * 1000 / (1000 - permille))
 
 
-def estimate(values: Samples, shares: Sequence[float], reorder: bool = False) -> list[float]:
-    """Estimate quantiles, resolved or not, with the one estimator of hopmeter: Hyndman and Fan's type 8.
+def state(arrived: int, lost: int, permille: int) -> State:
+    """Return whether a percentile of all messages is known, is a lost message, or has too few messages.
 
-    With `reorder` the function partly sorts `values` and needs no copy of them.
+    A percentile is lost if more messages would not help: so many are lost that it is one of them.
     """
-    found: list[float] = np.quantile(values, shares, method="median_unbiased", overwrite_input=reorder).tolist()
-    return found
+    count, share = arrived + lost, permille / 1000
+    if not count:
+        return "few"
+    resolved = is_resolved(count, permille)
+    if lost and _share_of_arrived(share, arrived, lost) > 1:
+        return "lost" if resolved or lost * 1000 >= count * (1000 - permille) else "few"
+    return "known" if resolved else "few"
 
 
-def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int = 0) -> list[float | None]:
-    """Return percentiles, None if not resolved. Reorders `values`, to avoid copying large arrays.
-
-    Lost messages are later than all others: a percentile that is one of them is None.
-    """
+def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[float | None]:
+    """Return percentiles of all messages, None if not resolved or lost. Reorders `values`, to avoid copying large
+    arrays."""
     wanted = list(permilles)
-    shares = {each: _share_of_arrived(each / 1000, len(values), lost) for each in wanted}
-    known = [each for each in wanted if is_resolved(len(values) + lost, each) and shares[each] <= 1]
-    found = estimate(values, [shares[each] for each in known], reorder=True) if known else []
-    by_permille = dict(zip(known, found, strict=True))
-    return [by_permille.get(each) for each in wanted]
+    known = [each for each in wanted if state(len(values), lost, each) == "known"]
+    found = dict(zip(known, estimate(values, [each / 1000 for each in known], lost, reorder=True), strict=True))
+    return [found.get(each) for each in wanted]
 
 
-def estimate_all(values: Nanoseconds, shares: Sequence[float], lost: int) -> list[float | None]:
-    """Return quantiles of any number of messages, resolved or not; None for one that is a lost message."""
+def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
+    """Estimate quantiles of all messages, resolved or not, with hopmeter's one estimator: Hyndman and Fan's type 8.
+
+    `values` are the messages that arrived, and `lost` are later than all of them: a quantile that is a lost message is
+    None. With `reorder` the function partly sorts `values` and needs no copy of them.
+    """
     arrived = [_share_of_arrived(each, len(values), lost) for each in shares]
-    found = iter(estimate(values, [each for each in arrived if each <= 1], reorder=True))
-    return [next(found) if each <= 1 else None for each in arrived]
+    known = [each for each in arrived if each <= 1]
+    found = np.quantile(values, known, method="median_unbiased", overwrite_input=reorder).tolist() if known else []
+    return [found.pop(0) if each <= 1 else None for each in arrived]
 
 
 def _share_of_arrived(share: float, arrived: int, lost: int) -> float:
     """Return which quantile of the arrived messages is the quantile of all messages, by the positions of type 8; above
     one if it is a lost message."""
     if not lost:
-        return share
+        return share if arrived else math.inf
     position = (arrived + lost + 1 / 3) * share + 1 / 3
     return (position - 1 / 3) / (arrived + 1 / 3) if position <= arrived else math.inf

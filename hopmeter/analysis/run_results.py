@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
+from hopmeter.analysis.percentiles import PERMILLE, State, state
 from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.errors import UsageError
@@ -108,6 +109,20 @@ class Row:
         if column == "p50":
             return self.bounds or (None, None)
         return self.latency(f"{column}_low"), self.latency(f"{column}_high")
+
+    def state(self, column: str) -> State:
+        """Return whether a percentile of the headline latency is known, lost or has too few messages.
+
+        A run of an earlier version has only the messages that were lost on all ways.
+        """
+        arrived = self[f"{self.headline}_count"] or 0
+        lost = self[f"{self.headline}_lost"]
+        permille = PERMILLE.get(column)
+        if permille is None:
+            return "known"
+        if lost is None:
+            lost = round(arrived * self.loss / (1 - self.loss)) if self.loss and self.loss < 1 else 0
+        return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
         """Return a percentile of the tail, None without its interval: alone it would pass for a result.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.arrivals import count_lost, minus
 from hopmeter.analysis.latencies import Pieces, hold, trim_slice
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.summary import summary
@@ -36,13 +37,27 @@ def by_server(pair: Pair) -> Pieces:
     return pieces
 
 
-def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
-    """Return the columns `servers_…` from the trials; null if the pattern has no separate servers."""
+def lost_by_server(pair: Pair) -> Counter[str]:
+    """Count the requests without a reply as `roundtrip 0`, …; empty unless the pattern is scatter."""
+    if pair.cell.axes.pattern != "scatter":
+        return Counter()
+    cut = trim_slice(pair)
+    return Counter(
+        {f"roundtrip {n}": count_lost(lane.replied[cut], lane.sent[cut]) for n, lane in enumerate(pair.lanes)}
+    )
+
+
+def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
+    """Return the columns `servers_…` from the trials; null if the pattern has no separate servers.
+
+    `missing` returns how many messages of each trial have no latency of this name, because they were lost.
+    """
     if cell.axes.pattern != "scatter":
         return {}
     found: dict[str, Any] = {}
     for latency, statistics in STATISTICS.items():
-        each = [summary("", [trial.get(f"{latency} {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
+        names = [f"{latency} {number}" for number in range(cell.axes.sinks)]
+        each = [summary("", [trial.get(name, []) for trial in trials], missing(name), ()) for name in names]
         for statistic in statistics:
             found[f"servers_{latency}_{statistic}_us"] = [one.get(f"_{statistic}_us") for one in each]
     return found | {"servers_last_share": _shares(cell, trials)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hopmeter.analysis.arrivals import minus
+from hopmeter.analysis.arrivals import count_lost, minus
 from hopmeter.analysis.latencies import Pieces, trim_slice
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.summary import summary
@@ -28,11 +29,21 @@ def by_sink(pair: Pair) -> Pieces:
     return pieces
 
 
-def columns(cell: Cell, trials: Sequence[Pieces]) -> dict[str, Any]:
-    """Return the columns `sinks_…` from the trials; null if there is only one sink."""
+def lost_by_sink(pair: Pair) -> Counter[str]:
+    """Count the messages that did not reach each sink as `service 0`, …; empty unless there are several sinks."""
+    if not _several(pair.cell):
+        return Counter()
+    cut, sent = trim_slice(pair), pair.send_times
+    reached = enumerate(pair.delivery_times)
+    return Counter({f"service {number}": count_lost(times[cut], sent[cut]) for number, times in reached})
+
+
+def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Sequence[int]]) -> dict[str, Any]:
+    """Return the columns `sinks_…` from the trials; null if there is only one sink. `missing` is that of servers."""
     if not _several(cell):
         return {}
-    each = [summary("", [trial.get(f"service {n}", []) for trial in trials], ()) for n in range(cell.axes.sinks)]
+    names = [f"service {number}" for number in range(cell.axes.sinks)]
+    each = [summary("", [trial.get(name, []) for trial in trials], missing(name), ()) for name in names]
     found: dict[str, Any] = {
         f"sinks_service_{statistic}_us": [one.get(f"_{statistic}_us") for one in each] for statistic in STATISTICS
     }

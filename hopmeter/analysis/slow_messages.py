@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis.arrivals import Times
+from hopmeter.analysis.arrivals import Times, count_lost
 from hopmeter.analysis.floors import headline
 from hopmeter.analysis.latencies import trim_slice
 from hopmeter.analysis.pair import Pair, Place
+from hopmeter.analysis.percentiles import estimate
 from hopmeter.analysis.reading import pairs
 from hopmeter.analysis.thread_time import Mark, Numbers, ThreadTime, Use
 from hopmeter.messages import tag, with_remedy
@@ -41,6 +42,8 @@ class Explained:
     """A row for each message and a column for each part."""
     faults: Numbers
     """A row for each message: minor and major page faults."""
+    lost: int
+    """How many messages were lost."""
 
 
 def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def _columns(cell: Cell, folder: WhyFolder, result: TrialResult) -> dict[str, An
         for number, pair in enumerate(pairs(cell, Samples(folder.samples(cell.id))))
     ]
     latency, parts, faults = (
-        np.concatenate([getattr(each, name) for each in found]) for name in Explained.__annotations__
+        np.concatenate([getattr(each, name) for each in found]) for name in ("latency_ns", "parts_ns", "faults")
     )
     if len(latency) < 2 * LEAST_SLOW:
         said = f"only {len(latency)} messages arrived; measure {2 * LEAST_SLOW} or more"
@@ -87,12 +90,17 @@ def _columns(cell: Cell, folder: WhyFolder, result: TrialResult) -> dict[str, An
         "why_messages": len(slow),
         "why_over_us": latency[slow].min() / 1e3,
         "why_mean_us": latency[slow].mean() / 1e3,
-        "why_p50_us": float(np.median(latency)) / 1e3,
+        "why_p50_us": _median_us(latency, sum(each.lost for each in found)),
         **_shares(parts[slow], latency[slow], has_queue),
         **_faults(faults, slow),
         "why_steal_percent": result.steal_us / 1e4 / result.wall_s if result.wall_s else None,
         "why_note": None if has_queue else tag("W-WHY-NO-SCHEDSTAT", NO_SCHEDSTAT),
     }
+
+
+def _median_us(latency_ns: Numbers, lost: int) -> float | None:
+    (found,) = estimate(latency_ns, (0.5,), lost)
+    return found and found / 1e3
 
 
 NO_CHAIN = tag(
@@ -134,7 +142,9 @@ def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTi
     faults = [
         sum(threads[each].faults(name, pair.messages) for each in ids) for name in ("minor_faults", "major_faults")
     ]
-    return Explained((done - start)[seqs].astype(np.float64), way.parts(start), np.stack(faults, axis=1)[seqs])
+    latency_ns = (done - start)[seqs].astype(np.float64)
+    lost = count_lost(done[chosen], start[chosen])
+    return Explained(latency_ns, way.parts(start), np.stack(faults, axis=1)[seqs], lost)
 
 
 class _Way:

@@ -16,21 +16,20 @@ from hopmeter.model.columns import BOUNDED
 def summary(
     name: str,
     trials: Sequence[Sequence[Nanoseconds]],
+    lost: Sequence[int],
     bounded: Sequence[str] = BOUNDED,
-    lost: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Return the columns of one latency from the samples of each good trial; empty if there are none.
+    """Return the columns of one latency from the samples of each good trial; without samples only how many are lost.
 
     The percentiles in `bounded` get interval columns too. `lost` has the messages of each trial without this latency,
     which are later than all others; mean, deviation and extremes are those of the others.
     """
     pooled, parts = join(trials)
     if not len(pooled):
-        return {}
-    lost = list(lost) or [0] * len(trials)
+        return {f"{name}_lost": sum(lost)} if any(lost) else {}
     spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}  # while trials are contiguous
     points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values(), sum(lost)), strict=True))
-    columns: dict[str, Any] = {f"{name}_count": len(pooled)}
+    columns: dict[str, Any] = {f"{name}_count": len(pooled), f"{name}_lost": sum(lost)}
     for statistic, value in (_moments(pooled) | points).items():
         columns[f"{name}_{statistic}_us"] = _us(value)
     for each, (low, high) in _intervals(spreads, points, positive=int(pooled.min()) > 0).items():

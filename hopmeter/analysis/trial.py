@@ -19,8 +19,8 @@ from hopmeter.analysis.pace import Pace, measure_pace
 from hopmeter.analysis.pair import Pair
 from hopmeter.analysis.paths import path_times
 from hopmeter.analysis.reading import pairs
-from hopmeter.analysis.servers import by_server
-from hopmeter.analysis.sinks import by_sink
+from hopmeter.analysis.servers import by_server, lost_by_server
+from hopmeter.analysis.sinks import by_sink, lost_by_sink
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -99,7 +99,7 @@ def measure(cell: Cell, path: Path) -> Measured:
             trial.misses = judge_deadline(pair.intended_times, pair.completion_times, deadline_s, doubt.whole_ns)
         trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
         trial.counts += _counts(pair)
-        trial.missing += count_missing(pair)
+        trial.missing += count_missing(pair) + lost_by_server(pair) + lost_by_sink(pair)
         trial.paces.append(measure_pace(pair))
         pieces = latencies(pair) | by_server(pair) | by_sink(pair)
         if cell.axes.pacing.is_scheduled:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hopmeter.analysis.cell import examine
 from hopmeter.analysis.floors import headline
+from hopmeter.analysis.percentiles import estimate
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store import RunFolder
@@ -22,6 +23,9 @@ def median_us(folder: RunFolder) -> Value:
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured
         pieces = measured.latencies.get(headline(cell), []) if measured else []
-        return float(np.median(np.concatenate(pieces))) / 1000 if any(map(len, pieces)) else None
+        if measured is None or not any(map(len, pieces)):
+            return None
+        (found,) = estimate(np.concatenate(pieces), (0.5,), measured.missing[headline(cell)], reorder=True)
+        return found and found / 1000
 
     return value

@@ -12,7 +12,7 @@ from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.floors import headline, set_floors, set_ranks
 from hopmeter.analysis.growth import set_growth
 from hopmeter.analysis.intervals import ALPHA
-from hopmeter.analysis.percentiles import Nanoseconds, estimate_all, quantiles
+from hopmeter.analysis.percentiles import Nanoseconds, estimate, quantiles
 from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.analysis.requirements import Judge, look_levels
 from hopmeter.analysis.resources import trial_core_percent
@@ -101,17 +101,12 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
 
 
 def _of_any_number(cell: Cell, pieces: Sequence[Nanoseconds], lost: int) -> dict[str, float | None]:
-    """Return the median of a trial with any number of messages, and for a flow its p99.
-
-    A flow may lose many messages and is ranked all the same, so its lost messages are later than all others.
-    """
+    """Return the median of a trial with any number of messages, and for a flow its p99."""
     if not pieces:
         return {"median_us": None}
-    values = np.concatenate(pieces)
-    if cell.workload is None:
-        return {"median_us": float(np.median(values)) / 1000}
-    found = estimate_all(values, (0.5, 0.99), lost)
-    return {name: each and each / 1000 for name, each in zip(("median_us", "p99_us"), found, strict=True)}
+    names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
+    found = estimate(np.concatenate(pieces), (0.5, 0.99)[: len(names)], lost, reorder=True)
+    return {name: each and each / 1000 for name, each in zip(names, found, strict=True)}
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:

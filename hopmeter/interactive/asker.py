@@ -107,6 +107,6 @@ def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
         wrong = sum(each["content_errors"] + each["malformed"] for each in clients)
         found = replace(found, wrong=wrong, failure=failure, interrupted=found.interrupted or is_cut)
         if trial.samples:
-            calls, lost = read_calls(folder.path / trial.samples, cell, found.servers)
-            found = replace(found, calls=calls, lost=lost)
+            calls, unanswered = read_calls(folder.path / trial.samples, cell, found.servers)
+            found = replace(found, calls=calls, unanswered=unanswered)
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hopmeter.analysis.percentiles import PERMILLE, quantiles
+from hopmeter.analysis.percentiles import PERMILLE, quantiles, state
 from hopmeter.interactive.frame_times import CALL, SAMPLED, Rows, join_frames
 from hopmeter.interactive.frames_scenario import Frames, Server, frame_period_s, servers_by_transport
 from hopmeter.interactive.result_folder import ResultFolder
@@ -34,8 +34,8 @@ class Answers:
     """Width and height of each frame."""
     calls: Rows = field(default_factory=lambda: np.zeros(0, CALL))
     """The replies."""
-    lost: int = 0
-    """Requests without a reply."""
+    unanswered: Rows = field(default_factory=lambda: np.zeros(0, CALL))
+    """The requests without a reply."""
     wrong: int = 0
     """Replies that were not the frame."""
     pictures: str = ""
@@ -68,6 +68,20 @@ class Answers:
         return np.asarray(self.calls[self.calls["server"] == server])
 
     @property
+    def lost(self) -> int:
+        """Return how many requests had no reply."""
+        return len(self.unanswered)
+
+    def lost_calls(self, server: int) -> int:
+        """Return how many requests to one server had no reply."""
+        return int((self.unanswered["server"] == server).sum())
+
+    @property
+    def lost_frames(self) -> int:
+        """Return how many frames lack the reply of a server."""
+        return len(np.unique(self.unanswered[["thread", "seq"]]))
+
+    @property
     def elapsed_ns(self) -> int:
         """Return the time from the first request until the last reply."""
         return int(self.calls["arrived_ns"].max() - self.calls["intended_ns"].min()) if len(self.calls) else 0
@@ -81,18 +95,30 @@ class Answers:
 def rows(found: Answers) -> Iterator[list[str]]:
     """Yield a row for all servers together, then one for each, in milliseconds."""
     if len(found.frames):
-        yield [found.together, "", *_statistics(found.frame_times_ns()), ""]
+        yield [found.together, "", *_statistics(found.frame_times_ns(), found.lost_frames), ""]
     for number, server in enumerate(found.servers):
         if len(mine := found.calls_of(number)):
             held = mine["hold_ns"][mine["hold_ns"] != NONE_NS]
             hold = _ms(held.mean()) if len(held) else "–"
-            yield [server.name, server.transport, *_statistics(mine["arrived_ns"] - mine["sent_ns"]), hold]
+            yield [
+                server.name,
+                server.transport,
+                *_statistics(mine["arrived_ns"] - mine["sent_ns"], found.lost_calls(number)),
+                hold,
+            ]
 
 
-def _statistics(values: Rows) -> list[str]:
+def _statistics(values: Rows, lost: int) -> list[str]:
     spread = values.std(ddof=1) if len(values) > 1 else None
-    p50, p99 = quantiles(values.copy(), [PERMILLE["p50"], PERMILLE["p99"]])
-    return [_ms(values.mean()), _ms(spread), formatting.count(len(values)), _ms(p50), _ms(p99)]
+    percentiles = [_percentile_text(values, PERMILLE[name], lost) for name in ("p50", "p99")]
+    return [_ms(values.mean()), _ms(spread), formatting.count(len(values)), *percentiles]
+
+
+def _percentile_text(values: Rows, permille: int, lost: int) -> str:
+    """Return a percentile in milliseconds; `lost` if it is a request without a reply."""
+    if state(len(values), lost, permille) == "lost":
+        return formatting.LOST
+    return _ms(quantiles(values.copy(), [permille], lost)[0])
 
 
 def _ms(value: float | None) -> str:
@@ -161,6 +187,8 @@ def describe(found: Answers) -> dict[str, Any]:
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "in_turn", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}
+    each = {server.name: found.lost_calls(number) for number, server in enumerate(found.servers)}
+    ended["lost_each"] = {found.together: found.lost_frames, **each}
     what = {"width": found.size[0], "height": found.size[1], "pictures": found.pictures}
     return {**asked, **what, "servers": [vars(each) for each in found.servers], **known, **ended}
 

@@ -23,8 +23,8 @@ FRAME = np.dtype([(name, np.int64) for name in ("seq", "thread", "due_ns", "done
 Rows = NDArray[Any]
 
 
-def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows, int]:
-    """Return the replies in the samples of a trial, and how many requests had none."""
+def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows, Rows]:
+    """Return the replies in the samples of a trial, and the requests that had none."""
     samples, numbers = Samples(path), {each: number for number, each in enumerate(servers)}
     of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
     found = []
@@ -34,7 +34,7 @@ def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows,
         found.append(_calls(samples, ends, thread, np.array(called)))
     calls = np.concatenate(found)
     has_reply = (calls["sent_ns"] != NONE_NS) & (calls["arrived_ns"] != NONE_NS)
-    return calls[has_reply], int((~has_reply).sum())
+    return calls[has_reply], calls[~has_reply]
 
 
 def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import pyarrow as pa
 from rich.table import Table
 
 from hopmeter.analysis.arrivals import minus, preferring
-from hopmeter.analysis.percentiles import PERMILLE, quantiles
+from hopmeter.analysis.percentiles import PERMILLE, quantiles, state
 from hopmeter.interactive.result_folder import ResultFolder
 from hopmeter.interactive.study import LISTENER, PUBLISHER
 from hopmeter.report import formatting
@@ -34,6 +35,7 @@ MEANS = {
     PUBLISHER: "delay: how long encoding and sending took, with the refusals of the transport; late: after the "
     "schedule; all in microseconds.",
 }
+LOST_NOTE = f"{formatting.LOST}: so many messages never arrived that this percentile has no time."
 QUEUED = "messages queue, because the rate is too high: give a lower --rate"
 Rows = Mapping[str, Times]
 """The messages of an endpoint: `seq` and TIMES, with NONE_NS for a time that is missing."""
@@ -80,16 +82,18 @@ def done_times(side: str, rows: Rows) -> Times:
     return sent
 
 
-def figures(side: str, rows: Rows) -> dict[str, float | None]:
-    """Return what the table shows of a pair, in microseconds; None if there are too few messages."""
+def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
+    """Return what the table shows of a pair, in microseconds; None if there are too few messages.
+
+    Lost messages are slower than all others; a percentile that is one of them is infinite.
+    """
     if not rows:
         return {}
     delays = minus(done_times(side, rows), rows["sent_ns"])
     found: dict[str, float | None] = {"decode p50": _one(minus(rows["decoded_ns"], rows["arrived_ns"]), "p50")}
     if not len(delays):
         return found
-    percentiles = zip(PERMILLE, quantiles(delays.copy(), PERMILLE.values()), strict=True)
-    found |= {name: _us(value) for name, value in percentiles}
+    found |= {name: _one(delays.copy(), name, lost) for name in PERMILLE}
     return found | {
         "mean": delays.mean() / 1000,
         "max": delays.max() / 1000,
@@ -99,17 +103,20 @@ def figures(side: str, rows: Rows) -> dict[str, float | None]:
     }
 
 
-def _one(values: Times, name: str) -> float | None:
-    return _us(quantiles(values, [PERMILLE[name]])[0])
-
-
-def _us(value: float | None) -> float | None:
-    return None if value is None else value / 1000
+def _one(values: Times, name: str, lost: int = 0) -> float | None:
+    if state(len(values), lost, PERMILLE[name]) == "lost":
+        return math.inf
+    (found,) = quantiles(values, [PERMILLE[name]], lost)
+    return None if found is None else found / 1000
 
 
 def _rate(sent: Times) -> float | None:
     sent = sent[sent != NONE_NS]
     return float((len(sent) - 1) * 1e9 / (sent[-1] - sent[0])) if len(sent) > 1 else None
+
+
+def _text(value: float | None) -> str:
+    return formatting.LOST if value == math.inf else formatting.number(value)
 
 
 def is_queue(side: str, rows: Rows) -> bool:
@@ -202,11 +209,13 @@ class Results:
             style = "red" if outcome.wrong or outcome.status == "failed" else "yellow" if outcome.reason else ""
             table.add_row(*self._line(outcome), style=style)
         print_whole(self._console, table)
-        self.say(f"{MEANS[self.side]} {formatting.NOTHING}: too few messages.")
+        notes = {formatting.NOTHING: f"{formatting.NOTHING}: too few messages.", formatting.LOST: LOST_NOTE}
+        shown = {cell for outcome in self.outcomes for cell in self._line(outcome)}
+        self.say(" ".join([MEANS[self.side], *(note for mark, note in notes.items() if mark in shown)]))
 
     def _line(self, outcome: Outcome) -> list[str]:
-        found = figures(self.side, outcome.rows)
-        shown = [formatting.number(found.get(head)) for head in SHOWN[self.side]]
+        found = figures(self.side, outcome.rows, (outcome.lost or 0) if self.side == LISTENER else 0)
+        shown = [_text(found.get(head)) for head in SHOWN[self.side]]
         counts = (outcome.sent, outcome.received, outcome.lost, outcome.wrong)
         wrong = f"{outcome.wrong} messages arrived with wrong content" if outcome.wrong else ""
         queued = QUEUED if is_queue(self.side, outcome.rows) else ""

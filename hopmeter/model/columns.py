@@ -49,7 +49,7 @@ class Latency:
         """Return the columns of the latency and their types."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
-        return {**statistics, f"{self.name}_count": "int"}
+        return {**statistics, f"{self.name}_count": "int", f"{self.name}_lost": "int"}
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

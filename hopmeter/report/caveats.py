@@ -17,6 +17,8 @@ READING = (
      "not differ significantly, and the next run may order them differently."),
     ("Interval", "95 %, from the spread between trials in fresh processes. It needs at least three good trials."),
     ("Too few", "Fewer than ten messages are slower than that percentile: a number would be chance."),
+    ("Lost", "So many messages never arrived that this percentile is one of them: it has no time, and more messages "
+     "would not give it one."),
     ("Times floor", "The median as a multiple of the cheapest transport on this machine for the same hop, measured in "
      "the same run in Rust. It includes the cost of the language."),
     ("CPU", "User and system time of all processes of the cell, in microseconds per message."),

@@ -16,6 +16,8 @@ from hopmeter.system.humanize import join as join
 from hopmeter.system.humanize import plural as plural
 
 NOTHING = "–"
+LOST = "lost"
+"""Shown instead of a percentile that is a lost message."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 

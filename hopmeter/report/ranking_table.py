@@ -143,9 +143,7 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
     values = {
         "Rank": Value(rank.text if rank else "", sort=number),
         "Transport": Value(formatting.breakable(name), notes(_ties(group, rank), _note(row, name)), name),
-        "p50, µs": Value(
-            formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50
-        ),
+        "p50, µs": _median(row),
         "p99, µs": _tail(row, "p99"),
         "p99.9, µs": _tail(row, "p999"),
         "Times best": Value(formatting.times(best), notes(*_notes_of_ratio(row) if best else ""), sort=best),
@@ -201,8 +199,16 @@ def _core_share(row: Row) -> str:
     return ", ".join(filter(None, words))
 
 
+def _median(row: Row) -> Value:
+    if row.p50 is None and row.state("p50") == "lost":
+        return Value(formatting.LOST, notes(f"{formatting.percent(row.loss)} never arrived"), style="open")
+    return Value(formatting.number(row.p50), notes(formatting.interval(*(row.bounds or (None, None)))), row.p50)
+
+
 def _tail(row: Row, column: str) -> Value:
     value = row.tail(column)
+    if row.state(column) == "lost":
+        return Value(formatting.LOST, notes(f"{formatting.percent(row.loss)} never arrived"), style="open")
     if row.p50 is not None and value is None:
         return Value(UNRESOLVED, style="open")
     ends = formatting.interval(row.latency(f"{column}_low"), row.latency(f"{column}_high"))

@@ -18,6 +18,10 @@ PACING_US = 50.0
 """A source that wakes up later than this gets a warning."""
 LEAST_BYTES = 2048.0
 """Fewer bytes per message over the loopback device are not the payload."""
+SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
+"""The percentiles that tables show, by column."""
+MOST_LOST = 3
+"""The most rows whose lost percentiles a warning lists."""
 FULL = 0.95
 """If a cell uses this share of its cores, it used all of them."""
 BELOW = 0.97
@@ -64,7 +68,29 @@ class RowRule:
 
 
 def _has_no_tail(column: str) -> Callable[[Row], object]:
-    return lambda row: row.ok and row.tail(column) is None
+    """Return whether a row has too few messages for a percentile, so that more messages would help."""
+    return lambda row: row.ok and row.tail(column) is None and row.state(column) != "lost"
+
+
+def _is_lost(row: Row) -> bool:
+    """Return whether a percentile that tables show is a lost message."""
+    return row["status"] == "ok" and not row.cell.is_whole_workload and bool(_lost_percentiles(row))
+
+
+def _lost_percentiles(row: Row) -> list[str]:
+    return [name for column, name in SHOWN.items() if row.state(column) == "lost"]
+
+
+def _lost_text(rows: list[Row]) -> str:
+    """Return which percentile of each row is a lost message, and why."""
+    each = [
+        f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
+        f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no time"
+        for row in rows[:MOST_LOST]
+        for found in [_lost_percentiles(row)]
+    ]
+    more = [formatting.plural(len(rows) - MOST_LOST, "other row")] if len(rows) > MOST_LOST else []
+    return f": {'; '.join([*each, *more])}. More messages would not help; a setting that loses none would."
 
 
 def _few_messages(column: str) -> Callable[[list[Row]], str]:
@@ -116,7 +142,9 @@ ROW_RULES = (
     RowRule(
         "W-NO-MEDIAN",
         "Too few messages for a median",
-        lambda row: row["status"] == "ok" and row.p50 is None and not row.cell.is_whole_workload,
+        lambda row: (
+            row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" and not row.cell.is_whole_workload
+        ),
         lambda _: (
             f": a median needs {least_count(PERMILLE['p50'])} messages in all good trials together. "
             "`hopmeter show` and cells.parquet have means, loss and CPU."
@@ -125,6 +153,7 @@ ROW_RULES = (
     ),
     RowRule("W-UNRESOLVED", "Too few messages for p99", _has_no_tail("p99"), _few_messages("p99")),
     RowRule("W-UNRESOLVED", "Too few messages for p99.9", _has_no_tail("p999"), _few_messages("p999")),
+    RowRule("W-PERCENTILE-LOST", "A percentile is a lost message", _is_lost, _lost_text),
     RowRule(
         "W-SATURATED",
         "Could not keep up",

@@ -114,7 +114,7 @@ def test_intervals_cover_the_truth(name: str, trials: int) -> None:
     covered = dict.fromkeys(truths, 0)
     for seed in range(SEEDS):
         samples = in_ns(known.draw(np.random.default_rng(seed), trials))
-        row = summary("response", [[trial] for trial in samples])
+        row = summary("response", [[trial] for trial in samples], [0] * len(samples))
         for column, truth in truths.items():
             low, high = row[f"response_{column}_low_us"], row[f"response_{column}_high_us"]
             covered[column] += low <= truth <= high
@@ -136,5 +136,5 @@ def test_files_give_the_same_figures_as_the_samples_in_them(tmp_path: Path) -> N
         came = [{"seq": seq, "arrived": seq * MS + int(took)} for seq, took in enumerate(each)]
         trials.append({0: messages(MESSAGES), 1: came})
     row = analyse_trials(tmp_path, cell(trials=3), *trials)
-    for column, value in summary("response", [[trial] for trial in samples]).items():
+    for column, value in summary("response", [[trial] for trial in samples], [0] * len(samples)).items():
         assert row[column] == value, column

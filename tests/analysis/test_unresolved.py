@@ -20,7 +20,7 @@ from tests.analysis.made import analyse_trials, arrivals, cell, messages
     [(19, []), (20, [500]), (99, [500]), (100, [500, 900]), (1000, [500, 900, 990]), (10_000, [500, 900, 990, 999])],
 )
 def test_a_percentile_needs_ten_samples_beyond_it(count: int, resolved: list[int]) -> None:
-    found = dict(zip((500, 900, 990, 999), quantiles(np.arange(count), (500, 900, 990, 999)), strict=True))
+    found = dict(zip((500, 900, 990, 999), quantiles(np.arange(count), (500, 900, 990, 999), 0), strict=True))
     assert [permille for permille, value in found.items() if value is not None] == resolved
 
 

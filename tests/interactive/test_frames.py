@@ -12,6 +12,7 @@ import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.hosts.greeting import HostError
+from hopmeter.interactive import asker_results
 from hopmeter.interactive.asker import read_offer, read_trial
 from hopmeter.interactive.asker_results import Answers, lines
 from hopmeter.interactive.frame_times import CALL, join_frames, read_calls
@@ -83,9 +84,19 @@ def test_a_frame_lasts_until_its_last_reply_and_needs_all_of_them() -> None:
         CALL,
     )
     assert join_frames(calls, 2).tolist() == [(0, 0, 9, 40), (0, 1, 20, 31)]
-    found = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6), calls, lost=1)
+    found = Answers(Frames("image:8x6"), [LEFT, RIGHT], (8, 6), calls, np.zeros(1, CALL))
     assert found.frame_times_ns().tolist() == [31, 11] and found.exit_code == 1
     assert "requests without a reply: 1" in [*lines(found)]
+
+
+def test_percentiles_count_requests_without_a_reply() -> None:
+    calls = np.array([(0, 0, seq, 0, 0, 1_000_000 * (1 + seq), 5) for seq in range(80)], CALL)
+    unanswered = np.array([(0, 0, seq, 0, 0, NONE_NS, NONE_NS) for seq in range(80, 100)], CALL)
+    found = Answers(Frames("image:8x6", 100), [LEFT], (8, 6), calls, unanswered)
+    assert (found.lost, found.lost_calls(0), found.lost_frames) == (20, 20, 20)
+    together, left = asker_results.rows(found)
+    assert together[5:7] == left[5:7] == ["50.50", "lost"]
+    assert asker_results.describe(found)["lost_each"] == {"all at once": 20, "left": 20}
 
 
 def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: Path) -> None:
@@ -102,8 +113,8 @@ def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: 
         for endpoint, found in enumerate([client, *servers]):
             rows = [dict.fromkeys(SCHEMA.names) | {"endpoint": endpoint, "copy": 0} | row for row in found]
             writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-    calls, lost = read_calls(tmp_path / "samples.parquet", cell(pattern="scatter", sinks=2), [LEFT, RIGHT])
-    assert lost == 1
+    calls, unanswered = read_calls(tmp_path / "samples.parquet", cell(pattern="scatter", sinks=2), [LEFT, RIGHT])
+    assert len(unanswered) == 1
     assert calls[["server", "seq", "hold_ns"]].tolist() == [(0, 0, 4), (1, 0, NONE_NS), (0, 1, NONE_NS)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,25 @@ def test_percentiles_with_too_few_messages_are_not_shown() -> None:
     assert found["max"] == 2000
     assert found["p99"] == pytest.approx(1980, abs=1)
     assert figures("listener", rows([5.0] * 30))["p99"] is None
+
+
+def test_lost_messages_are_slower_than_all_others() -> None:
+    taken = rows(list(range(1, 81)))
+    assert figures("listener", taken, lost=20)["p50"] == figures("listener", rows(list(range(1, 101))))["p50"]
+    assert figures("listener", taken, lost=20)["p90"] == math.inf
+    assert figures("listener", taken, lost=2)["p99"] == math.inf
+    assert figures("listener", taken)["p99"] is None
+
+
+def test_the_table_of_a_listener_calls_a_percentile_lost_and_a_publisher_loses_none(tmp_path: Path) -> None:
+    for side, has_lost in (("listener", True), ("publisher", False)):
+        console = Console(width=200)
+        results = Results(side, tmp_path / side, console)
+        taken = rows(list(range(1, 81))) | {"forwarded_ns": rows(list(range(1, 81)))["decoded_ns"]}
+        results.add(Outcome("zeromq", "numpy", "zeromq", "numpy", "ok", rows=taken, sent=100, received=80))
+        with console.capture() as said:
+            results.show()
+        assert ("this percentile has no time" in said.get()) == has_lost
 
 
 def test_delays_that_grow_are_a_queue() -> None:

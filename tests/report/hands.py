@@ -38,6 +38,8 @@ def write_asked(folder: Path, wrong: int = 0, works: Sequence[str] = ("sleep:30m
     ]
     named = zip(("left", "right"), ("zeromq", "tcp"), works, strict=True)
     servers = [Server(*each) for each in named]
-    found = Answers(Frames("image:640x480", 40), servers, (640, 480), np.array(calls, CALL), 0, wrong, interrupted=True)
+    found = Answers(
+        Frames("image:640x480", 40), servers, (640, 480), np.array(calls, CALL), wrong=wrong, interrupted=True
+    )
     AskerFolder(folder, {"command": ["hopmeter", "ask", "left", "right"]}).write(found)
     return folder

@@ -85,6 +85,14 @@ def test_what_was_lost_wrong_or_not_measured_stands_beside_the_figures(tmp_path:
     ]
 
 
+def test_percentiles_of_a_listener_count_lost_messages(tmp_path: Path) -> None:
+    whole, _ = section(write_measured(tmp_path / "whole", sent=300, received=300))
+    found, _ = section(write_measured(tmp_path / "l", sent=400, received=300))
+    assert column(found, "p50, µs")[0] > column(whole, "p50, µs")[0]
+    texts = [str(value.text) for value in found.tables[0].bodies[0].lines[0].values]
+    assert "lost" in texts and "called lost" in str(found.tables[0].caption)
+
+
 def test_servers_are_drawn_together_and_one_by_one_with_what_is_above_their_work(tmp_path: Path) -> None:
     found, _ = section(write_asked(tmp_path / "a", wrong=40))
     assert found.title == "Servers: frames of 640×480, called at once"

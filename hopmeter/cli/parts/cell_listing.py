@@ -29,13 +29,16 @@ def _print_whole(console: Console, row: Row) -> None:
     console.print(Text(f"flows and paths: {', '.join(part.id for part in parts_of(row))}"), soft_wrap=True)
 
 
+def _percentile(row: Row, name: str) -> str:
+    """Return a percentile with its interval, or that it is a lost message; empty with too few messages."""
+    value = row.p50 if name == "p50" else row.tail(name)
+    if value is None:
+        return f"{name} {formatting.LOST}" if row.state(name) == "lost" else ""
+    return f"{name} {formatting.number(value)} {formatting.bracket(*row.interval(name))} µs"
+
+
 def _print_latency(console: Console, row: Row) -> None:
-    values = {"p50": row.p50, **{name: row.tail(name) for name in TAILS}}
-    latency = ", ".join(
-        f"{name} {formatting.number(value)} {formatting.bracket(*row.interval(name))} µs"
-        for name, value in values.items()
-        if value is not None
-    )
+    latency = ", ".join(filter(None, (_percentile(row, name) for name in ("p50", *TAILS))))
     console.print(Text(row.id, style="bold cyan"))
     console.print(Text(f"{row.headline}: {latency}" if row.ok else f"{row['status']}: {row['reason'] or ''}"))
     if row["status"] == "dropped" or row.cell.workload is not None:

@@ -150,7 +150,12 @@ def _lines(group: Group, columns: Sequence[str]) -> list[list[str | Text]]:
     known = {id(rank.row): rank for rank in ranks(group)}
     rows = _rows_in_order(group)
     kinds = ((_median, formatting.bracket), (_tail, formatting.bracket), (_ratio, formatting.ratio_bracket))
-    bounded = zip(*(_aligned_texts([bounds(row) for row in rows], text) for bounds, text in kinds), strict=True)
+    texts = [_aligned_texts([bounds(row) for row in rows], text) for bounds, text in kinds]
+    marked = [
+        [_mark_lost(row, column, text) for row, text in zip(rows, each, strict=True)]
+        for column, each in zip(("p50", "p99"), texts, strict=False)
+    ]
+    bounded = zip(*marked, texts[-1], strict=True)
     return [
         _line(row, [name_in_table(row, group.rows), str(row["language"])], known.get(id(row)), values, columns)
         for row, values in zip(rows, bounded, strict=True)
@@ -168,6 +173,12 @@ def _median(row: Row) -> Bounds:
 def _tail(row: Row) -> Bounds:
     """Return p99, which is shown only with its interval."""
     return row.tail("p99") if row["status"] == "ok" else None, *row.interval("p99")
+
+
+def _mark_lost(row: Row, column: str, text: str) -> str:
+    """Return `lost`, as wide as the other texts of its column, for a percentile that is a lost message."""
+    is_missing = text.strip() == formatting.NOTHING and row["status"] == "ok"
+    return f"{formatting.LOST:{len(text)}}" if is_missing and row.state(column) == "lost" else text
 
 
 def _ratio(row: Row) -> Bounds:
@@ -271,7 +282,7 @@ def _notes(run: Run) -> list[str]:
     """Return the explanations of what this run's tables have."""
     rows = run.measured_rows
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
-    if any(row["status"] == "ok" and row.p50 is None for row in rows):
+    if any(row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" for row in rows):
         few = f"{few}; a median needs {least_count(PERMILLE['p50'])} messages"
     no_interval = (
         f"({formatting.NO_INTERVAL}): no interval, since trials differ too much or fewer than {LEAST_TRIALS} are good."
@@ -281,6 +292,7 @@ def _notes(run: Run) -> list[str]:
         (no_interval, lambda row: row.ok and _has_open_bracket(row)),
         ("CPU %: share of one core at this rate, all processes.", lambda row: row["cpu_core_percent"] is not None),
         (f"{few}.", lambda _: True),
+        (f"{formatting.LOST}: so many messages never arrived that this percentile has no time.", _shows_lost),
         (
             "×alone: the median alongside the other flows, divided by that of the flow alone.",
             lambda row: row["times_alone"] is not None,
@@ -294,6 +306,11 @@ def _notes(run: Run) -> list[str]:
         ("This is a quick look with few, short trials.", lambda _: run.quick),
     )
     return [text for text, applies in notes if any(map(applies, rows))]
+
+
+def _shows_lost(row: Row) -> bool:
+    """Return whether the table calls a percentile of the row lost."""
+    return row["status"] == "ok" and "lost" in (row.state("p50"), row.state("p99"))
 
 
 def _has_open_bracket(row: Row) -> bool:

@@ -28,7 +28,10 @@ CAPTION = (
     "Box: the middle half of the messages. Notch: about the 95 % interval of the median, as if messages were "
     "independent. Whiskers: messages within 1.5 box lengths. Dots: some of the messages beyond, always the last one."
 )
-UNRESOLVED = "A percentile is not shown if fewer than ten messages are slower."
+UNRESOLVED = (
+    "A percentile is not shown if fewer than ten messages are slower. A lost message is slower than all others: a "
+    "percentile that is one is called lost."
+)
 STATISTICS = {"p50": "p50, µs", "p90": "p90, µs", "p99": "p99, µs", "max": "Longest, µs", "mean": "Mean, µs"}
 Delays = NDArray[np.int64]
 """The delay of each message in nanoseconds, in the order of the log."""
@@ -92,22 +95,25 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
     return {(str(first), str(second)): each for (first, second), each in found.items()}
 
 
-def row(run: Run, transport: str, codec: str, pattern: str, known: Delays) -> Row:
-    """Return a row with the statistics of these messages, so that the figures of runs can draw it."""
+def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
+    """Return a row with the statistics of these messages, so that the figures of runs can draw it; `lost` messages are
+    slower than all others."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
     cell = Cell.of(**names, **same, **bare, pattern=pattern, rate_hz=run.about.get("rate"))
-    low, high = notch(known / 1000)
+    low, high = notch(known / 1000, lost) or (None, None)
     ends = {"response_p50_low_us": low, "response_p50_high_us": high}
-    return Row(run, cell, {"status": "ok", **summary("response", [[known]]), **ends})
+    return Row(run, cell, {"status": "ok", **summary("response", [[known]], [lost]), **ends})
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
     """Return a row of the table: names, statistics, and what else its participant knows."""
-    return Line(
-        [*(Value(name, sort=name) for name in names), *(number(one.latency(each)) for each in STATISTICS), *more]
-    )
+    return Line([*(Value(name, sort=name) for name in names), *(_statistic(one, each) for each in STATISTICS), *more])
+
+
+def _statistic(one: Row, name: str) -> Value:
+    return Value(formatting.LOST, style="open") if one.state(name) == "lost" else number(one.latency(name))
 
 
 def number(value: float | None) -> Value:

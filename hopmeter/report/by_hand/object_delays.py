@@ -23,13 +23,15 @@ def section(run: Run, number: int) -> Section:
     """Return the section of a listener or a publisher."""
     end = participant(run.folder)
     found = delays(run.folder / LOGS[end], ("middleware", "plugin"))
-    run.rows = [row(run, *names, "pubsub", known) for names, known in found.items()]
     outcomes = _outcomes(run)
+    lost = {names: (_lost(outcomes.get(names)) or 0) if end == "listener" else 0 for names in found}
+    run.rows = [row(run, *names, "pubsub", known, lost[names]) for names, known in found.items()]
     lines = [
         line(names, one, _counts(len(known), outcomes.get(names)))
         for (names, known), one in zip(found.items(), run.rows, strict=True)
     ]
-    boxes = [(one, each) for one, known in zip(run.rows, found.values(), strict=True) if (each := box(known / 1000))]
+    drawn = zip(run.rows, (box(known / 1000, lost[names]) for names, known in found.items()), strict=True)
+    boxes = [(one, each) for one, each in drawn if each]
     placed = codec_rows.place_boxes(boxes)
     figure = box_figure(run, f"across-by-hand-{number}", "Plugin by plugin", MEANING[end], placed)
     heads = (("Middleware", "Plugin"), ("Messages", *(("Lost", "Wrong") if outcomes else ())))
@@ -54,9 +56,13 @@ def _counts(many: int, outcome: Outcome | None) -> list[Value]:
     """Return the number of messages, and if known the lost and the wrong ones."""
     if outcome is None:
         return [count(many)]
-    sent, received = outcome.get("sent"), outcome.get("received")
-    lost = None if sent is None or received is None else max(0, sent - received)
-    return [count(many), count(lost), count(outcome.get("wrong"))]
+    return [count(many), count(_lost(outcome)), count(outcome.get("wrong"))]
+
+
+def _lost(outcome: Outcome | None) -> int | None:
+    """Return how many messages were lost; None if it is not known."""
+    sent, received = (outcome.get(name) if outcome else None for name in ("sent", "received"))
+    return max(0, sent - received) if isinstance(sent, int) and isinstance(received, int) else None
 
 
 def _warnings(outcomes: dict[tuple[str, str], Outcome]) -> list[str]:

@@ -52,7 +52,15 @@ def section(run: Run, figure_number: int) -> Section:
 
 
 def _row(run: Run, names: Names, known: Delays) -> Row:
-    return row(run, names[1] or ALL, names[0], "scatter", known)
+    return row(run, names[1] or ALL, names[0], "scatter", known, _lost(run, names))
+
+
+def _lost(run: Run, names: Names) -> int:
+    """Return how many frames lack a reply, or how many requests to a server had none; 0 in folders of earlier
+    versions."""
+    known = run.about.get("lost_each")
+    lost = known.get(names[0]) if isinstance(known, dict) else None
+    return lost if isinstance(lost, int) else 0
 
 
 def _title(run: Run) -> str:
@@ -108,7 +116,7 @@ def _place(run: Run, found: Found) -> list[PlacedBox]:
     """Return all servers together, then each in its order, with a gap between."""
     placed: list[PlacedBox] = []
     for place, (names, known) in enumerate(found.items()):
-        if each := box(known / 1000):
+        if each := box(known / 1000, _lost(run, names)):
             one = _row(run, names, known)
             placed.append(ServerBox(one, each, names[0], names[1] or ALL, place + (0.5 if place else 0.0)))
     return placed

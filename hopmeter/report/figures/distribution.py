@@ -28,7 +28,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "distribution",
         "Distribution",
-        "Shape and place of the latencies of each row, scaled to its own peak; "
+        "Shape and place of the latencies of the messages that arrived, each row scaled to its own peak; "
         f"the slowest 0.5{formatting.THIN}% may be further right.",
         _chart(named, style, ends),
         "Distributions; half of the messages within: "

@@ -35,7 +35,7 @@ def draw(group: Group, style: Style) -> Figure | None:
         "course",
         "Latency over time",
         "Trials side by side, in the order they ran. Line: the median of each stretch; shade: up to its slowest "
-        "message. A stall is a spike, a drift is a slope.",
+        "message that arrived. A stall is a spike, a drift is a slope; in a gap, half of the messages were lost.",
         _chart(data, _axis(trials, longest), group.rows_by_name(row for row, _ in strips), style, ends),
         f"Latency over time of {len(strips)} rows, trial after trial.",
     )

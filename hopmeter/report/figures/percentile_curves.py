@@ -36,11 +36,15 @@ def draw(group: Group, style: Style) -> Figure | None:
     return Figure(
         "percentiles",
         "Percentiles",
-        f"A curve stops where fewer than {BEYOND} messages are slower: beyond that a percentile would be noise.",
+        f"A curve stops where fewer than {BEYOND} messages are slower: beyond that a percentile would be noise. "
+        "A lost message is slower than all others, so a curve ends before the share that was lost.",
         _chart(data, named, style, ends),
-        "Percentile curves; p99: "
-        + ", ".join(f"{name} {formatting.microseconds(row.latency('p99'))}" for name, row in named.items()),
+        "Percentile curves; p99: " + ", ".join(f"{name} {_p99(row)}" for name, row in named.items()),
     )
+
+
+def _p99(row: Row) -> str:
+    return formatting.LOST if row.state("p99") == "lost" else formatting.microseconds(row.latency("p99"))
 
 
 def _data(name: str, row: Row, curve: list[tuple[float, float]]) -> Data:

@@ -13,7 +13,7 @@ from hopmeter.analysis.machine_order import compare_machines
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Claim, Selector
-from hopmeter.report.studies.row_values import Value, is_unresolved, row_value, with_interval
+from hopmeter.report.studies.row_values import Value, is_unresolved, row_value, why_unresolved, with_interval
 
 Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 
@@ -174,11 +174,11 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an open comparison if all these rows have too few messages for the value; None otherwise."""
+    """Return an open comparison if all these rows have too few messages, or too many lost ones, for the value; None
+    otherwise."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
-    names = " and of ".join(_name(row, row) for row in rows)
-    return Comparison(None, f"too few messages of {names}")
+    return Comparison(None, " and ".join(f"{why_unresolved(row, column)} of {_name(row, row)}" for row in rows))
 
 
 def _ratio(one: Value, other: Value, words: str) -> Comparison | None:

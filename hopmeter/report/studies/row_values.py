@@ -45,6 +45,14 @@ def is_unresolved(row: Row, column: str) -> bool:
     return bool(row[f"{latency}_count"])
 
 
+def why_unresolved(row: Row, column: str) -> str:
+    """Return why a measured row has no value in a column of the latency that ranks it: too few messages, or so many
+    lost ones that the percentile is one of them."""
+    latency, _, statistic = column.removesuffix("_us").rpartition("_")
+    is_lost = row.headline == latency and row.state(statistic) == "lost"
+    return "lost messages" if is_lost else "too few messages"
+
+
 def _interval_end(column: str, end: str) -> str:
     if column == "cpu_percent_mean":
         return f"cpu_percent_{end}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Published, Study, published_values, studies
-from hopmeter.report.studies.row_values import row_value, with_unit
+from hopmeter.report.studies.row_values import row_value, why_unresolved, with_unit
 
 CONDITIONS = (
     "pattern",
@@ -163,7 +163,11 @@ def _here(one: Published, run: Run) -> list[tuple[str, str]]:
 def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[str, str]:
     found = row_value(row, column)
     value = (
-        with_unit(found.value, column) if found else "too few messages" if row["status"] == "ok" else str(row["status"])
+        with_unit(found.value, column)
+        if found
+        else why_unresolved(row, column)
+        if row["status"] == "ok"
+        else str(row["status"])
     )
     between = formatting.interval(found.low, found.high) if found else ""
     return value, ", ".join(formatting.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
