@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from hopmeter.analysis import run_results
 from hopmeter.analysis.other_requirements import judge_run
 from hopmeter.analysis.run_results import Row
 from hopmeter.api import measuring, planning
+from hopmeter.api.advice_request import Request
 from hopmeter.api.example_values import example_pattern, example_values
 from hopmeter.api.lossless import add_lossless, parse_requirements
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.options import check_names, scenario_options
 from hopmeter.api.planning import Prepared
 from hopmeter.api.runs import Place, Run
-from hopmeter.api.start import join_settings, option_words
+from hopmeter.api.start import join_settings
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import UsageError
 from hopmeter.hosts.host_options import HostOptions
@@ -26,19 +27,18 @@ from hopmeter.hosts.session import HostSession
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
 from hopmeter.model.language_names import languages_in
 from hopmeter.plan import budget
+from hopmeter.plan.build_remedy import COMMAND
 from hopmeter.plan.expand import World
 from hopmeter.report.advice.lines import RunAdvice
 from hopmeter.system.humanize import time as humanize_time
+from hopmeter.system.terminal import Console
 
 BUDGET = "3m"
-MESSAGE = "message"
-"""The scenario for messages that no file describes."""
 SHORTER_S = (2.0, 1.0, 0.5, 0.25)
 """Durations of a trial that are tried, the longest first, until enough rounds fit into the budget."""
 MARGIN = 1.2
 """Trials take longer than planned."""
 UNTIL_BEST = {"until": "best"}
-THIS_MACHINE = HostOptions()
 
 
 class Advice:
@@ -123,6 +123,7 @@ def advise(
     run: Place | Run | None = None,
     out: Place | None = None,
     progress: bool = False,
+    build: bool = False,
     hosts: Place | None = None,
     cluster: str | None = None,
     **options: Any,
@@ -130,9 +131,9 @@ def advise(
     """Measure a scenario or a workload, and advise which transport to take; with `run`, from a run that exists.
 
     Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, all that you can install
-    and that are ready here are measured. `now` is the transport that you use now. `hosts` and `cluster` are those of
-    `hopmeter.run`. All other options have the names and
-    meanings of `hopmeter run`; the budget is 3 minutes by default.
+    and that are ready here are measured; with `build`, also those that hopmeter can build, which it builds first. `now`
+    is the transport that you use now. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the
+    names and meanings of `hopmeter run`; the budget is 3 minutes by default.
 
     Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C.
     """
@@ -142,56 +143,41 @@ def advise(
         return advise_from(run.path if isinstance(run, Run) else Path(run), now, options.get("require", ()))
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)
-    return measure(Request.of(scenario, now, options, settings, named), None if out is None else Path(out), consoles)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a user asks advice for."""
-
-    scenario: str
-    now: str | None
-    given: Mapping[str, Any]
-    settings: Sequence[str]
-    command: Sequence[str]
-    hosts: HostOptions = THIS_MACHINE
-
-    @classmethod
-    def of(
-        cls,
-        asked: Place | None,
-        now: str | None,
-        options: Mapping[str, Any],
-        settings: Sequence[str],
-        hosts: HostOptions = THIS_MACHINE,
-    ) -> Request:
-        """Check a request. Raises UsageError without a scenario, a payload or a rate."""
-        given = {name: value for name, value in options.items() if value is not None}
-        if asked is None and not {"payload", "rate"} <= given.keys():
-            raise UsageError(
-                "E-ADVISE-WHAT",
-                "hopmeter advise needs a scenario, or the size and the rate of your messages",
-                "hopmeter advise robot-head, or hopmeter advise --payload bytes:1000 --rate 100; in a terminal it asks",
-            )
-        words = ["hopmeter", "advise", *([str(asked)] if asked is not None else [])]
-        words += [*option_words(given), *(word for each in settings for word in ("--set", each))]
-        name = MESSAGE if asked is None else str(asked)
-        command = [*words, *(["--now", now] if now else []), *hosts.words]
-        return cls(name, now, given, settings, command, hosts)
+    return measure(
+        Request.of(scenario, now, options, settings, named, build), None if out is None else Path(out), consoles
+    )
 
 
 def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
     """Measure what is asked, and advise."""
     with asked.hosts.open() as session:
-        prepared, not_ready = prepare(asked, session)
+        prepared, not_ready = prepare(asked, session, consoles.notes)
         outcome = measuring.measure(prepared, out, asked.command, consoles)
     if not outcome.complete:
         raise StoppedRunError(outcome.folder)
     return Advice(RunAdvice(run_results.read(outcome.folder.path), asked.now), not_ready)
 
 
-def prepare(asked: Request, hosts: HostSession | None = None) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run over the transports that the user names, or over all that can be installed and are ready."""
+def prepare(
+    asked: Request, hosts: HostSession | None = None, notes: Console | None = None
+) -> tuple[Prepared, dict[str, str]]:
+    """Plan the run with trials that fit the budget, after building what it lacks if that is asked; also return what is
+    not ready."""
+    not_ready: dict[str, str] = {}
+
+    def make_plan() -> Prepared:
+        nonlocal not_ready
+        prepared, not_ready = _plan(asked, hosts)
+        return prepared
+
+    prepared = planning.build_first(make_plan, notes or Consoles.silent().notes) if asked.build else make_plan()
+    _check_now(asked.now, prepared)
+    return _fit_budget(prepared), not_ready
+
+
+def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str, str]]:
+    """Plan the run over the transports that the user names, or over all that can be installed and are ready or can be
+    built."""
     world = planning.this_world(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
@@ -204,7 +190,7 @@ def prepare(asked: Request, hosts: HostSession | None = None) -> tuple[Prepared,
         )
     if "until" not in given and not (given.get("require") or toml.get("require")) and not toml.get("flow"):
         given |= UNTIL_BEST
-    chosen, not_ready = _transports(given.get("transport"), asked.now, world)
+    chosen, not_ready = _transports(given.get("transport"), asked, world)
     given["transport"] = chosen
     options = scenario_options(given)
     short = scenario.shorten(add_lossless(toml, given, chosen, world), options)
@@ -212,15 +198,13 @@ def prepare(asked: Request, hosts: HostSession | None = None) -> tuple[Prepared,
     own = scenario_options(asked.given)
     if (own or asked.settings) and not wanted.flow:
         wanted = planning.name_question(wanted, own, asked.settings, None)
-    prepared = Prepared(plan.make(path.stem, wanted, world), world, hosts=hosts)
-    _check_now(asked.now, prepared)
-    return _fit_budget(prepared), not_ready
+    return Prepared(plan.make(path.stem, wanted, world), world, hosts=hosts), not_ready
 
 
-def _transports(named: Any, now: str | None, world: World) -> tuple[list[str], dict[str, str]]:
+def _transports(named: Any, asked: Request, world: World) -> tuple[list[str], dict[str, str]]:
     """Return the transports to measure, and the command that installs each transport that is not ready."""
-    ready = {name for (name, _), state in world.ready.items() if state.ready}
-    own = manifest.find_transports([now], dict(world.manifests)) if now else {}
+    ready = {name for (name, _), state in world.ready.items() if state.ready or (asked.build and _is_built_by(state))}
+    own = manifest.find_transports([asked.now], dict(world.manifests)) if asked.now else {}
     if named:
         words = named.split(",") if isinstance(named, str) else list(named)
         chosen = list(manifest.select_transports(words, dict(world.manifests)))
@@ -228,6 +212,11 @@ def _transports(named: Any, now: str | None, world: World) -> tuple[list[str], d
     possible = [name for name, each in world.manifests.items() if each.ranked and each.installable]
     gone = {name: _remedy(name, world) for name in possible if name not in ready}
     return list(dict.fromkeys([*(name for name in possible if name in ready), *own])), gone
+
+
+def _is_built_by(state: manifest.Readiness) -> bool:
+    """Return whether hopmeter builds what is not ready."""
+    return state.get.startswith(COMMAND)
 
 
 def _remedy(name: str, world: World) -> str:
@@ -252,8 +241,17 @@ def _fit_budget(prepared: Prepared) -> Prepared:
         shorter = plan.make(made.name, wanted, prepared.world)
         if budget.least_s(shorter) < budget.least_s(made) and budget.least_s(shorter) * MARGIN <= limit_s:
             note = f"each trial lasts {seconds:g} s, so that enough rounds fit into {humanize_time(limit_s)}"
-            return replace(prepared, plan=shorter, notes=[*prepared.notes, note])
+            return replace(_mark(prepared, shorter), notes=[*prepared.notes, note])
     return prepared
+
+
+def _mark(prepared: Prepared, made: plan.Plan) -> Prepared:
+    """Return what was prepared with another plan of the same cells."""
+    if not prepared.failures:
+        return replace(prepared, plan=made)
+    from hopmeter.api.building import mark
+
+    return mark(prepared, made)
 
 
 def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenario:

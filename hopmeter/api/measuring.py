@@ -78,7 +78,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
 
     made, world, old = prepared.plan, prepared.world, prepared.old
     final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
-    check_measurable(made)
+    check_measurable(made, command)
     budget.check(made)
     for note in (*prepared.notes, *budget.notes(made)):
         consoles.notes.print(note, style="yellow", markup=False, soft_wrap=True)

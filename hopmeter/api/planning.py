@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hopmeter import manifest, plan, scenario
@@ -14,6 +14,7 @@ from hopmeter.hosts.session import HostSession
 from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
+from hopmeter.plan.build_remedy import building_command
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.crowding import crowding
 from hopmeter.plan.expand import World
@@ -38,6 +39,8 @@ class Prepared:
     """What the user should know about the plan."""
     hosts: HostSession | None = None
     """The hosts on which it runs, if others than this machine."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why parts that cells lack could not be built, by their titles."""
 
 
 def prepare(
@@ -49,18 +52,30 @@ def prepare(
     console: Console,
     hosts: HostSession | None = None,
     dry: bool = False,
+    build: bool = False,
 ) -> Prepared:
     """Plan a run on these hosts, and install or build the old side that `against` names. A dry plan assumes the hosts
-    that the scenario names if none are given."""
+    that the scenario names if none are given. With `build`, build what the cells lack first."""
     if against and hosts:
         remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
         raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and you name other hosts", remedy)
-    prepared = _plan(asked, given, settings, full, against, hosts, dry)
+
+    def make_plan() -> Prepared:
+        return _plan(asked, given, settings, full, against, hosts, dry)
+
+    prepared = build_first(make_plan, console) if build else make_plan()
     if not against:
         return prepared
     check_sides(prepared.plan)
     old = prepare_old_side(against, prepared.plan, prepared.world, console)
     return replace(prepared, plan=add_old_sides(prepared.plan, old), old=old)
+
+
+def build_first(make_plan: Callable[[], Prepared], console: Console) -> Prepared:
+    """Plan, build what the cells of the plan lack, and plan again."""
+    from hopmeter.api.building import build_lacking  # few runs build
+
+    return build_lacking(make_plan(), make_plan, console)
 
 
 def _plan(
@@ -137,10 +152,11 @@ def is_measurable(made: Plan) -> bool:
     return any(cell.comparison.ranked or named & set(cell.axes.transport.split("+")) for cell in made.runnable)
 
 
-def check_measurable(made: Plan) -> None:
-    """Raise UsageError, with what to build, if no cell can be measured here."""
+def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
+    """Raise UsageError if no cell can be measured here, with the command that builds what all of them lack. It is the
+    command of the run with an option more, if the run has one."""
     if not is_measurable(made):
-        raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made))
+        raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made, command))
 
 
 def _requested_transports(made: Plan) -> set[str]:
@@ -149,8 +165,10 @@ def _requested_transports(made: Plan) -> set[str]:
     return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
 
-def _remedy(made: Plan) -> str:
+def _remedy(made: Plan, command: Sequence[str]) -> str:
     reasons = [cell.dropped for cell in made.cells if cell.dropped]
+    if building := building_command(command, reasons):
+        return building
     builds = [BUILDS.search(reason) for reason in reasons]
     if reasons and all(builds):
         return _build_commands(sorted({found[1] for found in builds if found}))

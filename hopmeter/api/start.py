@@ -22,6 +22,7 @@ def run(
     out: Place | None = None,
     resume: Place | None = None,
     progress: bool = False,
+    build: bool = False,
     hosts: Place | None = None,
     cluster: str | None = None,
     **options: Any,
@@ -31,6 +32,9 @@ def run(
     All options have the names and meanings of `hopmeter run`: `transport=["zenoh", "shm"]`, `budget="30s"`,
     `set={"hwm": [10, 1000]}`. A value is text as in a command, a number, or a list. Nothing is printed, unless
     `progress` is set: then notes and progress are on stderr.
+
+    With `build`, hopmeter first builds what the cells lack: adapters, the code of messages, frameworks of codecs. Cells
+    whose parts could not be built are dropped with the reason.
 
     `hosts` is a file that names other machines, and `cluster` the address of a scheduler of Dask; Dask's configuration
     names its certificates.
@@ -49,9 +53,9 @@ def run(
     check_names(options)
     name = "quick" if scenario is None else str(scenario)
     given = scenario_options(options)
-    command = [*command_words(name, options, settings, full, against), *named.words]
+    command = [*command_words(name, options, settings, full, against), *(["--build"] if build else []), *named.words]
     with named.open() as session:
-        prepared = planning.prepare(name, given, settings, full, against, consoles.notes, session)
+        prepared = planning.prepare(name, given, settings, full, against, consoles.notes, session, build=build)
         return _open(measuring.measure(prepared, None if out is None else Path(out), command, consoles))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hopmeter.build.messages import MessageTarget
 from hopmeter.build.targets import Target
 from hopmeter.manifest.language_part import LONG_BUILD_S
 from hopmeter.system import humanize
@@ -20,3 +21,12 @@ def format_costs(targets: Sequence[Target]) -> str:
     of_it = f", including {', '.join(long)}" if long and len(targets) > 1 else ""
     most = f"a first build takes up to {humanize.time(seconds)}{download}{of_it}"
     return f"{most}; the first build on a machine takes a minute more"
+
+
+MESSAGE_SECONDS = {"rust": 30, "c++": 5, "python": 1}
+"""About how long the code of a message takes to build, by language."""
+
+
+def format_message_costs(targets: Sequence[MessageTarget]) -> str:
+    """Describe how long the code of messages takes to build."""
+    return f"this takes up to {humanize.time(sum(MESSAGE_SECONDS[target.language] for target in targets))}"

@@ -80,6 +80,10 @@ def advise(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="results/START-SCENARIO")
     ] = None,
+    build: Annotated[
+        bool,
+        typer.Option("--build", help="Build first what can be built here and is not ready."),
+    ] = False,
     hosts: hosts_options.File = None,
     cluster: hosts_options.Address = None,
     cluster_ca: hosts_options.CA = None,
@@ -101,10 +105,10 @@ def advise(
     console = Console(stderr=as_json, highlight=False)
     advice_display.check_example(example)
     if source is not None:
-        advice_display.check_alone(source, scenario, setting, out, named.words, options)
+        advice_display.check_alone(source, scenario, setting, out, named.words, build, options)
         found = advice_display.read(source, now, options.get("require", ()))
     else:
-        found = advice_display.measure(scenario, now, options, setting or [], out, console, named)
+        found = advice_display.measure(scenario, now, options, setting or [], out, console, named, build)
     written = advice_display.write_example(found, example)
     if as_json:
         print(json.dumps(found.as_json(), allow_nan=False))

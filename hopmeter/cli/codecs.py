@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from hopmeter.system.terminal import Console
@@ -49,14 +47,15 @@ def codecs(
 
 def install_frameworks(names: Sequence[str], transports: Sequence[str]) -> None:
     """Print how large the frameworks are, and install them; exit with 1 if one that was named failed."""
+    from hopmeter.api.build_display import install_framework
     from hopmeter.build import frameworks
 
     console = Console(highlight=False, soft_wrap=True, markup=True)
     wanted = frameworks.select(names)
     for name in wanted:
         console.print(f"[yellow]{frameworks.format_cost(name)}[/yellow]")
-    good = [_install(console, name, offer, must) for name, offer, must in _pairs(wanted, transports)]
-    if not all(good):
+    errors = [(install_framework(console, name, offer), must) for name, offer, must in _pairs(wanted, transports)]
+    if any(error and must for error, must in errors):
         raise typer.Exit(1)
 
 
@@ -72,22 +71,3 @@ def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[st
             continue
         yield name, None, True
         yield from ((name, offer, False) for offer in frameworks.wanting(name, manifest.every().values()))
-
-
-def _install(console: Console, name: str, offer: Offer | None, must: bool) -> bool:
-    from hopmeter.build import frameworks
-    from hopmeter.build.command import BuildError
-    from hopmeter.build.work import workshop
-
-    title = f"{name} for {offer.transport}" if offer else name
-    log = workshop() / "logs" / f"codec-{title.replace(' ', '-')}.log"
-    started = time.monotonic()
-    try:
-        with console.status(f"{title}: see {log}"):
-            frameworks.install(name, log, offer)
-    except BuildError as failed:
-        console.print(f"[red]✗[/red] {title:<28} {escape(failed.message)}\n  → {escape(failed.remedy)}")
-        console.print(escape(failed.detail), style="dim")
-        return not must
-    console.print(f"[green]✓[/green] {title:<28} {time.monotonic() - started:6.1f} s")
-    return True

@@ -13,6 +13,7 @@ import typer
 from hopmeter.api.options import check_resume_alone, scenario_options
 from hopmeter.cli.parts import hosts_options
 from hopmeter.cli.parts.environment_variables import read_variables
+from hopmeter.cli.parts.stopping import stopping
 from hopmeter.hosts.host_options import HostOptions
 from hopmeter.model.paces import CHOICES
 from hopmeter.system.terminal import Console
@@ -20,6 +21,7 @@ from hopmeter.system.terminal import Console
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
 Text = str | None
 MACHINE, MORE = "Machine", "More measurements"
+AGAIN = "run the command again; it does not compile finished parts twice"
 
 
 def register(app: typer.Typer) -> None:
@@ -182,6 +184,10 @@ def run(
             rich_help_panel="Compare",
         ),
     ] = None,
+    build: Annotated[
+        bool,
+        typer.Option("--build", help="Build first what the cells lack: adapters, code of messages, frameworks."),
+    ] = False,
     hosts: hosts_options.File = None,
     cluster: hosts_options.Address = None,
     cluster_ca: hosts_options.CA = None,
@@ -240,10 +246,13 @@ def run(
         for line in variables.lines():
             console.print(line, style="yellow", markup=False, soft_wrap=True)
         given = {**options, **variables.given}
-        prepared = planning.prepare(name, given, setting or [], full, against, console, session, dry_run)
-        if dry_run:
-            raise typer.Exit(show_plan(prepared, console, as_json))
-        show_unmeasurable(prepared.plan, console, as_json)
         command = ["hopmeter", *sys.argv[1:], *variables.options]
+        with stopping("nothing was measured", AGAIN):
+            prepared = planning.prepare(
+                name, given, setting or [], full, against, console, session, dry_run, build and not dry_run
+            )
+        if dry_run:
+            raise typer.Exit(show_plan(prepared, console, as_json, command))
+        show_unmeasurable(prepared.plan, console, as_json)
         display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)
         raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))

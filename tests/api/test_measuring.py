@@ -178,4 +178,4 @@ def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.M
 )
 def test_where_nothing_can_be_measured_the_remedy_is_what_builds_it(reasons: list[str], remedy: str) -> None:
     plan = SimpleNamespace(cells=[cell(dropped=reason) for reason in reasons])
-    assert planning._remedy(cast("Plan", plan)) == remedy
+    assert planning._remedy(cast("Plan", plan), ()) == remedy

@@ -159,7 +159,8 @@ def test_a_program_is_advised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_transports_are_those_that_are_ready_and_can_be_installed(tmp_path: Path) -> None:
-    from hopmeter.api.advising import Request, prepare
+    from hopmeter.api.advice_request import Request
+    from hopmeter.api.advising import prepare
 
     prepared, not_ready = prepare(Request.of(write_path(tmp_path), None, {"budget": "10m"}, []))
     chosen = {cell.axes.transport for cell in prepared.plan.cells if cell.comparison.ranked}
@@ -173,7 +174,8 @@ def write_path(folder: Path) -> Path:
 
 
 def test_trials_become_shorter_if_the_budget_needs_it(tmp_path: Path) -> None:
-    from hopmeter.api.advising import Request, prepare
+    from hopmeter.api.advice_request import Request
+    from hopmeter.api.advising import prepare
 
     if paths.node("zeromq", "c++") is None:
         pytest.skip("zeromq is not built")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 
 import typer
-from rich.markup import escape
 
 from hopmeter import manifest
-from hopmeter.build import costs, system
+from hopmeter.api import build_display
+from hopmeter.build import system
 from hopmeter.build.needs import messages_of, needed_for
 from hopmeter.build.targets import Target, select_targets
-from hopmeter.build.work import Outcome, build_all, workshop
+from hopmeter.build.work import Outcome
 from hopmeter.cli.parts.message_builds import build_messages
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.messages import tag
 from hopmeter.report import formatting
 from hopmeter.system.terminal import Console
 
@@ -29,7 +27,7 @@ def build_adapters(
     console = Console(stderr=as_json, markup=True)
     if not transports:
         targets = _installable(console, targets)
-    _announce(console, targets)
+    build_display.announce_adapters(console, targets)
     outcomes = _build_all(console, targets, as_json, system_packages)
     _summarise(console, outcomes)
     if scenario:
@@ -56,57 +54,20 @@ def is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool
     return any(not outcome.good and (named or not outcome.missing) for outcome in outcomes)
 
 
-def _announce(console: Console, targets: list[Target]) -> None:
-    console.print(
-        f"building {formatting.plural(len(targets), 'adapter')}: {', '.join(target.title for target in targets)}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if cost := costs.format_costs(targets):
-        console.print(cost, style="yellow", highlight=False, soft_wrap=True)
-
-
 def _build_all(console: Console, targets: list[Target], as_json: bool, system_packages: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
-    rest, under_way = [target.title for target in targets], list[str]()
 
     def interrupted_note() -> str:
         done = f"{len(outcomes)} of {formatting.plural(len(targets), 'adapter')} done"
+        finished = [outcome.target.title for outcome in outcomes]
+        rest = (target.title for target in targets if target.title not in finished)
         return f"{done}, unchanged: {', '.join(rest)}"
 
-    def begin(target: Target) -> None:
-        under_way.append(target.title)
-        status.update(_progress(under_way))
-
-    status = console.status(_progress(under_way))
     again = "run the command again; it does not compile finished parts twice"
-    with stopping(interrupted_note, again), closing(build_all(targets, begin, system_packages)) as built, status:
-        for outcome in built:
-            status.stop()  # it would redirect the output, and JSON goes elsewhere
-            for titles in (rest, under_way):
-                titles.remove(outcome.target.title)
-            outcomes.append(outcome)
-            _show(console, outcome, as_json)
-            status.update(_progress(under_way))
-            status.start()
+    building = build_display.build_adapters(console, targets, system_packages, as_json)
+    with stopping(interrupted_note, again), closing(building):
+        outcomes.extend(building)
     return outcomes
-
-
-def _progress(titles: list[str]) -> str:
-    return f"{', '.join(titles)}: see {workshop() / 'logs'}"
-
-
-def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
-    target = outcome.target
-    if as_json:
-        print(json.dumps(outcome.as_json()), flush=True)
-    mark = "[green]✓[/green]" if outcome.good else "[red]✗[/red]"
-    said = outcome.version if outcome.good else f"[red]{escape(tag(outcome.code, outcome.error))}[/red]"
-    console.print(f"{mark} {target.title:<22} {outcome.seconds:6.1f} s  {said}", highlight=False, soft_wrap=True)
-    if outcome.detail:
-        console.print(escape(outcome.detail), style="dim", highlight=False, soft_wrap=True)
-    if outcome.remedy:
-        console.print(f"  → {escape(outcome.remedy)}", highlight=False, soft_wrap=True)
 
 
 def _summarise(console: Console, outcomes: list[Outcome]) -> None:

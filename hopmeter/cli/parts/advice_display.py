@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopmeter.api import advising
+from hopmeter.api.advice_request import Request
 from hopmeter.api.advising import Advice
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
@@ -59,13 +60,14 @@ def measure(
     out: Path | None,
     console: Console,
     hosts: HostOptions,
+    build: bool = False,
 ) -> Advice:
     """Ask for what is missing, measure, and return the advice; on Ctrl-C, say how to continue."""
     if scenario is None and _can_ask() and not {"payload", "rate"} <= options.keys():
         from hopmeter.cli.parts.advice_questions import ask
 
         now, options = ask(console, now, options)
-    asked = advising.Request.of(scenario, now, options, settings, hosts)
+    asked = Request.of(scenario, now, options, settings, hosts, build)
     progress = Console(stderr=True, highlight=False)
     try:
         return advising.measure(asked, out, Consoles(console, progress))
@@ -104,9 +106,8 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
     _show_remarks(console, found)
     if found.not_ready:
         names = " ".join(found.not_ready)
-        console.print(
-            Text(f"\nnot ready here, so not measured: {names}; `hopmeter transports` says how to install them")
-        )
+        says = "`hopmeter transports` says how to install them, and the option --build builds those that it can"
+        console.print(Text(f"\nnot ready here, so not measured: {names}; {says}"))
     console.print(Text(f"\nrun      {found.run.path}"), soft_wrap=True)
     if found.is_decided:
         _show_examples(console, found, folder, written)
@@ -117,7 +118,7 @@ def _show_remarks(console: Console, found: Advice) -> None:
     run = found.run.results
     remarks.print_disturbances(console, run)
     remarks.print_warnings(console, found.named_rows)
-    remarks.print_dropped_rows(console, (row for row in run.rows if row.recommendable))
+    remarks.print_dropped_rows(console, run, (row for row in run.rows if row.recommendable))
 
 
 def _show_examples(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:

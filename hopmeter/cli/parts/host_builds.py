@@ -9,13 +9,13 @@ from dataclasses import asdict
 
 import typer
 
+from hopmeter.api.build_display import show_host_outcome
 from hopmeter.build.messages import MessageTarget
 from hopmeter.build.needs import needed_for
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.hosts.build_on_hosts import HostOutcome, build_on_hosts
 from hopmeter.hosts.host_build import BuildOrder
 from hopmeter.hosts.session import HostSession
-from hopmeter.messages import tag
 from hopmeter.schemas.payload import KIND
 from hopmeter.system.terminal import Console
 
@@ -48,7 +48,7 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
             if as_json:
                 print(json.dumps(asdict(each)), flush=True)
             if not (each.target == "" and (each.ready or _has_failure(outcomes, each.host))):
-                _show(console, each)
+                show_host_outcome(console, each)
             outcomes.append(each)
     if any(not each.ready and each.target == "" for each in outcomes):
         raise typer.Exit(1)
@@ -57,12 +57,3 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
 def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
     """Return whether an adapter of a host failed, so that its whole build says nothing new."""
     return any(each.host == host and not each.ready for each in outcomes)
-
-
-def _show(console: Console, outcome: HostOutcome) -> None:
-    said = outcome.version if outcome.ready else tag(outcome.code, outcome.error) if outcome.code else outcome.error
-    took = f"{outcome.seconds:6.1f} s" if outcome.target else ""
-    mark, style = ("✓", None) if outcome.ready else ("✗", "red")
-    console.print(f"{mark} {outcome.host:<12} {outcome.target:<22} {took}  {said}", style=style, soft_wrap=True)
-    if outcome.remedy:
-        console.print(f"  → on {outcome.host}: {outcome.remedy}", soft_wrap=True)

@@ -9,6 +9,7 @@ from rich.text import Text
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.build_remedy import building_command, without_remedy
 from hopmeter.plan.flows import flows
 from hopmeter.report import conditions, formatting
 from hopmeter.report.host_words import host_lines
@@ -19,8 +20,9 @@ from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
 
-def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
-    """Print the cells that a run would measure, what they have in common, then the dropped cells with their reasons."""
+def print_plan(console: Console, made: Plan, notes: Sequence[str] = (), command: Sequence[str] = ()) -> None:
+    """Print the cells that a run would measure, what they have in common, then the dropped cells with their reasons,
+    and how the command builds what they lack."""
     table = open_table()
     shown = _varying(made.runnable)
     for head in ("cell", *shown, "floor"):
@@ -45,7 +47,7 @@ def print_plan(console: Console, made: Plan, notes: Sequence[str] = ()) -> None:
     console.print(f"\n{formatting.plural(len(made.runnable), 'cell')}, {_length(made)}; seed {made.seed}")
     for reason in formatting.distinct(cell.comparison.floor_reason for cell in made.runnable):
         console.print(Text(reason, style="yellow"))
-    print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped])
+    print_dropped(console, [(cell, cell.dropped) for cell in made.cells if cell.dropped], command)
 
 
 def _print_hosts(console: Console, cells: Sequence[Cell]) -> None:
@@ -113,9 +115,15 @@ def shorten(reason: str) -> str:
     return tag(code, words.partition(TRACE)[0]) if code else words.partition(TRACE)[0]
 
 
-def print_dropped(console: Console, dropped: Iterable[tuple[Cell, str]]) -> None:
-    """Print the cells that are not measured, once for each reason."""
-    print_reasons(console, "dropped", dropped)
+def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command: Sequence[str] = ()) -> None:
+    """Print the cells that are not measured, once for each reason; instead of what builds each, the one command that
+    builds what all of them lack."""
+    building = building_command(command, (reason for _, reason in dropped))
+    print_reasons(
+        console, "dropped", ((cell, without_remedy(reason) if building else reason) for cell, reason in dropped)
+    )
+    if building:
+        console.print(Text(f"  to build what they lack and measure them: {building}"), soft_wrap=True)
 
 
 def print_reasons(

@@ -24,12 +24,13 @@ def print_remarks(console: Console, run: Run) -> None:
     _print_why_slow(console, run)
     print_warnings(console, run.rows)
     _print_failed_trials(console, run)
-    print_dropped_rows(console, run.rows)
+    print_dropped_rows(console, run, run.rows)
 
 
-def print_dropped_rows(console: Console, rows: Iterable[Row]) -> None:
-    """Print why rows were not measured."""
-    print_dropped(console, [(row.cell, str(row["reason"])) for row in rows if row["status"] == "dropped"])
+def print_dropped_rows(console: Console, run: Run, rows: Iterable[Row]) -> None:
+    """Print why rows of a run were not measured."""
+    dropped = [(row.cell, str(row["reason"])) for row in rows if row["status"] == "dropped"]
+    print_dropped(console, dropped, [str(word) for word in run.about.get("command") or ()])
 
 
 def print_disturbances(console: Console, run: Run) -> None:

@@ -47,7 +47,7 @@ class Display:
         return Consoles(self.console, Console(stderr=True, highlight=False))
 
 
-def show_plan(prepared: planning.Prepared, console: Console, as_json: bool) -> int:
+def show_plan(prepared: planning.Prepared, console: Console, as_json: bool, command: Sequence[str] = ()) -> int:
     """Print the cells without measuring them, and return the exit code."""
     made = prepared.plan
     if as_json:
@@ -63,7 +63,7 @@ def show_plan(prepared: planning.Prepared, console: Console, as_json: bool) -> i
                 )
             )
     else:
-        plan_table.print_plan(console, made, prepared.notes)
+        plan_table.print_plan(console, made, prepared.notes, command)
     return 0 if made.runnable else NOTHING_TO_RUN
 
 

@@ -1,0 +1,115 @@
+"""Builds what a plan lacks before it is measured: adapters, the code of messages, and frameworks of codecs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hopmeter.api import build_display
+from hopmeter.build import costs, frameworks
+from hopmeter.build.lacking import FrameworkTarget, Part, find_lacking, mark_failures
+from hopmeter.build.messages import MessageTarget
+from hopmeter.build.targets import Target
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts.build_on_hosts import build_on_hosts
+from hopmeter.hosts.host_build import BuildOrder
+from hopmeter.hosts.session import HostSession
+from hopmeter.messages import with_remedy
+from hopmeter.plan import Plan
+from hopmeter.schemas import library_of
+from hopmeter.schemas.payload import KIND
+from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:  # planning imports this module
+    from hopmeter.api.planning import Prepared
+
+Lacking = dict[str, list[Part]]
+
+
+def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
+    """Build what the dropped cells of a plan lack, and plan again. Cells whose parts could not be built say why.
+
+    What a cell lacks beyond its adapter is known when the adapter is there, so this repeats until nothing is new.
+    """
+    console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
+    failures: dict[str, str] = {}
+    tried: set[tuple[str, str]] = set()
+    while parts := _untried(prepared, tried):
+        tried |= {(host, part.title) for host, each in parts.items() for part in each}
+        failures |= _build_here(parts.pop("", []), console)
+        if parts and prepared.hosts:
+            _build_on_hosts(prepared.hosts, parts, console)
+        library_of.cache_clear()
+        prepared = plan_again()
+    return mark(replace(prepared, failures=failures), prepared.plan)
+
+
+def mark(prepared: Prepared, made: Plan) -> Prepared:
+    """Return what was prepared with another plan, in which cells say what could not be built for them."""
+    return replace(prepared, plan=mark_failures(made, prepared.world, prepared.failures))
+
+
+def _untried(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
+    lacking = find_lacking(prepared.plan, prepared.world)
+    rest = {host: [part for part in parts if (host, part.title) not in tried] for host, parts in lacking.items()}
+    return {host: parts for host, parts in rest.items() if parts}
+
+
+def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
+    """Say what is built here and how long it takes, build it, and return why parts failed, by their titles."""
+    adapters = [part for part in parts if isinstance(part, Target)]
+    messages = [part for part in parts if isinstance(part, MessageTarget)]
+    codecs = [part for part in parts if isinstance(part, FrameworkTarget)]
+    if adapters:
+        build_display.announce_adapters(console, adapters)
+    if messages:
+        console.print(f"building the code of {', '.join(part.title for part in messages)}")
+        console.print(costs.format_message_costs(messages), style="yellow")
+    for part in codecs:
+        console.print(f"installing {part.title}")
+        console.print(frameworks.format_cost(part.codec), style="yellow")
+    return dict(_failures(adapters, messages, codecs, console))
+
+
+def _failures(
+    adapters: Sequence[Target], messages: Sequence[MessageTarget], codecs: Sequence[FrameworkTarget], console: Console
+) -> Iterator[tuple[str, str]]:
+    """Build all parts, and yield the title of each that failed, and why."""
+    with closing(build_display.build_adapters(console, adapters)) as outcomes:
+        for outcome in outcomes:
+            if not outcome.good:
+                yield outcome.target.title, with_remedy(outcome.error, outcome.remedy)
+    for message in messages:
+        if error := build_display.build_message(console, message):
+            yield message.title, _words(error)
+    for part in codecs:
+        if failed := build_display.install_framework(console, part.codec, part.offer):
+            yield part.title, _words(failed)
+
+
+def _words(error: HopmeterError) -> str:
+    return with_remedy(error.what, error.remedy)
+
+
+def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
+    """Build on all hosts what one of them lacks; cells of a host that cannot build it say what it lacks."""
+    every = {part.title: part for each in parts.values() for part in each}
+    adapters = [part for part in every.values() if isinstance(part, Target)]
+    messages = [part for part in every.values() if isinstance(part, MessageTarget)]
+    orders = [BuildOrder(_distinct(adapters, "transport"), _distinct(adapters, "language"))] if adapters else []
+    payloads = [each.removeprefix(KIND) for each in _distinct(messages, "payload")]
+    languages, codecs = (_distinct(messages, name) for name in ("language", "codec"))
+    orders += [BuildOrder((), languages, messages=payloads, codecs=codecs)] if messages else []
+    console.print(f"building on {', '.join(parts)}: {', '.join(every)}")
+    if cost := costs.format_costs(adapters):
+        console.print(cost, style="yellow")
+    for order in orders:
+        with closing(build_on_hosts(session, order)) as outcomes:
+            for outcome in outcomes:
+                build_display.show_host_outcome(console, outcome)
+
+
+def _distinct(targets: Sequence[Target | MessageTarget], name: str) -> list[str]:
+    return list(dict.fromkeys(str(getattr(each, name)) for each in targets))

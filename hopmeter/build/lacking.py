@@ -1,0 +1,111 @@
+"""What the cells of a plan lack that hopmeter can build: adapters, the code of messages, and frameworks of codecs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hopmeter.build.messages import MessageTarget
+from hopmeter.build.targets import Target
+from hopmeter.manifest import Offer
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.plan import Plan
+from hopmeter.plan.build_remedy import COMMAND, is_buildable
+from hopmeter.plan.carriers import carrier_of
+from hopmeter.plan.expand import World
+from hopmeter.plan.flows import flows
+from hopmeter.plan.message_objects import message_languages
+from hopmeter.plan.topology import Endpoint, topology
+from hopmeter.schemas import is_message, library_of, missing_tools
+
+
+@dataclass(frozen=True)
+class FrameworkTarget:
+    """The framework of a codec, for the Python nodes of a transport."""
+
+    codec: str
+    offer: Offer | None
+    """None if the framework belongs into hopmeter's own Python, for all transports."""
+
+    @property
+    def title(self) -> str:
+        """The name of the target in messages."""
+        return f"{self.codec} for {self.offer.transport}" if self.offer else self.codec
+
+
+Part = Target | MessageTarget | FrameworkTarget
+
+
+def find_lacking(made: Plan, world: World) -> dict[str, list[Part]]:
+    """Return what dropped cells lack on each host, each part once; the name of this machine is empty."""
+    found: dict[str, dict[str, Part]] = {}
+    for cell in made.cells:
+        for host, part in lacking_of(cell, world):
+            found.setdefault(host, {})[part.title] = part
+    return {host: list(parts.values()) for host, parts in found.items()}
+
+
+def lacking_of(cell: Cell, world: World) -> Iterator[tuple[str, Part]]:
+    """Yield each host and what a dropped cell lacks there, if hopmeter can build it."""
+    if not is_buildable(cell.dropped):
+        return
+    shape = topology(cell)
+    for node in shape.nodes:
+        yield from ((_host(node[0], world), part) for part in _adapter(node[0], world))
+    for end in shape.endpoints:
+        yield from ((_host(end, world), part) for part in _object_parts(cell, end, world))
+
+
+def _host(end: Endpoint, world: World) -> str:
+    return end.host if end.host in world.hosts and not world.hosts[end.host].is_here else ""
+
+
+def _adapter(end: Endpoint, world: World) -> Iterator[Part]:
+    """Yield the adapter of a node, if it is not ready and its library is there or can be installed."""
+    host, manifest = _host(end, world), world.manifests[end.carrier.transport]
+    state = (world.hosts[host].ready if host else world.ready).get((manifest.name, end.language))
+    offer = manifest.offers.get(end.language)
+    if offer is None or not (host or offer.is_installed):
+        return
+    if state is None or not (state.ready or (state.get and not state.get.startswith(COMMAND))):
+        yield Target(manifest, offer)
+
+
+def _object_parts(cell: Cell, end: Endpoint, world: World) -> Iterator[Part]:
+    """Yield what an end of a flow lacks to encode or decode its objects."""
+    flow = next(each for each in flows(cell) if each.number == end.flow)
+    if is_message(flow.payload):
+        if end.language in message_languages(cell, flow):
+            yield from _message(MessageTarget(flow.payload, flow.codec, end.language), _host(end, world), world)
+    elif flow.has_codec and not _host(end, world):
+        yield from _framework(flow.codec, carrier_of(cell, flow).transport, world)
+
+
+def _message(target: MessageTarget, host: str, world: World) -> Iterator[Part]:
+    library = library_of(target.payload, target.codec, target.language)
+    is_built = library.folder.name in world.hosts[host].codecs if host else bool(library.facts)
+    if not is_built and (host or not missing_tools(target.codec, target.language)):
+        yield target
+
+
+def _framework(codec: str, transport: str, world: World) -> Iterator[Part]:
+    from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
+
+    manifest = world.manifests[transport]
+    state = world.carrier(manifest, codec)
+    if not state.ready and state.get.startswith(COMMAND) and "--framework" in state.get:
+        offer = manifest.offers["python"]
+        yield FrameworkTarget(codec, offer if codec_interpreter.joint_environment(codec, offer) else None)
+
+
+def mark_failures(made: Plan, world: World, failures: Mapping[str, str]) -> Plan:
+    """Return the plan, in which cells say why what they lack could not be built, by the titles of the parts."""
+    return replace(made, cells=[_mark(cell, world, failures) for cell in made.cells])
+
+
+def _mark(cell: Cell, world: World, failures: Mapping[str, str]) -> Cell:
+    titles = (part.title for host, part in lacking_of(cell, world) if not host)
+    failed = next((title for title in titles if title in failures), "")
+    said = f"{failed} could not be built: {failures[failed]}" if failed else ""
+    return replace(cell, dropped=tag("D-BUILD-FAILED", said)) if failed else cell

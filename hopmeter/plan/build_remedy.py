@@ -1,0 +1,37 @@
+"""The reasons for dropped cells that a build removes, and the one command that builds all that a run lacks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from hopmeter.messages import split_code
+
+BUILDABLE = ("D-NOT-BUILT", "D-NOT-READY", "D-MESSAGE-NOT-BUILT", "D-CODEC-MISSING", "D-HOST-LACKS")
+"""The codes of reasons that a build may remove."""
+COMMAND = "hopmeter build "
+"""How the remedy of what a build provides begins."""
+OPTION = "--build"
+REMEDY = re.compile(
+    rf"; (?:on \S+, )?run `{COMMAND}[^`]+`(?: with the same --hosts or --cluster)?| \(run `{COMMAND}[^`]+`[^)]*\)"
+)
+NOT_AGAIN = ("--dry-run", "--json")
+
+
+def is_buildable(reason: str) -> bool:
+    """Return whether a build may remove the reason for which a cell is dropped."""
+    return split_code(reason)[1] in BUILDABLE and f"`{COMMAND}" in reason
+
+
+def without_remedy(reason: str) -> str:
+    """Return a reason without the command that builds what this one cell lacks."""
+    return REMEDY.sub("", reason) if is_buildable(reason) else reason
+
+
+def building_command(command: Sequence[str], reasons: Iterable[str]) -> str:
+    """Return the same command with the option that builds first what all cells lack; empty if it builds already, or if
+    a build removes none of these reasons."""
+    if not command or OPTION in command or not any(map(is_buildable, reasons)):
+        return ""
+    return shlex.join([*(word for word in command if word not in NOT_AGAIN), OPTION])

@@ -1,0 +1,137 @@
+"""What the cells of a plan lack is found once for each part, and one command builds all of it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopmeter.api import building, planning
+from hopmeter.api.measuring import Consoles
+from hopmeter.api.planning import Prepared
+from hopmeter.build import work
+from hopmeter.build.command import BuildError
+from hopmeter.build.lacking import find_lacking
+from hopmeter.build.targets import Target
+from hopmeter.cli.parts.plan_table import print_plan
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Readiness
+from hopmeter.plan import Plan
+from hopmeter.plan.expand import World
+from hopmeter.plan.host_facts import HostFacts
+from hopmeter.schemas import library_of
+from hopmeter.system import paths
+from hopmeter.system.terminal import Console
+from tests.coded import lacking, refuses
+from tests.plan.world import make_plan, transport, world
+
+COMMAND = ["hopmeter", "run", "my scenario.toml", "--rate", "10"]
+ONE = "hopmeter run 'my scenario.toml' --rate 10 --build"
+SCHEMA = 'syntax = "proto3";\nmessage Pose { double x = 1; }\n'
+
+
+def lacks(where: World, **given: Any) -> dict[str, list[str]]:
+    found = find_lacking(make_plan(where, wait="block", cores="free", **given), where)
+    return {host: [part.title for part in parts] for host, parts in found.items()}
+
+
+def unready(*pairs: tuple[str, str], get: str = "hopmeter build it") -> World:
+    where = world(transport("bus"), transport("tram"))
+    ready = {key: replace(state, ready=key not in pairs, get=get) for key, state in where.ready.items()}
+    return replace(where, ready=ready)
+
+
+def test_each_adapter_is_found_once_and_those_of_impossible_cells_are_not() -> None:
+    where = unready(("bus", "rust"), ("tram", "python"))
+    found = lacks(where, transport=["bus", "tram"], language=["rust", "python"], rate=[10, 20])
+    assert found == {"": ["bus (rust)", "tram (python)"]}
+    assert lacks(where, payload="bytes:5000") == {}, "too large for this transport"
+
+
+def test_what_only_the_user_can_install_is_not_built() -> None:
+    assert lacks(unready(("bus", "rust"), get="install the library yourself")) == {}
+
+
+def test_the_code_of_a_message_is_found_in_each_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopmeter.build.lacking.missing_tools", lambda *_: [])
+    monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path / "codecs")
+    library_of.cache_clear()
+    (tmp_path / "p.proto").write_text(SCHEMA)
+    message = {"payload": f"message:{tmp_path}/p.proto:Pose", "codec": "protobuf"}
+    found = lacks(world(transport("bus")), language="rust>python", **message)
+    assert found == {"": [f"{tmp_path}/p.proto:Pose (protobuf, {each})" for each in ("rust", "python")]}
+
+
+def test_a_host_lacks_what_is_not_ready_there() -> None:
+    ready = {("bus", "rust"): Readiness("bus", "rust", ready=False, missing="?", get="hopmeter build bus")}
+    hosts = {"a": HostFacts("a", is_here=True), "b": HostFacts("b", ready=ready, cores=(0, 1))}
+    assert lacks(replace(world(transport("bus")), hosts=hosts)) == {"b": ["bus (rust)"]}
+
+
+def said(made: Plan, command: list[str]) -> str:
+    text = io.StringIO()
+    print_plan(Console(file=text, width=300), made, command=command)
+    return text.getvalue()
+
+
+def test_one_command_builds_what_all_dropped_rows_lack() -> None:
+    where = unready(("bus", "rust"), ("tram", "rust"), ("tram", "python"))
+    made = make_plan(where, transport=["bus", "tram"], language=["rust", "python"], wait="block", cores="free")
+    shown = said(made, COMMAND)
+    assert shown.count("--build") == 1 and ONE in shown and "hopmeter build" not in shown
+    assert ONE in said(made, [*COMMAND, "--dry-run"]), "the command that measures"
+    assert "hopmeter build" in said(made, [*COMMAND, "--build"]), "what --build does not build has its own remedy"
+
+
+def test_a_run_without_any_cell_names_the_same_command() -> None:
+    made = make_plan(unready(("bus", "rust")), wait="block", cores="free")
+    with refuses(UsageError, f"E-NO-CELLS {ONE.split()[-1]}"):
+        planning.check_measurable(made, COMMAND)
+    with refuses(UsageError, "E-NO-CELLS hopmeter build it"):
+        planning.check_measurable(made)
+
+
+class Workshop:
+    """The tools of a build, which build what they are told to and fail at the rest."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *fails: str) -> None:
+        self.built: set[tuple[str, str]] = set()
+        self.fails = fails
+        monkeypatch.setattr(work, "workshop", lambda: tmp_path)
+        monkeypatch.setattr(paths, "checkout", lambda: None)
+        monkeypatch.setattr(work, "readiness", lambda one, language: Readiness(one.name, language, ready=True))
+        monkeypatch.setattr(work, "BUILDERS", dict.fromkeys(work.BUILDERS, self.build))
+
+    def build(self, target: Target, _: Path) -> None:
+        if target.transport in self.fails:
+            raise BuildError("E-COMMAND-FAILED", "the compiler failed", "mend it")
+        self.built.add((target.transport, target.language))
+
+    def plan(self) -> Prepared:
+        where = unready(*({("bus", "rust"), ("tram", "rust")} - self.built))
+        made = make_plan(where, transport=["bus", "tram"], wait="block", cores="free")
+        return Prepared(made, where)
+
+
+def test_what_is_built_is_measured_and_what_fails_drops_its_row_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workshop = Workshop(tmp_path, monkeypatch, "tram")
+    notes = Consoles.on_stderr().notes
+    prepared = building.build_lacking(workshop.plan(), workshop.plan, notes)
+    bus, tram = (next(cell for cell in prepared.plan.cells if cell.axes.transport == name) for name in ("bus", "tram"))
+    assert bus.dropped == "" and workshop.built == {("bus", "rust")}
+    assert lacking(tram.dropped, "D-BUILD-FAILED tram rust compiler mend") == []
+    shown = capsys.readouterr().err
+    assert "building 2 adapters: bus (rust), tram (rust)" in shown and "the compiler failed" in shown
+
+
+def test_a_silent_program_prints_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workshop = Workshop(tmp_path, monkeypatch)
+    prepared = planning.build_first(workshop.plan, Consoles.silent().notes)
+    assert not any(cell.dropped for cell in prepared.plan.cells) and "".join(capsys.readouterr()) == ""
