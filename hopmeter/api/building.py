@@ -36,7 +36,7 @@ def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes:
     console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
     failures: dict[str, str] = {}
     tried: set[tuple[str, str]] = set()
-    while parts := _untried(prepared, tried):
+    while parts := _new_parts(prepared, tried):
         tried |= {(host, part.title) for host, each in parts.items() for part in each}
         failures |= _build_here(parts.pop("", []), console)
         if parts and prepared.hosts:
@@ -51,7 +51,7 @@ def mark(prepared: Prepared, made: Plan) -> Prepared:
     return replace(prepared, plan=mark_failures(made, prepared.world, prepared.failures))
 
 
-def _untried(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
+def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
     lacking = find_lacking(prepared.plan, prepared.world)
     rest = {host: [part for part in parts if (host, part.title) not in tried] for host, parts in lacking.items()}
     return {host: parts for host, parts in rest.items() if parts}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +19,9 @@ from hopmeter.build.lacking import find_lacking
 from hopmeter.build.targets import Target
 from hopmeter.cli.parts.plan_table import print_plan
 from hopmeter.errors import UsageError
+from hopmeter.hosts.build_on_hosts import HostOutcome
+from hopmeter.hosts.host_build import BuildOrder
+from hopmeter.hosts.session import HostSession
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
@@ -71,7 +75,7 @@ def test_a_host_lacks_what_is_not_ready_there() -> None:
     assert lacks(replace(world(transport("bus")), hosts=hosts)) == {"b": ["bus (rust)"]}
 
 
-def said(made: Plan, command: list[str]) -> str:
+def print_to_text(made: Plan, command: list[str]) -> str:
     text = io.StringIO()
     print_plan(Console(file=text, width=300), made, command=command)
     return text.getvalue()
@@ -80,10 +84,12 @@ def said(made: Plan, command: list[str]) -> str:
 def test_one_command_builds_what_all_dropped_rows_lack() -> None:
     where = unready(("bus", "rust"), ("tram", "rust"), ("tram", "python"))
     made = make_plan(where, transport=["bus", "tram"], language=["rust", "python"], wait="block", cores="free")
-    shown = said(made, COMMAND)
+    shown = print_to_text(made, COMMAND)
     assert shown.count("--build") == 1 and ONE in shown and "hopmeter build" not in shown
-    assert ONE in said(made, [*COMMAND, "--dry-run"]), "the command that measures"
-    assert "hopmeter build" in said(made, [*COMMAND, "--build"]), "what --build does not build has its own remedy"
+    assert ONE in print_to_text(made, [*COMMAND, "--dry-run"]), "the command that measures"
+    assert "hopmeter build" in print_to_text(made, [*COMMAND, "--build"]), (
+        "what --build does not build has its own remedy"
+    )
 
 
 def test_a_run_without_any_cell_names_the_same_command() -> None:
@@ -135,3 +141,21 @@ def test_a_silent_program_prints_nothing(
     workshop = Workshop(tmp_path, monkeypatch)
     prepared = planning.build_first(workshop.plan, Consoles.silent().notes)
     assert not any(cell.dropped for cell in prepared.plan.cells) and "".join(capsys.readouterr()) == ""
+
+
+def test_what_a_host_lacks_is_ordered_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All hosts get the same order; what still lacks then is not ordered again."""
+    orders: list[tuple[Any, ...]] = []
+
+    def build(_: object, order: BuildOrder) -> Iterator[HostOutcome]:
+        orders.append((order.transports, order.languages, order.messages))
+        yield HostOutcome("b", "bus rust", code="E-COMMAND-FAILED", error="the compiler failed")
+
+    monkeypatch.setattr(building, "build_on_hosts", build)
+    ready = {("bus", "rust"): Readiness("bus", "rust", ready=False, missing="?", get="hopmeter build bus")}
+    hosts = {"a": HostFacts("a", is_here=True), "b": HostFacts("b", ready=ready, cores=(0, 1))}
+    where = replace(world(transport("bus")), hosts=hosts)
+    made = Prepared(make_plan(where, wait="block", cores="free"), where, hosts=cast("HostSession", object()))
+    prepared = building.build_lacking(made, lambda: made, Consoles.silent().notes)
+    assert orders == [(["bus"], ["rust"], ())]
+    assert lacking(prepared.plan.cells[0].dropped, "D-HOST-LACKS b bus") == []
