@@ -15,7 +15,7 @@ from hopmeter.hosts.agent_address import AgentAddress
 from hopmeter.hosts.tls import TlsFiles
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.scenario.workload import Name
-from hopmeter.system.toml_files import read_with_text, validate
+from hopmeter.system.toml_files import complete_name, read_with_text, validate
 
 SSH = ("ssh", "-o", "ServerAliveInterval=2", "-o", "BatchMode=yes")
 MOST_HOSTS = 1000
@@ -157,6 +157,7 @@ class HostsFile(BaseModel):
 
 def read_hosts(path: Path) -> HostsFile:
     """Return the hosts of a file. Raises UsageError that names the key and its line."""
+    path = complete_name(path)
     table, text = read_with_text(path)
     found = validate(HostsFile, table, str(path), text)
     return HostsFile(host={name: each.beside(path.parent) for name, each in found.host.items()})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hopmeter.errors import UsageError
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
+from hopmeter.plan.budget_advice import fewer_cells
 from hopmeter.plan.make import Plan, scheduled_s
 from hopmeter.plan.rules import languages
 from hopmeter.scenario.resolve import least_rounds
@@ -45,10 +47,11 @@ def notes(plan: Plan) -> list[str]:
     return [AS_IT_IS] if wants_both and not any(cell.nodes.no_idle_states for cell in plan.runnable) else []
 
 
-def least_s(plan: Plan) -> float:
-    """Return the time of the minimum number of rounds."""
+def least_s(plan: Plan, cells: Sequence[Cell] | None = None) -> float:
+    """Return the time of the minimum number of rounds of some cells, by default of all."""
     level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
-    return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in plan.runnable)
+    chosen = plan.runnable if cells is None else cells
+    return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in chosen)
 
 
 def check(plan: Plan) -> None:
@@ -56,10 +59,11 @@ def check(plan: Plan) -> None:
     given_s = plan.scenario.budget_s
     if given_s is None or (needed_s := least_s(plan)) <= given_s:
         return
+    fewer = fewer_cells(plan, given_s, lambda cells: least_s(plan, cells))
     raise UsageError(
         "E-BUDGET-SHORT",
         f"a budget of {plan.scenario.budget} is too short for {least_rounds(plan.scenario)} rounds of "
         f"{len(plan.runnable)} cells, which take about {humanize.time(math.ceil(needed_s))}",
-        f"--budget {math.ceil(needed_s)}s, fewer cells such as --transport zeromq,nng, shorter trials, or --trials for "
-        "a fixed number of trials",
+        f"--budget {math.ceil(needed_s)}s, {f'fewer cells such as {fewer}, ' if fewer else ''}shorter trials, or "
+        "--trials for a fixed number of trials",
     )

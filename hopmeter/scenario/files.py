@@ -9,9 +9,8 @@ from hopmeter.errors import UsageError
 from hopmeter.model.old_names import rename_old_names
 from hopmeter.scenario.model import Scenario
 from hopmeter.system import paths, toml_files
+from hopmeter.system.toml_files import SUFFIX
 from hopmeter.system.toml_lines import line_of
-
-SUFFIX = ".toml"
 
 
 def every() -> dict[str, Path]:
@@ -33,9 +32,9 @@ def find(asked: str) -> Path:
     shipped scenario has this name."""
     if asked.endswith(SUFFIX):
         return Path(asked)
-    written = Path(f"{asked}{SUFFIX}")
     if "/" in asked:
-        return written if written.is_file() and not Path(asked).is_file() else Path(asked)
+        return toml_files.complete_name(Path(asked))
+    written = Path(f"{asked}{SUFFIX}")
     return written if asked not in every() and written.is_file() else find_shipped(asked)
 
 

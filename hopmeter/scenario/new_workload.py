@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.scenario.files import SUFFIX
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.topology_import import read_topology
 from hopmeter.scenario.topology_nodes import topology_error
 from hopmeter.scenario.topology_text import format_scenario
-from hopmeter.system.toml_files import validate
+from hopmeter.system.toml_files import SUFFIX, validate
 
 EXAMPLE = Path(__file__).with_name("workload_example.toml")
 

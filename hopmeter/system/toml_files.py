@@ -29,6 +29,15 @@ def read(path: Path) -> dict[str, Any]:
     return read_with_text(path)[0]
 
 
+SUFFIX = ".toml"
+
+
+def complete_name(path: Path) -> Path:
+    """Return the path of a TOML file, whose name may lack its suffix."""
+    written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
+    return written if written.is_file() and not path.is_file() else path
+
+
 def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
     """Return the table of a TOML file, and its text. Raises UsageError if the file is missing or is not TOML."""
     try:

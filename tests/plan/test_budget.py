@@ -26,6 +26,44 @@ def test_a_budget_that_is_too_short_names_the_least_one() -> None:
     budget.check(plan(budget=least))
 
 
+BOTH = {"transport": ["zeta", "tram", "omega"], "language": ["rust", "python"], "messages": 1000}
+
+
+def short(**given: Any) -> tuple[Plan, str]:
+    where = world(*(transport(name) for name in ("zeta", "tram", "omega")))
+    made = make_plan(where, wait="block", cores="free", **{**BOTH, **given})
+    with pytest.raises(UsageError) as refused:
+        budget.check(made)
+    return made, refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("given", "share", "option"),
+    [
+        ({}, 0.9, "--transport zeta,tram"),
+        ({}, 0.5, "--transport zeta"),
+        ({"transport": "tram"}, 0.7, "--language rust"),
+        ({"transport": "tram", "language": "rust", "rate": [10, 1000]}, 0.3, "--rate 1000"),
+        ({"transport": "tram", "language": "rust"}, 0.1, ""),
+        ({}, 0.01, ""),
+    ],
+)
+def test_the_advice_names_the_user_s_own_values_and_what_it_names_fits(
+    given: dict[str, Any], share: float, option: str
+) -> None:
+    needed_s = budget.least_s(short(budget="1ms", **given)[0])
+    limit = f"{share * needed_s:.3f}s"
+    _, remedy = short(budget=limit, **given)
+    assert (f"fewer cells such as {option}," in remedy) == bool(option) and "nng" not in remedy, remedy
+    assert ("fewer cells" in remedy) == bool(option)
+    if option:
+        name, _, values = option.removeprefix("--").partition(" ")
+        chosen = [float(each) if name == "rate" else each for each in values.split(",")]
+        where = world(*(transport(name) for name in ("zeta", "tram", "omega")))
+        made = make_plan(where, wait="block", cores="free", **{**BOTH, **given, name: chosen, "budget": limit})
+        budget.check(made)
+
+
 def test_a_precision_needs_more_rounds() -> None:
     order, precise = plan(budget="1s"), plan(budget="1s", until="±5%")
     assert budget.least_s(precise) == pytest.approx(budget.least_s(order) * 8 / 5)

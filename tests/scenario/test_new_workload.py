@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from hopmeter.errors import UsageError
+from hopmeter.hosts.hosts_file import read_hosts
 from hopmeter.scenario import files
 from hopmeter.scenario.new_workload import EXAMPLE, create_workload
 from hopmeter.scenario.workload import Flow, Participant
@@ -79,5 +80,7 @@ def test_a_scenario_of_the_working_directory_needs_no_suffix(tmp_path: Path, mon
         create_workload(Path(name), [], overwrite=False)
     assert files.find("x1") == Path("x1.toml") and files.find(f"{tmp_path}/x1") == tmp_path / "x1.toml"
     assert files.find("quick") == files.every()["quick"], "a shipped scenario keeps its name"
+    (tmp_path / "hosts.toml").write_text("[host.one]\nhere = true\n")
+    assert list(read_hosts(Path("hosts")).host) == ["one"], "a file of hosts needs none either"
     with refuses(UsageError, "E-UNKNOWN-SCENARIO x2"):
         files.find("x2")

@@ -1,0 +1,50 @@
+"""Which of a plan's own cells fit into a budget that is too short for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hopmeter.model.cell import Cell
+from hopmeter.plan.make import Plan
+
+Cost = Callable[[Sequence[Cell]], float]
+"""How long the least number of rounds of these cells takes."""
+OPTIONS = {"transport": "transport", "language": "language", "payload": "payload", "rate_hz": "rate", "wait": "wait"}
+"""The axes that may have fewer values, and their options, in the order in which they are tried."""
+
+
+def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
+    """Return the option that selects as many of the plan's own values of one axis as fit into the budget; empty if no
+    axis has a value that fits."""
+    requested = _requested(made)
+    for axis, option in OPTIONS.items():
+        values = list(dict.fromkeys(cell[axis] for cell in requested))
+        if len(values) > 1 and (fitting := _fitting(made, requested, axis, values, budget_s, cost)):
+            return f"--{option} {','.join(_word(value) for value in values if value in fitting)}"
+    return ""
+
+
+def _requested(made: Plan) -> list[Cell]:
+    """Return the cells that are not only the floor of others."""
+    floors = {cell.comparison.floor for cell in made.runnable}
+    named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
+    return [cell for cell in made.runnable if cell.id not in floors or cell.axes.transport in named]
+
+
+def _fitting(
+    made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
+) -> list[object]:
+    """Return the most values of an axis whose cells, with their floors, fit; cells that cost least come first."""
+
+    def needed_s(chosen: Sequence[object]) -> float:
+        cells = [cell for cell in requested if cell[axis] in chosen]
+        floors = {cell.comparison.floor for cell in cells} - {cell.id for cell in cells}
+        return cost([*cells, *(cell for cell in made.runnable if cell.id in floors)])
+
+    cheapest = sorted(values, key=lambda value: needed_s([value]))
+    many = next((many for many in range(len(values) - 1, 0, -1) if needed_s(cheapest[:many]) <= budget_s), 0)
+    return cheapest[:many]
+
+
+def _word(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
