@@ -46,7 +46,7 @@ def run(
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)
     if resume is not None:
-        check_resume_alone(Path(resume), scenario is not None, against, full, out is not None, options)
+        check_resume_alone(Path(resume), scenario is not None, against, full, build, out is not None, options)
         with named.open() as session:
             return _open(measuring.resume(Path(resume), consoles, session))
     settings = join_settings(options.pop("set", ()))

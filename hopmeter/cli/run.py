@@ -236,7 +236,9 @@ def run(
         named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
         session = ends.enter_context(named.open())
         if resume is not None:
-            check_resume_alone(resume, options, setting, full, dry_run, scenario is not None, out is not None, against)
+            check_resume_alone(
+                resume, options, setting, full, dry_run, build, scenario is not None, out is not None, against
+            )
             check_sides(request, measuring.has_sides(resume))
             display = Display(console, as_json, not console.is_terminal, request, not no_report)
             raise typer.Exit(show_run(lambda: measuring.resume(resume, display.consoles, session), display))

@@ -16,7 +16,7 @@ OPTIONS = {"transport": "transport", "language": "language", "payload": "payload
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
     """Return the option that selects as many of the plan's own values of one axis as fit into the budget; empty if no
     axis has a value that fits."""
-    requested = _requested(made)
+    requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))
         if len(values) > 1 and (fitting := _fitting(made, requested, axis, values, budget_s, cost)):
@@ -24,7 +24,7 @@ def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
     return ""
 
 
-def _requested(made: Plan) -> list[Cell]:
+def _own_cells(made: Plan) -> list[Cell]:
     """Return the cells that are not only the floor of others."""
     floors = {cell.comparison.floor for cell in made.runnable}
     named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
