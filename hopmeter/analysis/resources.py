@@ -110,7 +110,7 @@ def _loopback(trial: TrialResult) -> int:
 def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
     """Return the columns that repeat or sum other values that the nodes reported."""
     return {
-        "copies_per_hop": _copies_per_hop(trials),
+        "forward_copies_per_message": _forward_copies(trials),
         "send_mean_us": _send_mean_us(trials),
         "empty_hop_us": _empty_hop_us(trials),
         "library_version": _library_version(trials),
@@ -118,8 +118,8 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
     }
 
 
-def _copies_per_hop(trials: Sequence[TrialResult]) -> float | None:
-    """Return how many payload copies the instrument made per message handed over."""
+def _forward_copies(trials: Sequence[TrialResult]) -> float | None:
+    """Return how many payloads relays and servers copied in order to pass them on, per message handed over."""
     sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
     return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
 """Renamed keys of a scenario."""
-VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch"}}
+VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch", "copies_per_hop": "forward_copies_per_message"}}
 """Renamed values, by key or column."""
 MANIFEST_KEYS = {"tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
 """Renamed keys of a manifest, of its languages and of its daemon."""

@@ -32,11 +32,6 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{places}f}"
 
 
-def significant(value: float | None) -> str:
-    """Return `1`, `1.5`: at most three significant digits, without trailing zeros."""
-    return NOTHING if value is None else f"{value:.3g}"
-
-
 def count(value: float | None) -> str:
     """Return a whole number."""
     return NOTHING if value is None else f"{round(value):,}"

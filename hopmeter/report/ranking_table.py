@@ -40,7 +40,6 @@ COLUMNS = (
     Column("Times floor", "bar", "95 % interval"),
     Column("CPU, µs", "number", "% of a core"),
     Column("Loss", "number"),
-    Column("Copies", "number", "per hop"),
     Column("Status", "status"),
 )
 LATE = Column("Late", "number", "95 % interval")
@@ -106,8 +105,8 @@ def _columns(group: Group) -> list[Column]:
 
 def _left_out(group: Group) -> tuple[str, ...]:
     """Return the columns that a table does not have. The processes of a workload carry several flows, so none of them
-    has CPU or copies of its own."""
-    return ("Times floor", "CPU, µs", "Copies") if is_part(group) else ()
+    has CPU of its own."""
+    return ("Times floor", "CPU, µs") if is_part(group) else ()
 
 
 def _has_deadline(group: Group) -> bool:
@@ -159,7 +158,6 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
         "Loss": Value(formatting.percent(row.loss), sort=row.loss),
         LATE.title: _late(row),
         ALONE.title: _alone(row),
-        "Copies": _copies(row),
         "Status": Value(status, sort=status),
     }
     values_shown = [values[column.title] for column in _columns(group)]
@@ -169,10 +167,6 @@ def _line(group: Group, row: Row, number: int, rank: Rank | None, longest: float
 def _notes_of_ratio(row: Row) -> tuple[str, str]:
     """Return the interval of the ratio to the best, and whether an earlier look decided it."""
     return _ends(row, "ratio_to_best"), "stopped early" if row["stopped_early"] else ""
-
-
-def _copies(row: Row) -> Value:
-    return Value(formatting.significant(row["copies_per_hop"]), sort=row["copies_per_hop"])
 
 
 def _late(row: Row) -> Value:

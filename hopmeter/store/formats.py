@@ -14,8 +14,8 @@ from hopmeter.model import old_names
 from hopmeter.model.cell import Cell
 
 FORMAT = 2
-RENAMED = {"cells": {"asking": "dispatch"}, "samples": {"participant": "endpoint"}}
-"""The renamed columns of format 1, by table."""
+RENAMED = {"cells": old_names.VALUES["columns"], "samples": {"participant": "endpoint"}}
+"""The renamed columns of earlier runs, by table."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
 """The renamed keys of a cell in format 1."""
 
@@ -24,7 +24,7 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     """Convert the content of `run.json` to today's format. Raises UsageError if a later hopmeter wrote it."""
     stored = about.get("format", 1)
     if stored == FORMAT:
-        return about
+        return _rename_columns(about)
     if not isinstance(stored, int) or stored > FORMAT:
         raise UsageError(
             "E-RUN-FORMAT",
@@ -34,9 +34,13 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
     converted = {**about, "format": FORMAT, "cells": [_cell(row) for row in about.get("cells", [])]}
     if isinstance(scenario := about.get("scenario"), dict):
         converted["scenario"] = old_names.convert_stored(scenario)
-    if isinstance(columns := about.get("columns"), list):
-        converted["columns"] = [RENAMED["cells"].get(name, name) for name in columns]
-    return converted
+    return _rename_columns(converted)
+
+
+def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
+    """Rename the columns that the scenario adds to its tables."""
+    columns = about.get("columns")
+    return {**about, "columns": [RENAMED["cells"].get(name, name) for name in columns]} if columns else about
 
 
 def _maker(about: dict[str, Any]) -> str:

@@ -197,7 +197,7 @@ thread_local! {
 }
 
 /// How many payloads this thread has copied, in [`copy_on`] or in an adapter that counts its own copies.
-/// `copies_per_hop` comes from it.
+/// The column `forward_copies_per_message` comes from it.
 pub fn copies_made() -> u64 {
     COPIES.get()
 }

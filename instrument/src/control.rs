@@ -73,7 +73,7 @@ pub struct Tally {
     /// Payloads whose checksum was compared, and payloads whose checksum did not match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// Payload copies that the instrument made for relays, over transports that cannot move a frame.
+    /// Payload copies that the instrument made for relays and servers, over transports that cannot move a frame.
     pub copies: u64,
     /// How often the work of a relay or server took over 100 us more than it should have.
     pub late_work: u64,

@@ -84,7 +84,12 @@ def test_what_the_nodes_counted_is_summed(tmp_path: Path) -> None:
     ]
     relayed = [{"seq": seq, "arrived": seq * MS + 20, "forwarded": seq * MS + 30} for seq in range(4)]
     row = analyse_trials(tmp_path, cell(relays=1), {0: messages(4), 1: relayed, 2: arrivals([0, 1, 2, 3])}, nodes=nodes)
-    assert (row["busy"], row["malformed"], row["copies_per_hop"], row["library_version"]) == (5, 1, 0.5, "1.2")
+    assert (row["busy"], row["malformed"], row["forward_copies_per_message"], row["library_version"]) == (
+        5,
+        1,
+        0.5,
+        "1.2",
+    )
 
 
 def test_what_a_transport_did_otherwise_is_told_once(tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ def test_what_does_not_apply_is_null(tmp_path: Path) -> None:
     row = analyse_trials(tmp_path, cell(), {0: messages(20), 1: arrivals(range(20))})
     absent = ("roundtrip", "encode", "decode", "gather", "server", "copy", "overhead")
     assert all(row[f"{name}_{each}"] is None for name in absent for each in ("p50_us", "count", "min_us"))
-    assert [row[name] for name in ("forward", "cpu_us_per_message", "copies_per_hop", "floor_us")] == [None] * 4
+    assert [row[name] for name in ("forward", "cpu_us_per_message", "forward_copies_per_message", "floor_us")] == [
+        None
+    ] * 4
     assert (row["response_p90_us"], row["response_p50_low_us"]) == (None, None)
     assert row["quick"] is True
 

@@ -24,12 +24,12 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PROMISED = """
-cell transport language pattern placement wait cores payload payload_bytes touch codec device share pace rate_hz relays
-sinks trials trials_good frame_bytes copies_per_hop forward abandoned achieved_mb_s status reason sent received lost
-duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message cpu_percent_mean
-cpu_samples voluntary_switches_per_message involuntary_switches_per_message loopback_bytes_per_message rss_peak_mb
-floor_us times_floor library_version group rank_low rank_high ratio_to_best ratio_to_best_low ratio_to_best_high rounds
-stopped_early
+cell transport language pattern placement wait cores payload payload_bytes touch codec device share pace rate_hz
+relays sinks trials trials_good frame_bytes forward_copies_per_message forward abandoned achieved_mb_s status reason
+sent received lost duplicated reordered busy achieved_hz chain_per_hop_p50_us chain_per_hop_p90_us cpu_us_per_message
+cpu_percent_mean cpu_samples voluntary_switches_per_message involuntary_switches_per_message
+loopback_bytes_per_message rss_peak_mb floor_us times_floor library_version group rank_low rank_high ratio_to_best
+ratio_to_best_low ratio_to_best_high rounds stopped_early
 """
 FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age"
 STATISTICS = (

@@ -26,7 +26,7 @@ MEASURED = {
     "response_p999_low_us": 110.0,
     "response_p999_high_us": 140.0,
     "floor_us": 10.0,
-    "copies_per_hop": 1.0,
+    "forward_copies_per_message": 1.0,
 }
 
 

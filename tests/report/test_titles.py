@@ -10,6 +10,7 @@ from hopmeter.analysis.groups import groups
 from hopmeter.report import conditions
 from hopmeter.report.comparison_sentences import lead
 from hopmeter.report.formatting import THIN
+from hopmeter.report.ranking_table import section
 from tests.report.rows import cell, run_of
 
 APPROVED: list[tuple[dict[str, Any], str, str]] = [
@@ -56,6 +57,11 @@ def test_a_title_and_its_sentence_read_like_english(given: dict[str, Any], title
     (group,) = groups([run_of(cell("zenoh", 50.0, 49.0, 51.0, **given), cell("nng", 80.0, 79.0, 81.0, **given))])
     assert conditions.title(group).replace(THIN, " ") == title
     assert lead(group).replace(THIN, " ").startswith(f"For {subject}, zenoh is fastest: nng, the next, takes ")
+
+
+def test_no_table_promises_copies_that_nobody_counts() -> None:
+    (group,) = groups([run_of(cell("tcp", 50.0, forward_copies_per_message=0.0))])
+    assert not any("cop" in column.title.lower() for table in section(group, []).tables for column in table.columns)
 
 
 def test_two_schemas_of_the_same_type_are_told_apart() -> None:

@@ -16,8 +16,9 @@ from hopmeter.analysis.run_results import read
 from hopmeter.errors import UsageError
 from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS
+from hopmeter.model.old_names import rename_old_names
 from hopmeter.store import RunFolder, query
-from hopmeter.store.formats import FORMAT
+from hopmeter.store.formats import FORMAT, convert_run
 from tests.coded import refuses
 
 STORED = Path(__file__).parent / "format1"
@@ -48,11 +49,22 @@ def test_rows_of_format_1_have_todays_columns_and_the_values_that_were_stored(ru
     rows = read(run).rows
     assert all(set(row.values) <= set(CELLS) for row in rows)
     assert [row["dispatch"] for row in rows[:3]] == ["parallel", "sequential", "parallel"]
-    same = [name for name in stored[0] if name not in ("asking", "heap", "path")]
+    same = [name for name in stored[0] if name not in ("asking", "heap", "path", "copies_per_hop")]
     assert [{name: row.values[name] for name in same} for row in rows] == [
         {name: row[name] for name in same} for row in stored
     ]
     assert [row["carried_by"] for row in rows] == [row["path"] for row in stored]
+    assert [row["forward_copies_per_message"] for row in rows] == [row["copies_per_hop"] for row in stored]
+
+
+@pytest.mark.parametrize("stored", [1, FORMAT])
+def test_a_scenario_and_a_stored_run_may_name_a_column_as_it_was_called(stored: int) -> None:
+    about = convert_run({"format": stored, "columns": ["copies_per_hop", "lost"]})
+    assert about["columns"] == ["forward_copies_per_message", "lost"]
+    with pytest.warns(FutureWarning, match="forward_copies_per_message"):
+        assert rename_old_names({"columns": ["copies_per_hop"]}, "mine.toml") == {
+            "columns": ["forward_copies_per_message"]
+        }
 
 
 def without_codes(value: Any) -> Any:
