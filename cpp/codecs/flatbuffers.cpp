@@ -1,17 +1,20 @@
-// A codec library for one table of FlatBuffers. The build defines HOPMETER_GENERATED, the header that flatc wrote,
-// HOPMETER_MESSAGE, the class of the table, HOPMETER_OBJECT, the class of its object interface, and HOPMETER_ALIGNMENT,
-// the alignment of its payload.
+// A codec library for one table of FlatBuffers. The build defines HOPMETER_GENERATED, the header that flatc wrote for
+// a schema with the table as a field, and HOPMETER_ALIGNMENT, the alignment of its payload.
 #include HOPMETER_GENERATED
 
 #include <hopmeter/codec.h>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
 
-using Message = HOPMETER_MESSAGE;
+using Field = decltype(std::declval<const hopmeter_probe::Probe&>().message());
+using Message = std::remove_cv_t<std::remove_pointer_t<Field>>;
+using NativeObject = Message::NativeTableType;
 using flatbuffers::FlatBufferBuilder;
 
 // Scalars have at most 8 bytes; a struct of the schema may need more (`force_align`).
@@ -20,14 +23,14 @@ constexpr flatbuffers::uoffset_t kMostDepth = 64;
 // The least bytes of a table and of the offset that refers to it: a payload has no more tables than that.
 constexpr size_t kLeastTableBytes = 4;
 
-void pack(const HOPMETER_OBJECT& object, FlatBufferBuilder& builder) {
+void pack(const NativeObject& object, FlatBufferBuilder& builder) {
   builder.Clear();
   builder.Finish(Message::Pack(builder, &object));
 }
 
 // The object to send, and its bytes for comparisons.
 struct Object {
-  HOPMETER_OBJECT object;
+  NativeObject object;
   std::vector<uint8_t> bytes;
 };
 
@@ -57,7 +60,7 @@ std::unique_ptr<Decoded> read(const uint8_t* bytes, size_t size) {
   return decoded->message ? std::move(decoded) : nullptr;
 }
 
-std::vector<uint8_t> packed_bytes(const HOPMETER_OBJECT& object) {
+std::vector<uint8_t> packed_bytes(const NativeObject& object) {
   FlatBufferBuilder builder;
   pack(object, builder);
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
@@ -90,7 +93,7 @@ void* decode(const uint8_t* payload, size_t size) noexcept { return read(payload
 void close_decoded(void* decoded) noexcept { delete static_cast<Decoded*>(decoded); }
 
 int equal(const void* object, const void* decoded) noexcept {
-  HOPMETER_OBJECT came;
+  NativeObject came;
   static_cast<const Decoded*>(decoded)->message->UnPackTo(&came);
   return packed_bytes(came) == static_cast<const Object*>(object)->bytes;
 }

@@ -1,5 +1,5 @@
 // A codec library for one message of Protocol Buffers. The build defines HOPMETER_GENERATED, the header that protoc
-// wrote, and HOPMETER_MESSAGE, the class of the message.
+// wrote for a schema with the message as a field. Only the type of that field is used.
 #include HOPMETER_GENERATED
 
 #include <google/protobuf/io/coded_stream.h>
@@ -8,10 +8,12 @@
 #include <climits>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace {
 
-using Message = HOPMETER_MESSAGE;
+using Message = std::decay_t<decltype(std::declval<const hopmeter_probe::Probe&>().message())>;
 
 // The object to send, and its bytes for comparisons.
 struct Object {

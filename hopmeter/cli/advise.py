@@ -33,6 +33,14 @@ def advise(
         Text, typer.Argument(help="A scenario or workload: a name or a .toml file.", show_default="your answers")
     ] = None,
     payload: Annotated[Text, _what("The content of a message: bytes:N, image:WxH, file:PATH.")] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder in which schemas of messages find imported files; repeat the option for several.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     rate: Annotated[Text, _what("Messages per second.")] = None,
     pattern: Annotated[Text, _what("pubsub for messages, rpc for calls.")] = None,
     language: Annotated[Text, _what("rust, c++, python, source>sink such as rust>python, one, or each.")] = None,
@@ -99,7 +107,13 @@ def advise(
     from hopmeter.cli.parts import advice_display
 
     given: dict[str, Any] = {"payload": payload, "rate": rate, "pattern": pattern, "language": language, "sinks": sinks}
-    given |= {"require": require or None, "transport": transport, "budget": budget, "no_idle_states": no_idle_states}
+    given |= {
+        "include": include or None,
+        "require": require or None,
+        "transport": transport,
+        "budget": budget,
+        "no_idle_states": no_idle_states,
+    }
     options = {name: value for name, value in given.items() if value is not None}
     named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key)
     console = Console(stderr=as_json, highlight=False)

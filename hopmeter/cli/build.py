@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from hopmeter.api import options
 from hopmeter.cli.parts import hosts_options
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.hosts.host_options import HostOptions
+from hopmeter.schemas.payload import KIND, add_folders, parse_message
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +53,13 @@ def build(
         list[str] | None,
         typer.Option(help="With --message: protobuf or flatbuffers; by default each for which there is a schema."),
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --message: a folder in which its schema finds imported files; repeat the option for several.",
+        ),
+    ] = None,
     hosts: hosts_options.File = None,
     cluster: hosts_options.Address = None,
     cluster_ca: hosts_options.CA = None,
@@ -63,6 +72,7 @@ def build(
     With --hosts or --cluster each host builds them for itself, all at the same time.
     """
     languages = options.split_words("language", language or ())
+    payloads = [_payload(each, include or ()) for each in message or ()]
     if (hosts or cluster) and framework:
         remedy = "start `hopmeter build --framework` on each host instead"
         raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
@@ -71,7 +81,7 @@ def build(
             from hopmeter.build.messages import select_messages
             from hopmeter.cli.parts.host_builds import build_for_hosts, order_for, order_for_messages
 
-            messages = select_messages(message or (), options.split_words("codec", codec or ()), languages)
+            messages = select_messages(payloads, options.split_words("codec", codec or ()), languages)
             order = order_for(transports or (), languages, scenario, system_packages)
             build_for_hosts(session, order_for_messages(messages, system_packages) if message else order, as_json)
             return
@@ -84,8 +94,18 @@ def build(
     from hopmeter.cli.parts.adapter_builds import build_adapters
     from hopmeter.cli.parts.message_builds import build_messages
 
-    messages = select_messages(message or (), options.split_words("codec", codec or ()), languages)
+    messages = select_messages(payloads, options.split_words("codec", codec or ()), languages)
     if message:
         build_messages(messages, system_packages, as_json)
     else:
         build_adapters(transports or (), languages, scenario, system_packages, as_json)
+
+
+def _payload(message: str, folders: Sequence[str]) -> str:
+    """Return the payload of a message with the folders of its imports. Raises UsageError if it names none."""
+    payload = add_folders(f"{KIND}{message}", folders)
+    try:
+        parse_message(payload)
+    except RefusedValueError as cause:
+        raise UsageError(cause.code, f"--message {message}: {cause.what}", "check the name and the path") from cause
+    return payload

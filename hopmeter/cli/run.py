@@ -55,6 +55,14 @@ def run(
     payload: Annotated[
         Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH, message:FILE:TYPE.")
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder in which schemas of messages find imported files; repeat the option for several.",
+            rich_help_panel="Axes (a list measures each value)",
+        ),
+    ] = None,
     touch: Annotated[Text, _axis("What source and sink do with the payload: none, write, write+read.")] = None,
     codec: Annotated[
         Text, _axis("none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers for messages of a schema.")

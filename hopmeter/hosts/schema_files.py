@@ -15,13 +15,13 @@ from typing import Any
 
 from hopmeter.hosts import checks
 from hopmeter.schemas import SHIPPED, find_schema, parse_message
-from hopmeter.schemas.payload import KIND, TYPE
+from hopmeter.schemas.payload import INCLUDE, KIND, TYPE
 
 MOST_FILES = 1000
 STEP = r"(?!\.{1,2}(?:/|$))[\w .+-]{1,200}"
 RELATIVE = re.compile(rf"{STEP}(?:/{STEP}){{0,20}}")
 """A path that stays in its folder."""
-TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+")
+TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+(:{INCLUDE}[^:]+)*")
 VALUES = "values"
 
 
@@ -44,13 +44,22 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
     schemas = [find_schema(payload, codec) for codec in codecs]
-    base = Path(os.path.commonpath([each.root for each in schemas]))
-    files = {str(path.relative_to(base)): path for each in schemas for path in each.files}
+    paths = [path for each in schemas for path in each.files]
+    # Of the folders in which imports are found, only those of files that are sent exist there.
+    folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
+    base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))
+    files = {str(path.relative_to(base)): path for path in paths}
     message = parse_message(payload)
     values = [each.values for each in schemas if isinstance(each.values, Path)]
     files |= {f"{VALUES}/{path.name}": path for path in values}
     last = f"{VALUES}/{message.values.name}" if isinstance(message.values, Path) else message.values
-    return SentMessage(f"{message.file.relative_to(base)}:{message.type}:{last}", files)
+    text = f"{message.file.relative_to(base)}:{message.type}:{last}"
+    include = (f":{INCLUDE}{folder.relative_to(base)}" for folder in dict.fromkeys(folders))
+    return SentMessage("".join([text, *include]), files)
+
+
+def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
+    return any(folder in path.parents for path in paths)
 
 
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
@@ -65,8 +74,13 @@ def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]
         path = folder / _relative(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file(checks.matching({"hash": content}, "hash", checks.HASH)).read_bytes())
-    schema, kind, values = checks.matching({"text": text}, "text", TEXT).split(":")
-    return f"{folder / _relative(schema)}:{kind}:{values if values.isdecimal() else folder / _relative(values)}"
+    schema, kind, values, *include = checks.matching({"text": text}, "text", TEXT).split(":")
+    put = f"{folder / _relative(schema)}:{kind}:{values if values.isdecimal() else folder / _relative(values)}"
+    return "".join([put, *(f":{INCLUDE}{_folder(folder, each.removeprefix(INCLUDE))}" for each in include)])
+
+
+def _folder(folder: Path, name: str) -> Path:
+    return folder if name == "." else folder / _relative(name)
 
 
 def _relative(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from hopmeter.schemas import SHIPPED, is_message
+from hopmeter.schemas import SHIPPED, is_message, without_folders
 from hopmeter.system import humanize
 
 LENGTHS = re.compile(r"\d+(?:x\d+)*")
@@ -94,7 +94,7 @@ def _bytes(size: str) -> str:
 
 
 def _parts(payload: str, with_folder: bool) -> PayloadName:
-    kind, _, rest = payload.partition(":")
+    kind, _, rest = without_folders(payload).partition(":")
     if is_message(payload):
         return _message(rest, with_folder)
     found = FILE.fullmatch(rest) if kind in IN_SENTENCE else None

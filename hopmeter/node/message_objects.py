@@ -5,25 +5,24 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-import operator
 import sys
 from pathlib import Path
 from typing import Any
 
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
-from hopmeter.schemas.library import FACTS, GENERATED, OBJECT
+from hopmeter.schemas.library import DESCRIPTORS, GENERATED, OBJECT
+from hopmeter.schemas.recorded import FACTS
 
 KIND = "message:"
+PROTOBUF = "google.protobuf"
 
 
 class ProtobufMessage:
     """A message of Protocol Buffers."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
-        import_package("google.protobuf", "protobuf")
-        module = _import_generated(folder, facts["module"])
-        self._type = operator.attrgetter(facts["name"])(module)
+        self._type = _message_class(folder, facts["type"])
         self._object = self.decode_bytes((folder / OBJECT).read_bytes())
         self._sorted = self._object.SerializeToString(deterministic=True)
 
@@ -48,8 +47,7 @@ class FlatbuffersMessage:
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         self._builder = import_package("flatbuffers", "flatbuffers").Builder
-        module = _import_generated(folder, facts["module"])
-        self._table, self._type = getattr(module, facts["name"]), getattr(module, f"{facts['name']}T")
+        self._table, self._type = _table_classes(_import_generated(folder, facts["module"]))
         self._object = self.decode_bytes((folder / OBJECT).read_bytes())
         self._packed = self._pack(self._object)
 
@@ -117,6 +115,30 @@ def open_message(made_of: str) -> MessageObject:
 
 
 @functools.cache
+def _message_class(folder: Path, name: str) -> Any:
+    """Return the class of a message. Its descriptors are in a pool of their own, so that a program can have several
+    versions of a schema; modules of protoc make the same classes, from descriptors in a pool that all modules share."""
+    pool = import_package(f"{PROTOBUF}.descriptor_pool", "protobuf").DescriptorPool()
+    described = import_package(f"{PROTOBUF}.descriptor_pb2", "protobuf")
+    message_factory = import_package(f"{PROTOBUF}.message_factory", "protobuf")
+    try:
+        for file in described.FileDescriptorSet.FromString((folder / DESCRIPTORS).read_bytes()).file:
+            pool.AddSerializedFile(file.SerializeToString())
+        found = pool.FindMessageTypeByName(name)
+    except Exception as cause:
+        what = f"the package protobuf of Python does not read the schema: {cause}; install a newer one"
+        raise CodecError("E-FRAMEWORK-MISSING", what) from cause
+    return message_factory.GetMessageClass(found)
+
+
+def _table_classes(module: Any) -> tuple[Any, Any]:
+    """Return the class that reads the table of a module, and that of its object interface."""
+    classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    table = next(each for each in classes if hasattr(each, "GetRootAs"))
+    return table, next(each for each in classes if hasattr(each, "InitFromObj"))
+
+
+@functools.cache
 def _import_generated(folder: Path, module: str) -> Any:
     """Import generated code, whose files import each other from the folder that contains them. Several messages of one
     package share it."""
@@ -124,11 +146,10 @@ def _import_generated(folder: Path, module: str) -> Any:
     sys.path.append(str(root))  # last, so that no module of the standard library is hidden
     for path in (each for each in root.rglob("*") if each.is_dir()):
         package = sys.modules.get(".".join(path.relative_to(root).parts))
-        if package is not None and hasattr(package, "__path__"):
-            package.__path__.append(str(path))
+        if package is not None:
+            package.__path__ = [*getattr(package, "__path__", ()), str(path)]
     try:
         return importlib.import_module(module)
     except Exception as cause:
-        raise CodecError(
-            "E-FRAMEWORK-MISSING", f"the generated code of the schema cannot be imported: {cause}"
-        ) from cause
+        what = f"the code that flatc generates for the schema cannot be imported: {cause}"
+        raise CodecError("E-FRAMEWORK-MISSING", what) from cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ from hopmeter.errors import UsageError
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow
-from hopmeter.schemas import CODECS, is_message, library_of, missing_tools
+from hopmeter.schemas import CODECS, is_message, library_of, missing_tools, without_folders
+from hopmeter.schemas.compilers import has_compiler
 from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
@@ -36,7 +38,9 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
     try:
         library_of(payload, codec, ends[0])
     except UsageError as cause:
-        return tag("D-SCHEMA", cause.what)
+        if not has_compiler(codec):
+            return _no_compiler(codec, payload, ends[0])
+        return tag("D-SCHEMA", f"{cause.what}; {cause.remedy}" if cause.remedy else cause.what)
     return ""
 
 
@@ -61,11 +65,21 @@ def _why_not_built(flow: Flow, language: str) -> str:
     codec, payload = flow.codec, flow.payload
     if library_of(payload, codec, language).facts:
         return ""
-    build = f"`hopmeter build --message {payload.removeprefix(KIND)} --codec {codec} --language {language}`"
-    if missing := missing_tools(codec, language):
-        said = f"{', '.join(missing)} is not installed for codec {codec}"
-        return tag("D-NO-COMPILER", f"{said}; run `sudo apt-get install {' '.join(missing)}`, then {build}")
-    return tag("D-MESSAGE-NOT-BUILT", f"the code of {codec} for {payload} is not built for {language}; run {build}")
+    if missing_tools(codec, language):
+        return _no_compiler(codec, payload, language)
+    said = f"the code of {codec} for {without_folders(payload)} is not built for {language}"
+    return tag("D-MESSAGE-NOT-BUILT", f"{said}; run {_build_command(codec, payload, language)}")
+
+
+def _build_command(codec: str, payload: str, language: str) -> str:
+    message = shlex.quote(payload.removeprefix(KIND))
+    return f"`hopmeter build --message {message} --codec {codec} --language {language}`"
+
+
+def _no_compiler(codec: str, payload: str, language: str) -> str:
+    missing = missing_tools(codec, language)
+    said = f"{', '.join(missing)} is not installed for codec {codec}; run `sudo apt-get install {' '.join(missing)}`"
+    return tag("D-NO-COMPILER", f"{said}, then {_build_command(codec, payload, language)}")
 
 
 def message_bytes(flow: Flow, language: str) -> int:

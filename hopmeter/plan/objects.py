@@ -18,6 +18,7 @@ from hopmeter.plan.bridges import split_participants
 from hopmeter.plan.carriers import carrier_of, codecs
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
+from hopmeter.plan.message_conflicts import why_not_together
 from hopmeter.plan.message_objects import message_bytes, message_languages, why_no_message, why_not_built
 from hopmeter.plan.object_sizes import Asked, Weights, weights
 from hopmeter.plan.workloads import drop_flow
@@ -149,6 +150,7 @@ class _Sizes:
         reasons = chain(
             ((flow, self._reason(cell, flow)) for flow in ours),
             ((flow, _why_apart(cell, flow, world)) for flow in ours),
+            ((flow, why_not_together(cell, flow)) for flow in ours if is_message(flow.payload)),
         )
         for flow, reason in reasons:
             if reason:

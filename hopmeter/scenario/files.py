@@ -43,6 +43,10 @@ def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     written, text = toml_files.read_with_text(path)
     table = rename_old_names(written, str(path))
     _check_tables(table, path, text)
+    if isinstance(folders := table.get("include"), list):
+        table["include"] = [
+            str(path.parent / Path(each).expanduser()) if isinstance(each, str) else each for each in folders
+        ]
     return toml_files.validate(Scenario, table, str(path), text), table
 
 

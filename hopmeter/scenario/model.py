@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path as FilePath
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -39,6 +40,7 @@ from hopmeter.scenario.values import (
     Work,
 )
 from hopmeter.scenario.workload import Flow, Name, Participant, Path
+from hopmeter.schemas import add_folders
 
 
 class Strict(BaseModel):
@@ -177,6 +179,11 @@ class Scenario(Axes):
         description="Measure each flow of a workload with a deadline also alone, with the flows that cause it, to show "
         "what the company of the others costs it; multiplies the number of cells.",
     )
+    include: list[str] = Field(
+        [],
+        description="Folders in which the schemas of messages find imported files, relative to the scenario's file; "
+        "folders above a schema need not be listed.",
+    )
     background: Background | None = Field(None, description="A load of the machine alongside the nodes of each trial.")
     columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
     require: list[Requirement] = Field(
@@ -215,6 +222,18 @@ class Scenario(Axes):
         False,
         description="Measure each cell once more, outside the ranking, and report why its slowest messages are slow.",
     )
+
+    @model_validator(mode="after")
+    def _add_folders(self) -> Scenario:
+        """Add the folders of imports to each payload, so that the payload alone says how its schema is compiled."""
+        if missing := next((folder for folder in self.include if not FilePath(folder).is_dir()), None):
+            raise RefusedValueError("E-FILE-UNREADABLE", f"include: there is no folder {missing}")
+        for part in filter(None, (self, self.look, *self.case)):
+            if part.payload is not None:
+                part.payload = [add_folders(each, self.include) for each in part.payload]
+        for flow in self.flow.values():
+            flow.payload = add_folders(flow.payload, self.include)
+        return self
 
     @model_validator(mode="after")
     def _searchable(self) -> Scenario:

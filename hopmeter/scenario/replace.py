@@ -81,6 +81,9 @@ def _forget(table: Table, names: Iterable[str]) -> None:
 
 
 def _replace(table: Table, key: str, value: Any) -> None:
+    if key == "include":
+        table[key] = list(dict.fromkeys([*_as_list(value), *table.get(key, [])]))
+        return
     cases = table.get("case", [])
     selects = key in DEFAULTS  # true for an axis; the numbers of messages and trials select no cells
     whole = [{key: table[key], **case} if key in table else case for case in cases]

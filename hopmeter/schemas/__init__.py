@@ -1,7 +1,15 @@
 """Messages of your own schemas as payloads: what a payload `message:…` names, and the codec libraries that carry it."""
 
 from hopmeter.schemas.library import Library, library_of, missing_tools
-from hopmeter.schemas.payload import CODECS, SHIPPED, MessagePayload, is_message, parse_message
+from hopmeter.schemas.payload import (
+    CODECS,
+    SHIPPED,
+    MessagePayload,
+    add_folders,
+    is_message,
+    parse_message,
+    without_folders,
+)
 from hopmeter.schemas.schema import Schema, find_schema
 
 __all__ = [
@@ -10,9 +18,11 @@ __all__ = [
     "Library",
     "MessagePayload",
     "Schema",
+    "add_folders",
     "find_schema",
     "is_message",
     "library_of",
     "missing_tools",
     "parse_message",
+    "without_folders",
 ]

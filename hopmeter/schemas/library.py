@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from hopmeter.schemas.recorded import FACTS, read_facts
 from hopmeter.schemas.schema import Schema, find_schema
 from hopmeter.system import paths
 
@@ -18,8 +18,8 @@ LIBRARY = "codec.so"
 OBJECT = "object.bin"
 GENERATED = "generated"
 """The folder with the generated code of a message."""
-FACTS = "codec.json"
-"""Written last: a folder without this file is not complete."""
+DESCRIPTORS = "schema.desc"
+"""The descriptors of a schema of Protocol Buffers and of its imports, from which Python makes its classes."""
 NAME = re.compile(r"(protobuf|flatbuffers)-(rust|cpp|python)-[A-Za-z0-9_.]{1,200}-[0-9a-f]{16}")
 """The name of a library's folder."""
 PROGRAMS = {
@@ -61,10 +61,7 @@ class Library:
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
         """Return what the build wrote down; empty if the library is not built."""
-        try:
-            return dict(json.loads((self.folder / FACTS).read_text()))
-        except (OSError, ValueError):
-            return {}
+        return read_facts(self.folder)
 
 
 @functools.cache
@@ -95,7 +92,7 @@ def built_libraries() -> list[str]:
 
 def sources(codec: str, language: str) -> list[Path]:
     """Return hopmeter's own sources that decide what a library is."""
-    build = sorted((paths.PACKAGE / "build/messages").glob("*.py"))
+    build = sorted((paths.PACKAGE / "build/messages").glob("*.[pf][yb]*"))
     if language == "rust":
         return [*build, paths.codec_sources() / "table.rs", paths.codec_sources() / f"{codec}.rs"]
     if language == "c++":

@@ -1,8 +1,9 @@
-"""Parse `message:NAME` and `message:FILE:TYPE[:VALUES]`, which name a message of a schema."""
+"""Parse `message:NAME` and `message:FILE:TYPE[:VALUES][:include=DIR]…`, which name a message of a schema."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,11 @@ SHIPPED = {
 }
 """The messages that hopmeter ships: the schema file without its suffix, the type, and the length of lists."""
 TYPE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
-FORM = re.compile(rf"message:(?P<file>[^:]+):(?P<type>{TYPE})(:(?P<values>[^:]+))?", re.ASCII)
+INCLUDE = "include="
+FORM = re.compile(
+    rf"message:(?P<file>[^:]+):(?P<type>{TYPE})(:(?!{INCLUDE})(?P<values>[^:]+))?(?P<include>(:{INCLUDE}[^:]+)*)",
+    re.ASCII,
+)
 SYNTAX = "message:FILE:TYPE or message:FILE:TYPE:VALUES, such as message:robot.proto:robot.State"
 
 
@@ -38,6 +43,8 @@ class MessagePayload:
     """The full name of the message, with its packages."""
     values: Path | int
     """The file with the values of the message, or the length of its lists if hopmeter chooses the values."""
+    include: tuple[Path, ...] = ()
+    """The folders in which imported files are found, beside the folders above the schema."""
 
 
 def is_message(text: str) -> bool:
@@ -54,9 +61,25 @@ def parse_message(text: str) -> MessagePayload:
     if found is None:
         known = ", ".join(KIND + name for name in SHIPPED)
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is no message of a schema; write {SYNTAX}; or {known}')
-    payload = MessagePayload(_whole(found["file"]), found["type"], _values(found["values"]))
+    include = tuple(_whole(folder) for folder in filter(None, found["include"].split(f":{INCLUDE}")))
+    payload = MessagePayload(_whole(found["file"]), found["type"], _values(found["values"]), include)
     _check_file(payload.file)
+    if missing := next((folder for folder in include if not folder.is_dir()), None):
+        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no folder {missing} in which imports could be found")
     return payload
+
+
+def add_folders(text: str, folders: Sequence[str | Path]) -> str:
+    """Return a payload that also finds imported files in these folders; of another payload, the payload itself."""
+    if not FORM.fullmatch(text):
+        return text
+    words = dict.fromkeys(f":{INCLUDE}{folder}" for folder in folders)
+    return text + "".join(word for word in words if f"{word}:" not in f"{text}:")
+
+
+def without_folders(text: str) -> str:
+    """Return a payload without the folders in which imported files are found, which tell nobody what is sent."""
+    return text.partition(f":{INCLUDE}")[0] if is_message(text) else text
 
 
 def _values(text: str | None) -> Path | int:

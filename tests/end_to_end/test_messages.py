@@ -12,7 +12,8 @@ import pytest
 from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.manifest import find_transports
 from hopmeter.schemas import CODECS, find_schema
-from hopmeter.schemas.library import FACTS, folder_of, languages
+from hopmeter.schemas.library import folder_of, languages
+from hopmeter.schemas.recorded import FACTS
 from tests.cells import MEASURED
 from tests.command import Ran
 
@@ -94,7 +95,7 @@ def test_altered_frames_fail_the_trial_and_harm_nothing(measure: Run, tmp_path: 
     assert {(row["reason_code"], row["content_errors"]) for row in rows} == {("E-CONTENT", 10)}
 
 
-WORKLOAD = """
+HEAD = """
 title = "A robot"
 question = "Do messages of different schemas arrive in one system?"
 transport = "shm"
@@ -102,27 +103,59 @@ wait = "block"
 cores = "free"
 duration = "1s"
 trials = 1
-[participant]
-robot = { language = "c++" }
-planner = { language = "rust" }
-screen = { language = "python" }
-[flow]
-state = { from = "robot", to = ["planner", "screen"], rate = 50, payload = "message:robot-state", codec = "protobuf" }
-plan = { from = "planner", to = "screen", after = "state", payload = "message:robot-state", codec = "flatbuffers" }
-image = { from = "robot", to = "screen", rate = 20, payload = "message:camera-image", codec = "flatbuffers" }
-raw = { from = "screen", to = "robot", rate = 20, payload = "bytes:100" }
 """
+WORKLOAD = f"""{HEAD}
+[participant]
+robot = {{ language = "c++" }}
+planner = {{ language = "rust" }}
+screen = {{ language = "python" }}
+[flow]
+state = {{ from = "robot", to = ["planner", "screen"], rate = 50, payload = "message:robot-state", codec = "protobuf" }}
+plan = {{ from = "planner", to = "screen", after = "state", payload = "message:robot-state", codec = "flatbuffers" }}
+image = {{ from = "robot", to = "screen", rate = 20, payload = "message:camera-image", codec = "flatbuffers" }}
+raw = {{ from = "screen", to = "robot", rate = 20, payload = "bytes:100" }}
+"""
+
+
+def run_flows(run_in: Callable[..., Ran], scenario: str) -> dict[str, Row]:
+    """Return the row of each flow of a workload."""
+    ran = run_in("run", scenario, "--no-report", "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return {row["flow"]: row for row in map(json.loads, ran.stdout.splitlines())}
 
 
 def test_flows_of_a_workload_carry_different_messages(run_in: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "robot.toml").write_text(WORKLOAD)
     for payload in ("message:robot-state", "message:camera-image"):
         build(payload, tmp_path / "logs/build.log")
-    ran = run_in("run", "robot.toml", "--no-report", "--json")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    rows = {row["flow"]: row for row in map(json.loads, ran.stdout.splitlines())}
+    rows = run_flows(run_in, "robot.toml")
     for name in ("state", "plan", "image", "raw"):
         assert rows[name]["status"] in MEASURED, rows[name]
         assert rows[name]["received"] > 0
     assert rows["image"]["payload_bytes"] > 640 * 480 * 3
     assert all(rows[name]["decode_count"] > 0 for name in ("state", "plan", "image"))
+
+
+SHARED = f"""{HEAD}
+include = ["idl"]
+[participant]
+a = {{ language = "c++" }}
+b = {{ language = "c++" }}
+[flow]
+pose = {{ from = "a", to = "b", rate = 50, payload = "message:idl/geo/pose.proto:geo.Pose", codec = "protobuf" }}
+state = {{ from = "a", to = "b", rate = 50, payload = "message:state.proto:robot.State", codec = "protobuf" }}
+back = {{ from = "b", to = "a", after = "state", payload = "message:state.proto:robot.Arm", codec = "protobuf" }}
+"""
+
+
+def test_messages_that_share_files_live_in_one_program(run_in: Callable[..., Ran], tmp_path: Path) -> None:
+    head = 'syntax = "proto3"; import "geo/pose.proto"; package robot;'
+    (tmp_path / "idl/geo").mkdir(parents=True)
+    (tmp_path / "idl/geo/pose.proto").write_text('syntax = "proto3"; package geo; message Pose { double x = 1; }')
+    (tmp_path / "state.proto").write_text(f"{head} message State {{ geo.Pose p = 1; }} message Arm {{ State s = 1; }}")
+    (tmp_path / "shared.toml").write_text(SHARED)
+    for name in ("idl/geo/pose.proto:geo.Pose", "state.proto:robot.State", "state.proto:robot.Arm"):
+        built = run_in("build", "--message", name, "--include", "idl", "--language", "c++", "--json")
+        assert built.returncode == 0, built.stdout + built.stderr
+    rows = run_flows(run_in, "shared.toml")
+    assert all(rows[name]["received"] > 0 and rows[name]["status"] in MEASURED for name in ("pose", "state", "back"))

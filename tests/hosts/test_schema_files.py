@@ -56,6 +56,23 @@ def test_a_host_names_the_library_as_this_machine_does(home: Path, schema: str, 
         assert len(names) == 1 and str(home) not in there
 
 
+@pytest.mark.parametrize("include", ["../other", "../other:include=.", "../nothing:include=../other"])
+def test_folders_of_imports_travel_with_the_schema(home: Path, include: str) -> None:
+    for name, text in (
+        ("own/robot.proto", f'{STATE} import "far/x.proto";'),
+        ("other/far/x.proto", POSE),
+        ("nothing/a", ""),
+    ):
+        path = home.parent / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace('import "geo/pose.proto";', "").replace("geo.Pose pose = 1;", ""))
+    folders = include.replace("..", str(home.parent)).replace("=.", f"={home.parent}/own")
+    payload = f"message:{home.parent}/own/robot.proto:own.State:3:include={folders}"
+    there = carry(payload, ["protobuf"], home.parent / "there")
+    assert str(home.parent / "other") not in there
+    assert len({folder_of(find_schema(text, "protobuf"), "python").name for text in (payload, there)}) == 1
+
+
 def test_a_shipped_message_needs_no_files(home: Path) -> None:
     assert carry("message:robot-state", ["protobuf"], home) == "message:robot-state"
 
@@ -68,6 +85,9 @@ def test_a_shipped_message_needs_no_files(home: Path) -> None:
         {"text": "a.proto:A:3", "files": {"b/../../a.proto": HASH}},
         {"text": "../a.proto:A:3", "files": {"a.proto": HASH}},
         {"text": "a.proto:A:../b", "files": {"a.proto": HASH}},
+        {"text": "a.proto:A:3:include=../b", "files": {"a.proto": HASH}},
+        {"text": "a.proto:A:3:include=/etc", "files": {"a.proto": HASH}},
+        {"text": "a.proto:A:3:b", "files": {"a.proto": HASH}},
         {"text": "a.proto:A", "files": {"a.proto": HASH}},
         {"text": "a.proto:A:3", "files": {"a.proto": "b"}},
         {"text": "/etc/passwd", "files": {}},

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hopmeter.schemas import find_schema
-from hopmeter.schemas.library import FACTS, LIBRARY, OBJECT, folder_of
+from hopmeter.schemas.library import LIBRARY, OBJECT, folder_of
+from hopmeter.schemas.recorded import FACTS
 from tests.command import hopmeter
 
 pytestmark = pytest.mark.alone

@@ -17,7 +17,8 @@ from hopmeter.plan.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.workloads import rows_of
 from hopmeter.schemas import CODECS, find_schema, library_of
-from hopmeter.schemas.library import FACTS, folder_of, languages
+from hopmeter.schemas.library import folder_of, languages
+from hopmeter.schemas.recorded import FACTS, record
 from hopmeter.system import paths
 from tests.coded import lacking
 
@@ -180,3 +181,64 @@ def test_each_flow_of_a_workload_has_its_message(tmp_path: Path, monkeypatch: py
 def test_a_flow_whose_code_is_not_built_names_flow_and_language() -> None:
     pretend_built(only="c++")
     assert lacking(workload().dropped, "D-MESSAGE-NOT-BUILT flow state python`") == []
+
+
+PROGRAMS = {"robot": {"language": "c++"}, "screen": {"language": "rust"}}
+
+
+def pretend_versions(folder: Path, language: str, files: tuple[str, str]) -> dict[str, Any]:
+    """Return two flows whose messages define one name in different files."""
+    flows: dict[str, Any] = {}
+    for name, file in zip(("one", "two"), files, strict=True):
+        schema = folder / f"{name}.proto"
+        schema.write_text(f'syntax = "proto3"; message {name} {{}}')
+        payload = f"message:{schema}:{name}"
+        pretend_built(payload=payload)
+        facts = folder_of(find_schema(payload, "protobuf"), language) / FACTS
+        facts.write_text(json.dumps({"bytes": 5, "exclusive": {"geo.Pose": f"{file} {name}"}}))
+        flows[name] = {"from": "robot", "to": "screen", "rate": 10, "payload": payload, "codec": "protobuf"}
+    return flows
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        (("pose.proto", "pose.proto"), "D-MESSAGES-APART flow two: one.proto:one two.proto:two geo.Pose two versions"),
+        (("pose.proto", "geo/pose.proto"), "D-MESSAGES-APART flow two: pose.proto geo/pose.proto --include"),
+    ],
+)
+def test_messages_that_one_program_cannot_contain_are_refused(
+    tmp_path: Path, files: tuple[str, str], reason: str
+) -> None:
+    flows = pretend_versions(tmp_path, "c++", files)
+    assert lacking(workload(participant=PROGRAMS, flow=flows).dropped, reason) == []
+    flows["two"]["from"] = "other"
+    apart = {**PROGRAMS, "other": {"language": "c++"}}
+    assert workload(participant=apart, flow=flows).dropped == "", "they are in different programs"
+
+
+def test_messages_of_one_file_share_a_program(tmp_path: Path) -> None:
+    flows = pretend_versions(tmp_path, "c++", ("pose.proto", "pose.proto"))
+    for name in flows:
+        facts = folder_of(find_schema(flows[name]["payload"], "protobuf"), "c++") / FACTS
+        facts.write_text(json.dumps({"bytes": 5, "exclusive": {"geo.Pose": "pose.proto same"}}))
+    library_of.cache_clear()
+    assert (
+        workload(participant={"robot": {"language": "c++"}, "screen": {"language": "rust"}}, flow=flows).dropped == ""
+    )
+
+
+def test_a_library_serves_a_machine_that_lost_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    schema = tmp_path / "a.proto"
+    schema.write_text('syntax = "proto3"; message A {}')
+    payload = f"message:{schema}:A"
+    pretend_built(payload=payload)
+    found = find_schema(payload, "protobuf")
+    facts = folder_of(found, "c++") / FACTS
+    recorded = record(found.file, found.include, found.imports)
+    facts.write_text(json.dumps({"bytes": 900, "codec": "protobuf", "record": recorded}))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert reasons(plan(payload=payload)) == [""]
+    schema.write_text('syntax = "proto3"; message A { int32 x = 1; }')
+    library_of.cache_clear()
+    assert lacking(reasons(plan(payload=payload))[0], "D-NO-COMPILER protobuf-compiler") == []

@@ -10,8 +10,8 @@ import pytest
 
 from hopmeter.build.command import BuildError
 from hopmeter.build.messages import MessageTarget, build_library
-from hopmeter.build.messages.compilers import first_error
 from hopmeter.errors import HopmeterError
+from hopmeter.schemas.compilers import first_error
 from hopmeter.system import paths
 from tests.coded import lacking
 
@@ -92,5 +92,9 @@ def test_the_command_shows_each_result(hopmeter_here: Callable[..., object], tmp
     done = hopmeter_here("build", "--message", "a.proto:robot.State", "--language", "c++")
     assert done.returncode == 1  # type: ignore[attr-defined]
     assert lacking(done.stdout, "E-SCHEMA a.proto:3:") == []  # type: ignore[attr-defined]
+    lost = hopmeter_here("build", "--message", "lost.proto:robot.State", "--include", ".")
+    assert lacking(lost.stderr, "E-FILE-UNREADABLE --message lost.proto:robot.State") == []  # type: ignore[attr-defined]
+    lost = hopmeter_here("build", "--message", "a.proto:robot.State", "--include", "nowhere")
+    assert lacking(lost.stderr, "E-FILE-UNREADABLE nowhere") == []  # type: ignore[attr-defined]
     unknown = hopmeter_here("build", "--message", "a.proto:robot.State", "--codec", "thrift")
     assert lacking(unknown.stderr, "E-VALUE-CHOICE thrift protobuf flatbuffers") == []  # type: ignore[attr-defined]

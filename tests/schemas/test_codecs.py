@@ -17,6 +17,7 @@ from hopmeter.build.messages.cpp import library_command
 from hopmeter.build.messages.libraries import BUILDERS
 from hopmeter.schemas import CODECS, Library
 from hopmeter.schemas.library import GENERATED, OBJECT, languages
+from hopmeter.schemas.payload import FOLDER
 
 from .conftest import Built
 
@@ -126,12 +127,14 @@ def test_bytes_that_are_no_message_are_refused_and_harm_nothing(built: Built, co
 @pytest.mark.parametrize("codec", CODECS)
 def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(built: Built, codec: str, tmp_path: Path) -> None:
     folder, program = built("message:robot-state", codec, "c++").folder, tmp_path / "hostile"
-    header = {"protobuf": "robot-state.pb.h", "flatbuffers": "robot-state_generated.h"}[codec]
-    name = "::hopmeter_example::RobotState"
+    header = {"protobuf": "hopmeter_probe.pb.h", "flatbuffers": "hopmeter_probe_generated.h"}[codec]
     sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = library_command(codec, Path(header), {"MESSAGE": name, "OBJECT": f"{name}T", "ALIGNMENT": "8"})
+    command = [*library_command(codec, Path(header)), "-DHOPMETER_ALIGNMENT=8"]
     words = [word for word in command if word not in ("-O3", "-shared", "-fPIC")]
-    sources = [Path(__file__).with_name("hostile.cpp"), *folder.rglob("*.pb.cc")]
+    sources = [Path(__file__).with_name("hostile.cpp")]
+    if codec == "protobuf":
+        subprocess.run(["protoc", f"-I{FOLDER}", f"--cpp_out={tmp_path}", FOLDER / "robot-state.proto"], check=True)
+        sources += [f"-I{tmp_path}", tmp_path / "robot-state.pb.cc"]
     links = ["-lprotobuf"] if codec == "protobuf" else []
     build = [*words, *sanitized, *sources, "-o", program, *links]
     subprocess.run(build, cwd=folder / GENERATED, check=True)

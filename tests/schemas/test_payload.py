@@ -80,8 +80,8 @@ def test_imports_are_found_from_the_nearest_folder_that_has_them_all(tmp_path: P
     (folder / "pose.proto").write_text(f'{PROTO}import "robot/vector.proto";\n')
     (folder / "vector.proto").write_text(PROTO)
     schema = find_schema(f"message:{folder}/state.proto:robot.State", "protobuf")
-    assert schema.root == tmp_path / "protos"
-    assert [each.name for each in schema.files] == ["state.proto", "pose.proto", "vector.proto"]
+    assert schema.imports.search == (tmp_path / "protos",)
+    assert list(schema.imports.files) == ["robot/state.proto", "robot/pose.proto", "robot/vector.proto"]
 
 
 def test_imports_that_are_nowhere_or_in_a_circle(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from hopmeter.build.messages import chosen_values as chosen
-from hopmeter.build.messages.descriptors import Types, parse_text
-from hopmeter.build.messages.flat_values import FlatValues
+from hopmeter.build.messages import flat_values as values
+from hopmeter.build.messages.descriptors import Types
+from hopmeter.build.messages.flat_types import FlatTypes
 from hopmeter.build.messages.proto_values import proto_values
-from hopmeter.build.messages.rust import module_name, type_name
+from hopmeter.schemas.descriptors import parse_text
 
 
 def field(name: str, kind: str, label: str = "OPTIONAL", type_name: str = "", oneof: int | None = None) -> str:
@@ -62,59 +63,76 @@ def test_the_text_format_is_read_as_protoc_writes_it() -> None:
     assert tree == {"a": [{"name": ["x{"], "b": [{"n": ["1", "2"]}]}, {}]}
 
 
-def flat(**fields: object) -> dict[str, object]:
-    definitions = {
-        "State": {"properties": fields},
-        "Pose": {"properties": {"x": {"type": "number"}}},
-        "Node": {"properties": {"name": {"type": "string"}, "next": {"$ref": "#/definitions/Node"}}},
-        "Mode": {"type": "string", "enum": ["Off", "On"]},
-        "Any": {"type": "string", "enum": ["NONE", "Pose", "Node"]},
-    }
-    return FlatValues({"definitions": definitions}, 2).of("State")
+def kind(base: int, index: int = -1, **more: int) -> dict[str, int]:
+    """Return a type, as flatc describes it."""
+    return {"base_type": base, "index": index, **more}
+
+
+def flat(**kinds: dict[str, int]) -> dict[str, object]:
+    """Return the values of a table with fields of these types."""
+    return flat_values([{"name": name, "type": each} for name, each in kinds.items()])
+
+
+def flat_values(fields: list[dict[str, object]]) -> dict[str, object]:
+    objects = [
+        {"name": "Pose", "fields": [{"name": "x", "type": kind(values.DOUBLE)}]},
+        {
+            "name": "Node",
+            "fields": [
+                {"name": "next", "id": 1, "type": kind(values.OBJECT, 1)},
+                {"name": "name", "type": kind(values.STRING)},
+            ],
+        },
+        {"name": "State", "fields": fields},
+        {"name": "Vector", "is_struct": True, "fields": [{"name": "y", "type": kind(values.FLOAT)}]},
+    ]
+    mode = {"name": "Mode", "values": [{"name": "Off"}, {"name": "On", "value": 1}]}
+    none = {"name": "NONE", "union_type": {}}
+    pose = {"name": "One", "value": 1, "union_type": kind(values.OBJECT, 0)}
+    members = {"name": "Any", "is_union": True, "values": [none, pose]}
+    return values.FlatValues(FlatTypes(objects, [mode, members]), 2).of("State")
+
+
+POINT, NODES, UNION = kind(values.OBJECT, 0), kind(values.VECTOR, 1, element=values.OBJECT), kind(values.UNION, 1)
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"),
+    ("given", "value"),
     [
-        ({"type": "number"}, 0.5),
-        ({"type": "boolean"}, True),
-        ({"type": "string"}, "a 0"),
-        ({"type": "integer", "minimum": 0, "maximum": 255}, 0),
-        ({"type": "integer", "minimum": -128, "maximum": 127}, 1),
-        ({"type": "integer", "minimum": 0, "maximum": 4294967295}, 1000),
-        ({"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807}, chosen.STAMP_NS),
-        ({"type": "array", "items": {"type": "number"}}, [0.5, 1.5]),
-        ({"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4}, [0.5, 1.5, 2.5, 3.5]),
-        ({"type": "array", "items": {"$ref": "#/definitions/Pose"}}, [{"x": 0.5}, {"x": 1.5}, {"x": 2.5}]),
-        ({"type": "array", "items": {"$ref": "#/definitions/Mode"}}, ["On", "On"]),
-        ({"$ref": "#/definitions/Mode"}, "On"),
-        ({"$ref": "#/definitions/Pose"}, {"x": 0.5}),
-        ({"$ref": "#/definitions/Node"}, {"name": "name 0"}),
+        (kind(values.DOUBLE), 0.5),
+        (kind(values.BOOL), True),
+        (kind(values.STRING), "a 0"),
+        (kind(values.UBYTE), 0),
+        (kind(3), 1),
+        (kind(values.UINT), 1000),
+        (kind(values.LONG), chosen.STAMP_NS),
+        (kind(values.VECTOR, element=values.FLOAT), [0.5, 1.5]),
+        (kind(values.VECTOR, element=values.STRING), ["a 0", "a 1", "a 2"]),
+        (kind(values.ARRAY, element=values.DOUBLE, fixed_length=4), [0.5, 1.5, 2.5, 3.5]),
+        (kind(values.VECTOR, 0, element=values.OBJECT), [{"x": 0.5}, {"x": 1.5}, {"x": 2.5}]),
+        (kind(values.VECTOR, 3, element=values.OBJECT), [{"y": 0.5}, {"y": 1.5}, {"y": 2.5}]),
+        (kind(values.VECTOR, 0, element=values.UBYTE), ["On", "On"]),
+        (kind(values.UBYTE, 0), "On"),
+        (POINT, {"x": 0.5}),
+        (kind(values.OBJECT, 1), {"name": "name 0"}),
+        (NODES, [{"name": "name 0"}, {"name": "name 1"}, {"name": "name 2"}]),
     ],
 )
-def test_a_field_of_flatbuffers_has_a_value(kind: object, value: object) -> None:
-    assert flat(a=kind) == {"a": value}
+def test_a_field_of_flatbuffers_has_a_value(given: dict[str, int], value: object) -> None:
+    assert flat(a=given) == {"a": value}
     assert json.dumps(value)
 
 
-def test_a_union_has_its_first_member_and_a_deprecated_field_none() -> None:
-    union = {"anyOf": [{"$ref": "#/definitions/Pose"}, {"$ref": "#/definitions/Node"}]}
-    given = {"any_type": {"$ref": "#/definitions/Any"}, "any": union, "old": {"type": "number", "deprecated": True}}
-    assert flat(**given) == {"any_type": "Pose", "any": {"x": 0.5}}
+def test_a_union_has_its_first_member_and_lists_of_unions_stay_empty() -> None:
+    found = flat(any_type=kind(values.TYPE, 1), any=UNION, list=kind(values.VECTOR, 1, element=values.UNION))
+    assert found == {"any_type": "One", "any": {"x": 0.5}}
 
 
 @pytest.mark.parametrize(
-    ("word", "type_of_it", "module"),
-    [
-        ("RobotState", "RobotState", "robot_state"),
-        ("robot_state", "RobotState", "robot_state"),
-        ("HTTPServer", "HttpServer", "http_server"),
-        ("Pose2D", "Pose2D", "pose2_d"),
-        ("state", "State", "state"),
-    ],
+    "more", [{"deprecated": True}, {"attributes": [{"key": "nested_flatbuffer", "value": "Pose"}]}]
 )
-def test_names_in_rust(word: str, type_of_it: str, module: str) -> None:
-    assert (type_name(word), module_name(word)) == (type_of_it, module)
+def test_a_field_that_cannot_have_plain_values_stays_empty(more: dict[str, object]) -> None:
+    assert flat_values([{"name": "a", "type": kind(values.VECTOR, element=values.UBYTE), **more}]) == {}
 
 
 @pytest.mark.parametrize("bits", [8, 32, 64])

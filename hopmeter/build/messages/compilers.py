@@ -1,4 +1,4 @@
-"""Run the compilers of schemas; their first error becomes the error of the build."""
+"""Run the compilers of schemas and of generated code; their first error becomes the error of the build."""
 
 from __future__ import annotations
 
@@ -9,49 +9,38 @@ from pathlib import Path
 
 from hopmeter.build.command import BuildError, tail
 from hopmeter.schemas import Schema
+from hopmeter.schemas.compilers import COMPILERS, Word, complaint, first_error, run_words, version
+from hopmeter.schemas.compilers import remedy as remedy_of
 from hopmeter.system import subprocesses
 
-PLACE = re.compile(r":\s?\d+:")
-"""The line number in an error of protoc and flatc."""
+ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error(?:\[\w+\])?: (.+)", re.MULTILINE)
+"""The first line of an error of a C++ compiler and of rustc."""
 
 
-Word = str | Path
-"""A word of a command."""
-AFTER_HELP = "\nerror:"
-"""Where the error of flatc begins, if it printed all its options before."""
-
-
-def compile_schema(command: Sequence[Word], schema: Schema, log: Path) -> None:
-    """Run a compiler on a schema, with its output in the log. Raises BuildError with the line of the first error."""
-    run_compiler(command, schema, log, b"")
-
-
-def run_compiler(command: Sequence[Word], schema: Schema, log: Path, given: bytes, about: str = "the schema") -> bytes:
-    """Return the output of a compiler for an input. Raises BuildError with its first error about the schema or its
-    values."""
-    words = [str(word) for word in command]
-    _write(log, f"$ {' '.join(words)}\n")
-    try:
-        done = subprocess.run(words, input=given, capture_output=True, check=False, cwd=schema.root)
-    except OSError as cause:
-        raise BuildError("E-NO-TOOL", f"{words[0]} does not start: {cause.strerror}", f"install {words[0]}") from cause
-    said = (done.stderr or done.stdout).decode(errors="replace") if done.returncode != 0 else ""
-    _write(log, said)
+def run_compiler(
+    command: Sequence[Word],
+    schema: Schema,
+    log: Path,
+    given: bytes = b"",
+    about: str = "the schema",
+    cwd: Path | None = None,
+) -> bytes:
+    """Return the output of a compiler for an input, with its errors in the log. Raises BuildError with its first error
+    about the schema or its values."""
+    _write(log, f"$ {' '.join(map(str, command))}\n")
+    done = run_words(command, cwd or schema.file.parent, given)
     if done.returncode != 0:
-        said = said[max(0, said.find(AFTER_HELP)) :].strip()
-        what = f"{words[0]} does not accept {about} of {schema.type}: {first_error(said)}"
-        raise BuildError("E-SCHEMA", what, f"correct the line that {words[0]} names", said)
+        said = complaint(done)
+        _write(log, said)
+        program = str(command[0])
+        what = f"{program} does not accept {about} of {schema.type}: {first_error(said)}"
+        raise BuildError("E-SCHEMA", what, remedy_of(program), said)
     return done.stdout
 
 
-def first_error(said: str) -> str:
-    """Return the first line of a compiler's output that names a place in a file, otherwise the last line."""
-    lines = [line.strip().removeprefix("error:").strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if PLACE.search(line)), lines[-1] if lines else "it printed no reason")
-
-
-def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Path) -> None:
-    """Compile generated code, with all output in the log. Raises BuildError with the end of the log."""
+def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Path, generator: str = "") -> None:
+    """Compile the code of a generator, by default of the schema's compiler, with all output in the log. Raises
+    BuildError with the end of the log."""
     words = [str(word) for word in command]
     _write(log, f"$ {' '.join(words)}\n")
     with log.open("a") as sink:
@@ -62,8 +51,12 @@ def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Pat
         except OSError as cause:
             raise BuildError("E-NO-TOOL", f"{words[0]} does not start: {cause.strerror}", "install it") from cause
     if status != 0:
-        what = f"the generated code of {schema.type} does not compile (full log: {log})"
-        raise BuildError("E-COMMAND-FAILED", what, "read the compiler's message", tail(log))
+        generator = generator or version(COMPILERS[schema.codec])
+        errors = ERROR.findall(log.read_text(errors="replace"))
+        why = errors[0] if errors else "the compiler failed"
+        what = f"the code that {generator} generates for {schema.type} does not compile: {why} (full log: {log})"
+        remedy = "in the schema, rename what the compiler's message names, or measure another language"
+        raise BuildError("E-COMMAND-FAILED", what, remedy, tail(log))
 
 
 def _write(log: Path, text: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 
 from hopmeter.system import paths
 
-FLAGS = ("-O3", "-std=c++20", "-fPIC", "-shared", "-w")
-"""As C++ nodes are compiled, apart from warnings about generated code."""
+FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-w")
+"""As C++ nodes are compiled, except for warnings about generated code, and for the standard: older compilers of schemas
+do not rename fields that are keywords of C++20."""
 
 
 def compiler() -> list[str]:
@@ -18,14 +18,8 @@ def compiler() -> list[str]:
     return shlex.split(os.environ.get("CXX", "")) or ["c++"]
 
 
-def library_command(codec: str, header: Path, names: Mapping[str, str]) -> list[str | Path]:
-    """Return the command that compiles the library of a codec around a generated header, without generated sources."""
+def library_command(codec: str, header: Path) -> list[str | Path]:
+    """Return the command that compiles the library of a codec around the generated header of the probe."""
     root = paths.cpp_folder()
-    defined = [f"-DHOPMETER_{key}={name}" for key, name in names.items()]
     source = root / "codecs" / f"{codec}.cpp"
-    return [*compiler(), *FLAGS, "-I.", f"-I{root / 'include'}", f'-DHOPMETER_GENERATED="{header}"', *defined, source]
-
-
-def cpp_name(name: str) -> str:
-    """Return the C++ name of a type."""
-    return "::" + name.replace(".", "::")
+    return [*compiler(), *FLAGS, "-I.", f"-I{root / 'include'}", f'-DHOPMETER_GENERATED="{header}"', source]

@@ -1,85 +1,89 @@
-"""Choose the values of a message of FlatBuffers, as JSON; flatc describes the message as a JSON schema."""
+"""Choose the values of a message of FlatBuffers, as JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hopmeter.build.messages import chosen_values as chosen
+from hopmeter.build.messages.flat_types import Description, FlatTypes
 
 Table = dict[str, Any]
 TYPE_OF_UNION = "_type"
 """The suffix of the field that names the member of a union."""
-NO_MEMBER = "NONE"
+TYPE, BOOL, UBYTE = 1, 2, 4
+INT, UINT, LONG, ULONG, FLOAT, DOUBLE = range(7, 13)
+STRING, VECTOR, OBJECT, UNION, ARRAY = range(13, 18)
+"""The kinds of fields, as flatc numbers them; TYPE is the field beside a union that names its member."""
+BITS = {LONG: 64, ULONG: 64, INT: 32, UINT: 32}
+"""The size of the values of whole numbers; those of smaller ones fit into 8 bits."""
+OWN_FORMS = ("nested_flatbuffer", "flexbuffer")
+"""Attributes of fields of bytes that are a message of their own."""
 
 
 class FlatValues:
     """Chooses values for the tables of a schema; lists of numbers have a given length."""
 
-    def __init__(self, described: Table, length: int) -> None:
-        self._tables: dict[str, Table] = described["definitions"]
+    def __init__(self, types: FlatTypes, length: int) -> None:
+        self._types = types
         self._length = length
 
     def of(self, name: str) -> Table:
         """Return values for every field of a table. A field whose table contains itself stays empty, and so does a list
-        of unions."""
-        return self._table(name, (), 0)
+        of unions, and a field whose bytes are a message of their own."""
+        return self._values(next(each for each in self._types.objects if each["name"] == name), (), 0)
 
-    def _table(self, name: str, above: tuple[str, ...], at: int) -> Table:
-        fields: dict[str, Table] = self._tables[name]["properties"]
-        here = (*above, name)
+    def _values(self, described: Description, above: tuple[str, ...], at: int) -> Table:
+        here = (*above, described["name"])
         values: Table = {}
-        for field, kind in fields.items():
-            if kind.get("deprecated") or (field.endswith(TYPE_OF_UNION) and self._is_union_type(kind)):
-                continue
-            if "anyOf" in kind:
-                values |= self._union(field, kind, fields, here)
-            elif (value := self._value(field, kind, here, at)) is not None:
-                values[field] = value
+        for field in sorted(described.get("fields", ()), key=lambda field: field.get("id", 0)):
+            if not field.get("deprecated") and not _has_own_form(field):
+                values |= self._field(field["name"], field["type"], here, at)
         return values
 
-    def _is_union_type(self, kind: Table) -> bool:
-        return NO_MEMBER in self._tables.get(_reference(kind), {}).get("enum", ())
+    def _field(self, name: str, kind: Description, above: tuple[str, ...], at: int) -> Table:
+        if kind["base_type"] == UNION:
+            return self._union(name, kind, above)
+        value = (
+            self._list(name, kind, above)
+            if kind["base_type"] in (VECTOR, ARRAY)
+            else self._value(name, kind["base_type"], kind, above, at)
+        )
+        return {} if value is None else {name: value}
 
-    def _union(self, field: str, kind: Table, fields: dict[str, Table], above: tuple[str, ...]) -> Table:
-        members = self._tables[_reference(fields[field + TYPE_OF_UNION])]["enum"][1:]
-        for member, one in zip(members, kind["anyOf"], strict=False):
-            if (name := _reference(one)) and name not in above:
-                return {field + TYPE_OF_UNION: member, field: self._table(name, above, 0)}
+    def _union(self, name: str, kind: Description, above: tuple[str, ...]) -> Table:
+        for member in self._types.enums[kind["index"]]["values"]:
+            one = member.get("union_type", {})
+            if one.get("base_type") in (OBJECT, STRING):
+                value = self._value(name, one["base_type"], one, above, 0)
+                if value is not None:
+                    return {name + TYPE_OF_UNION: member["name"], name: value}
         return {}
 
-    def _value(self, field: str, kind: Table, above: tuple[str, ...], at: int) -> Any:
-        if name := _reference(kind):
-            return self._referenced_value(name, above, at)
-        if kind["type"] == "array":
-            return self._list(field, kind, above)
-        if kind["type"] == "string":
-            return chosen.text(field, at)
-        if kind["type"] == "boolean":
-            return at % 2 == 0
-        return chosen.number(at) if kind["type"] == "number" else self._integer(kind, at)
-
-    def _referenced_value(self, name: str, above: tuple[str, ...], at: int) -> Any:
-        if "enum" in self._tables[name]:
-            return self._tables[name]["enum"][-1]
-        return None if name in above else self._table(name, above, at)
-
-    def _list(self, field: str, kind: Table, above: tuple[str, ...]) -> Any:
-        items = kind["items"]
-        name = _reference(items)
-        is_table = bool(name) and "enum" not in self._tables[name]
-        if "anyOf" in items or (is_table and name in above):
+    def _value(self, name: str, base: int, kind: Description, above: tuple[str, ...], at: int) -> Any:
+        """Return the value of a field or of an item of a list; None if it stays empty."""
+        if base == OBJECT:
+            described = self._types.objects[kind["index"]]
+            return None if described["name"] in above else self._values(described, above, at)
+        if base in (TYPE, UNION):
             return None
-        many = chosen.many(len(above)) if is_table else chosen.FEW if items.get("type") == "string" else self._length
-        return [self._value(field, items, above, each) for each in range(kind.get("maxItems", many))]
+        if kind.get("index", -1) >= 0:
+            return self._types.enums[kind["index"]]["values"][-1]["name"]
+        return chosen.text(name, at) if base == STRING else _number(base, at)
 
-    def _integer(self, kind: Table, at: int) -> int:
-        least, most = kind.get("minimum", -(1 << 63)), kind.get("maximum", 1 << 63)
-        if (least, most) == (0, 255):
-            return chosen.byte(at)
-        bits = (most - least).bit_length()
-        return chosen.integer(at, 64 if bits > 33 else 32 if bits > 17 else 8)
+    def _list(self, name: str, kind: Description, above: tuple[str, ...]) -> Any:
+        element, fixed = kind["element"], kind.get("fixed_length", 0)
+        many = chosen.many(len(above)) if element == OBJECT else chosen.FEW if element == STRING else self._length
+        values = [self._value(name, element, kind, above, each) for each in range(fixed or many)]
+        return None if None in values else values
 
 
-def _reference(kind: Table) -> str:
-    """Return the name of the table or enumeration that a field refers to; empty if it refers to none."""
-    return str(kind.get("$ref", "")).removeprefix("#/definitions/")
+def _has_own_form(field: Description) -> bool:
+    return any(pair["key"] in OWN_FORMS for pair in field.get("attributes", ()))
+
+
+def _number(base: int, at: int) -> bool | float | int:
+    if base == BOOL:
+        return at % 2 == 0
+    if base in (FLOAT, DOUBLE):
+        return chosen.number(at)
+    return chosen.byte(at) if base == UBYTE else chosen.integer(at, BITS.get(base, 8))

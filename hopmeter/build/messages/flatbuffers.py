@@ -5,115 +5,118 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import Path
 
 from hopmeter.build.command import BuildError
-from hopmeter.build.messages.compilers import compile_library, compile_schema
-from hopmeter.build.messages.cpp import cpp_name, library_command
+from hopmeter.build.messages.compilers import compile_library, run_compiler
+from hopmeter.build.messages.cpp import library_command
+from hopmeter.build.messages.flat_types import FLATC, flatc_words, read_flat_types
 from hopmeter.build.messages.flat_values import FlatValues
-from hopmeter.build.messages.rust import build_crate, module_name
+from hopmeter.build.messages.probe import NAME, write_probe
+from hopmeter.build.messages.rust import build_crate
 from hopmeter.schemas import Schema
+from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import GENERATED, LIBRARY, OBJECT
-from hopmeter.system.input_files import read_text
-from hopmeter.system.toml_files import one_of
 
 FIRST_YEAR = 22
 """The first major version of flatc that is a year; versions of the crate have the same number since then."""
 OLD_CRATE = "2.1.2"
-LEAST_ALIGNMENT = 8
-"""The size of the largest scalar."""
-FORCED = re.compile(r"\bforce_align\s*:\s*(\d+)")
-COMMENT = re.compile(r"//.*")
-DECLARED = re.compile(r"\b(namespace|table)\s+([\w.]+)")
+MODULE = f"pub mod {NAME} {{"
+TABLE = re.compile(r"pub fn message\(&self\) -> Option<(.+)<'a>>")
+OBJECT_OF_TABLE = re.compile(r"pub message: Option<Box<(.+)>>")
+RUST = """#[allow(warnings)]
+mod generated;
+type Message<'a> = generated::hopmeter_probe::Message<'a>;
+type MessageT = generated::hopmeter_probe::MessageT;"""
 
 
 def write_object(schema: Schema, folder: Path, log: Path) -> None:
     """Write the encoded object into a folder, and the values from which it is made."""
-    _check_type(schema)
-    values, root = folder / "values.json", folder / "root.fbs"
-    # For this format flatc ignores --root-type.
-    root.write_text(f'include "{schema.file.relative_to(schema.root)}";\nroot_type {schema.type};\n')
-    _run(schema, folder, log, "--jsonschema", root)
+    types = read_flat_types(schema, folder / "described", log)
+    values = folder / "values.json"
     if isinstance(schema.values, Path):
         values.write_bytes(schema.values.read_bytes())
     else:
-        described = json.loads((folder / "root.schema.json").read_text())
-        values.write_text(json.dumps(FlatValues(described, schema.values).of(schema.type.replace(".", "_"))))
+        values.write_text(json.dumps(FlatValues(types, schema.values).of(schema.type)))
     encoded = folder / "encoded"
-    _run(schema, encoded, log, "--binary", "--root-type", schema.type, schema.file, values)
+    words: list[Word] = ["--binary", "--root-type", schema.type, schema.file, values]
+    run_compiler([*flatc_words(schema, encoded), *words], schema, log, about="the schema or the values")
     (found,) = encoded.iterdir()  # the schema may choose another suffix than .bin
     found.rename(folder / OBJECT)
     encoded.rmdir()
 
 
-def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
+def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in C++."""
     generated = folder / GENERATED
-    _run(schema, generated, log, "--cpp", "--gen-object-api", "--gen-all", schema.file)
-    name = cpp_name(schema.type)
-    header = Path(f"{schema.file.stem}_generated.h")
-    command = library_command(
-        "flatbuffers", header, {"MESSAGE": name, "OBJECT": f"{name}T", "ALIGNMENT": str(_alignment(schema))}
-    )
+    generated.mkdir()
+    probe = write_probe(generated, ".fbs", schema.name, schema.type)
+    words: list[Word] = ["--cpp", "--gen-object-api", "--gen-all", probe]
+    run_compiler([*flatc_words(schema, generated), *words], schema, log)
+    alignment = read_flat_types(schema, folder / "described", log).alignment
+    command = [*library_command("flatbuffers", Path(f"{NAME}_generated.h")), f"-DHOPMETER_ALIGNMENT={alignment}"]
     compile_library([*command, "-o", folder / LIBRARY], schema, log, generated)
     return {}
 
 
-def _alignment(schema: Schema) -> int:
-    """Return the alignment that a payload needs in C++."""
-    texts = (COMMENT.sub("", read_text(file)) for file in schema.files)
-    return max([LEAST_ALIGNMENT, *(int(found) for text in texts for found in FORCED.findall(text))])
-
-
-def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
+def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in Rust, with the crate that belongs to this version of flatc."""
     crate = folder / "crate/src"
     crate.mkdir(parents=True)
-    _run(schema, crate, log, "--rust", "--gen-object-api", "--gen-all", schema.file)
-    (crate / f"{schema.file.stem}_generated.rs").rename(crate / "generated.rs")
-    name = _rust_name(schema.type)
-    library = (
-        f"#[allow(warnings)]\nmod generated;\ntype Message<'a> = generated::{name}<'a>;\n"
-        f"type MessageT = generated::{name}T;"
-    )
-    build_crate("flatbuffers", library, {"flatbuffers": f'"={_crate_version()}"'}, schema, folder, log)
+    probe = write_probe(folder, ".fbs", schema.name, schema.type)
+    run_compiler([*flatc_words(schema, crate), "--rust", "--gen-object-api", "--gen-all", probe], schema, log)
+    code = (crate / f"{NAME}_generated.rs").read_text()
+    (crate / "generated.rs").write_text(_name_types(code, schema))
+    (crate / f"{NAME}_generated.rs").unlink()
+    build_crate("flatbuffers", RUST, {"flatbuffers": f'"={_crate_version()}"'}, schema, folder, log)
     return {}
 
 
-def _rust_name(name: str) -> str:
-    """Return the Rust name of a table: a module for each part of its namespace."""
-    *modules, table = name.split(".")
-    return "::".join([*map(module_name, modules), table])
+def _name_types(code: str, schema: Schema) -> str:
+    """Return generated code in which the module of the probe also names the types of its field."""
+    table, obj = TABLE.search(code), OBJECT_OF_TABLE.search(code)
+    if table is None or obj is None:
+        what = f"the code that flatc generates for {schema.type} has another form than hopmeter knows"
+        raise BuildError("E-SCHEMA", what, "use another version of flatc")
+    names = f"pub type Message<'a> = {table[1]}<'a>;\n  pub type MessageT = {obj[1]};"
+    return code.replace(MODULE, f"{MODULE}\n  {names}", 1)
 
 
 def _crate_version() -> str:
     """Return the version of the crate that fits the code which this flatc generates: the versions are the same since
     22.9.29; the crate of the releases 2.0 is 2.1.2."""
-    said = subprocess.run(["flatc", "--version"], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run([FLATC, "--version"], capture_output=True, text=True, check=False).stdout
     version = said.split()[-1] if said.split() else ""
     return version if int(version.partition(".")[0] or 0) >= FIRST_YEAR else OLD_CRATE
 
 
-def _run(schema: Schema, folder: Path, log: Path, *words: str | Path) -> None:
-    folder.mkdir(exist_ok=True)
-    compile_schema(["flatc", "-I", schema.root, "-o", folder, *words], schema, log)
+def generate_python(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
+    """Generate the modules of a schema. Return the module of the table, and all modules, which a program can have only
+    once."""
+    generated = folder / GENERATED
+    generated.mkdir()
+    run_compiler([*flatc_words(schema, generated), "--python", "--gen-object-api", *schema.files], schema, log)
+    modules = {path.relative_to(generated).with_suffix("").as_posix(): path for path in generated.rglob("*.py")}
+    exclusive = {
+        _module_name(name): f"{name}.py {_hash(path)}" for name, path in modules.items() if path.stat().st_size
+    }
+    return {"module": _find_module(modules, schema), "exclusive": exclusive}
 
 
-def _check_type(schema: Schema) -> None:
-    """Raise BuildError if the schema has no such table: flatc would only say that the type is unknown."""
-    known = list(_tables(schema))
-    if schema.type not in known:
-        raise BuildError(
-            "E-SCHEMA-TYPE", f"{schema.file.name}: table {one_of(schema.type, known)}", "name one of its tables"
-        )
+def _find_module(modules: Iterable[str], schema: Schema) -> str:
+    """Return the module of the table. flatc adds an underscore to names that are keywords, in some versions only to
+    some of them."""
+    alike = [name for name in modules if name.replace("_", "") == schema.type.replace(".", "/").replace("_", "")]
+    if not alike:
+        raise BuildError("E-SCHEMA", f"flatc generates no Python code for {schema.type}", "choose another language")
+    return _module_name(min(alike, key=lambda name: len(name) - len(schema.type)))
 
 
-def _tables(schema: Schema) -> Iterator[str]:
-    for file in schema.files:
-        namespace = ""
-        for kind, name in DECLARED.findall(COMMENT.sub("", read_text(file))):
-            if kind == "namespace":
-                namespace = f"{name}."
-            else:
-                yield namespace + name
+def _module_name(name: str) -> str:
+    return name.replace("/", ".")
+
+
+def _hash(path: Path) -> str:
+    return blake2b(path.read_bytes(), digest_size=8).hexdigest()

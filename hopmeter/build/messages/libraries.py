@@ -14,12 +14,13 @@ from pathlib import Path
 
 from hopmeter.build import system
 from hopmeter.build.command import BuildError
-from hopmeter.build.messages import flatbuffers, protobuf, python
+from hopmeter.build.messages import flatbuffers, protobuf
 from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES
 from hopmeter.schemas import CODECS, Library, Schema, find_schema, parse_message
-from hopmeter.schemas.library import FACTS, PACKAGES, PROGRAMS, folder_of
+from hopmeter.schemas.library import PACKAGES, PROGRAMS, folder_of
 from hopmeter.schemas.payload import KIND, SUFFIXES
+from hopmeter.schemas.recorded import FACTS, record
 from hopmeter.system.toml_files import one_of
 
 OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
@@ -27,13 +28,13 @@ OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "flatbuffers": flatbuffers.write_object,
 }
 """What writes the object to send, by codec."""
-BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, str]]] = {
+BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]]] = {
     ("protobuf", "c++"): protobuf.build_cpp,
     ("protobuf", "rust"): protobuf.build_rust,
     ("flatbuffers", "c++"): flatbuffers.build_cpp,
     ("flatbuffers", "rust"): flatbuffers.build_rust,
-    ("protobuf", "python"): python.generate_protobuf,
-    ("flatbuffers", "python"): python.generate_flatbuffers,
+    ("protobuf", "python"): protobuf.describe_python,
+    ("flatbuffers", "python"): flatbuffers.generate_python,
 }
 """What generates and compiles the code, by codec and language; returns what the nodes need to know."""
 PATIENCE_S = 60
@@ -80,8 +81,8 @@ def _codecs_of(text: str) -> Iterator[str]:
 
 def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
     """Build a library and return it. Raises BuildError or UsageError, with the compiler's line for a faulty schema."""
-    schema = find_schema(target.payload, target.codec)
     _demand_packages(target, system_packages)
+    schema = find_schema(target.payload, target.codec)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
     folder = folder_of(schema, target.language)
@@ -130,7 +131,7 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
         "codec": target.codec,
         "language": target.language,
         "type": schema.type,
-        "schema": [str(file) for file in schema.files],
+        "record": record(schema.file, schema.include, schema.imports),
         "content": schema.content_id,
         "compiler": _first_line([next(iter(PROGRAMS[target.codec, target.language])), "--version"]),
         **made,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hopmeter.build.messages import chosen_values as chosen
-from hopmeter.build.messages.descriptors import Tree, Types
+from hopmeter.build.messages.descriptors import Types, is_map_entry
+from hopmeter.schemas.descriptors import Tree
 
 
 def proto_values(types: Types, name: str, length: int) -> str:
@@ -41,7 +42,7 @@ def _field(types: Types, field: Tree, length: int, above: tuple[str, ...], at: i
 
 def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at: int, repeated: bool) -> Iterator[str]:
     inner = field["type_name"][0]
-    if inner in above:
+    if inner in above or _is_map_of(types, inner, above):
         return
     # The text format names a group by its type.
     name = inner.rpartition(".")[2] if field["type"][0] == "TYPE_GROUP" else field["name"][0]
@@ -49,6 +50,12 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
         yield f"{name} {{"
         yield from (f"  {line}" for line in _message(types, inner, length, above, each))
         yield "}"
+
+
+def _is_map_of(types: Types, entry: str, above: tuple[str, ...]) -> bool:
+    """Return whether a type is the entry of a map whose values are of one of these types."""
+    tree = types.messages[entry]
+    return is_map_entry(tree) and any(field.get("type_name", [""])[0] in above for field in tree["field"])
 
 
 def _scalar(types: Types, field: Tree, kind: str, length: int, at: int) -> str:

@@ -4,63 +4,119 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopmeter.build.messages.compilers import Word, compile_library, compile_schema, run_compiler
-from hopmeter.build.messages.cpp import cpp_name, library_command
-from hopmeter.build.messages.descriptors import read_types
+from hopmeter.build.command import BuildError
+from hopmeter.build.messages.compilers import compile_library, run_compiler
+from hopmeter.build.messages.cpp import library_command
+from hopmeter.build.messages.descriptors import Types, read_types
+from hopmeter.build.messages.probe import NAME, write_probe
+from hopmeter.build.messages.proto_cpp import build_files, link_words
 from hopmeter.build.messages.proto_values import proto_values
-from hopmeter.build.messages.rust import build_crate, module_name, type_name
+from hopmeter.build.messages.rust import build_crate
 from hopmeter.schemas import Schema
-from hopmeter.schemas.library import GENERATED, LIBRARY, OBJECT
+from hopmeter.schemas.compilers import Word, first_error, remedy
+from hopmeter.schemas.descriptors import PROTOC, compile_set, search_words
+from hopmeter.schemas.imports import WELL_KNOWN
+from hopmeter.schemas.library import DESCRIPTORS, GENERATED, LIBRARY, OBJECT
 
-SCRIPT = """fn main() -> std::io::Result<()> {
+SCRIPT = """struct Names;
+
+impl prost_build::ServiceGenerator for Names {
+    fn generate(&mut self, service: prost_build::Service, code: &mut String) {
+        if service.package == "hopmeter_probe" {
+            code.push_str(&format!("pub type Message = {};\\n", service.methods[0].input_type));
+        }
+    }
+}
+
+fn main() -> std::io::Result<()> {
     prost_build::Config::new()
-        .file_descriptor_set_path("../schema.desc")
+        .file_descriptor_set_path("../probe.desc")
         .skip_protoc_run()
-        .include_file("generated.rs")
-        .compile_protos(&["schema.proto"], &["."])
+        .service_generator(Box::new(Names))
+        .include_file("generated.rs")OPTIONS
+        .compile_protos(&["hopmeter_probe.proto"], &["."])
 }
 """
 INCLUDE = """#[allow(warnings)]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated.rs"));
-}"""
+}
+type Message = generated::hopmeter_probe::Message;"""
+OWN_WELL_KNOWN = "\n        .compile_well_known_types()"
 
 
 def write_object(schema: Schema, folder: Path, log: Path) -> None:
-    """Write the encoded object into a folder, and the values from which it is made."""
-    types = read_types(schema, folder, log)
+    """Write the descriptors of the schema into a folder, the encoded object, and the values from which it is made."""
+    described, _, said = compile_set(schema.file, schema.imports.search)
+    if not described:
+        what = f"protoc does not accept the schema of {schema.type}: {first_error(said.decode(errors='replace'))}"
+        raise BuildError("E-SCHEMA", what, remedy(PROTOC), said.decode(errors="replace"))
+    (folder / DESCRIPTORS).write_bytes(described)
+    types = _types(schema, folder)
     if isinstance(schema.values, Path):
         values = schema.values.read_bytes()
     else:
         values = proto_values(types, schema.type, schema.values).encode()
     (folder / "values.txtpb").write_bytes(values)
-    encode: list[Word] = ["protoc", f"-I{schema.root}", f"--encode={schema.type}", schema.file]
+    encode = [PROTOC, *search_words(schema.imports.search), f"--encode={schema.type}", schema.file]
     (folder / OBJECT).write_bytes(run_compiler(encode, schema, log, values, "the values"))
 
 
-def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
-    """Build the library in C++."""
+def _types(schema: Schema, folder: Path) -> Types:
+    return read_types(schema, (folder / DESCRIPTORS).read_bytes())
+
+
+def _write_probe(schema: Schema, types: Types, folder: Path) -> tuple[Path, list[Word]]:
+    """Write a schema that has the message as a field. Return it, and the command that compiles it except its output."""
+    probe = write_probe(folder, ".proto", types.homes[f".{schema.type}"], schema.type)
+    return probe, [PROTOC, *search_words([*schema.imports.search, folder])]
+
+
+def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
+    """Build the library in C++, and those of the schema's files."""
     generated = folder / GENERATED
     generated.mkdir()
-    compile_schema(["protoc", f"-I{schema.root}", f"--cpp_out={generated}", *schema.files], schema, log)
-    header = schema.file.relative_to(schema.root).with_suffix(".pb.h")
-    command = library_command("protobuf", header, {"MESSAGE": cpp_name(schema.type)})
-    sources = sorted(generated.rglob("*.pb.cc"))
-    compile_library([*command, *sources, "-o", folder / LIBRARY, "-lprotobuf"], schema, log, generated)
-    return {}
+    types = _types(schema, folder)
+    files = build_files(schema, types.files, generated, log)
+    probe, words = _write_probe(schema, types, generated)
+    run_compiler([*words, f"--cpp_out={generated}", probe], schema, log)
+    command = library_command("protobuf", Path(f"{NAME}.pb.h"))
+    home = [files[name] for name in (types.homes[f".{schema.type}"],) if name in files]
+    compile_library([*command, *link_words(files.values(), home), "-o", folder / LIBRARY], schema, log, generated)
+    return {"exclusive": exclusive_names(types, {name: each.identity for name, each in files.items()})}
 
 
-def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, str]:
+def exclusive_names(types: Types, files: dict[str, str]) -> dict[str, str]:
+    """Return the names that a program can define only once, each with the file that defines it: those of the files
+    themselves, and of the types in them."""
+    found = {name: f"{name} {identity}" for name, identity in files.items()}
+    for file in (each for each in types.files if each["name"][0] in files):
+        package = file.get("package", [""])[0]
+        named = [tree for kind in ("message_type", "enum_type", "service", "extension") for tree in file.get(kind, ())]
+        prefix = f"{package}." if package else ""
+        found |= {f"{prefix}{tree['name'][0]}": found[file["name"][0]] for tree in named}
+    return found
+
+
+def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in Rust, with prost."""
     crate = folder / "crate"
     crate.mkdir()
-    (crate / "build.rs").write_text(SCRIPT)
-    library = f"{INCLUDE}\ntype Message = generated::{_rust_name(schema)};"
-    build_crate("protobuf", library, {"prost": '"0.14"', "prost-types": '"0.14"'}, schema, folder, log)
+    types = _types(schema, folder)
+    probe, words = _write_probe(schema, types, crate)
+    run_compiler([*words, "--include_imports", f"--descriptor_set_out={folder / 'probe.desc'}", probe], schema, log)
+    own = any(_is_beside_well_known(file["name"][0], file.get("package", [""])[0]) for file in types.files)
+    own |= f"{schema.type}.".startswith("google.protobuf.")
+    (crate / "build.rs").write_text(SCRIPT.replace("OPTIONS", OWN_WELL_KNOWN if own else ""))
+    build_crate("protobuf", INCLUDE, {"prost": '"0.14"', "prost-types": '"0.14"'}, schema, folder, log)
     return {}
 
 
-def _rust_name(schema: Schema) -> str:
-    """Return the name that prost gives to the message: a module for each part of the package and each outer message."""
-    *modules, name = schema.type.split(".")
-    return "::".join([*map(module_name, modules), type_name(name)])
+def _is_beside_well_known(name: str, package: str) -> bool:
+    """Return whether a file extends the package of the well-known types, for which prost has its own crate."""
+    return f"{package}.".startswith("google.protobuf.") and not name.startswith(WELL_KNOWN)
+
+
+def describe_python(*_: object) -> dict[str, object]:
+    """Return nothing: Python makes its classes from the descriptors, as modules of protoc do."""
+    return {}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from hopmeter.build.messages.compilers import Word, compile_library
+from hopmeter.build.messages.compilers import compile_library
 from hopmeter.build.rust import cargo, replace
 from hopmeter.schemas import Schema
+from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import LIBRARY
 from hopmeter.system import paths
-
-WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
-"""A word of a name such as `robotState`."""
 
 
 def build_crate(
@@ -35,7 +32,7 @@ def build_crate(
     _share_versions(crate)
     target = paths.codec_folder() / "target" / codec
     command: list[Word] = [cargo(), "build", "--release", "--quiet", "--target-dir", target]
-    compile_library(command, schema, log, crate)
+    compile_library(command, schema, log, crate, generator="prost" if codec == "protobuf" else "")
     product = target / f"release/lib{name.replace('-', '_')}.so"
     replace(product, folder / LIBRARY)
     product.unlink(missing_ok=True)
@@ -62,13 +59,3 @@ def _share_versions(crate: Path) -> None:
     tree = paths.checkout()
     if tree is not None:
         shutil.copy2(tree / "Cargo.lock", crate / "Cargo.lock")
-
-
-def type_name(word: str) -> str:
-    """Return the name that prost gives to a message: `robot_state` becomes `RobotState`."""
-    return "".join(part[:1].upper() + part[1:].lower() for part in WORD.findall(word))
-
-
-def module_name(word: str) -> str:
-    """Return the name that prost and flatc give to a module: `RobotState` becomes `robot_state`."""
-    return "_".join(part.lower() for part in WORD.findall(word))

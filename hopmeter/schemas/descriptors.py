@@ -1,0 +1,65 @@
+"""Read a schema of Protocol Buffers: protoc describes it as a message of its own, in the text format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hopmeter.schemas.compilers import COMPILERS, Word, run_words
+
+PROTOC = COMPILERS["protobuf"]
+Tree = dict[str, list[Any]]
+"""A message in the text format: the values of each field, texts or trees."""
+
+
+def search_words(search: Sequence[Path]) -> list[Word]:
+    """Return the words that tell protoc in which folders it finds imported files."""
+    return [f"-I{folder}" for folder in search]
+
+
+def describe(described: bytes) -> list[Tree]:
+    """Return the files of an encoded descriptor set. A file comes after those that it imports."""
+    command = [PROTOC, "--decode=google.protobuf.FileDescriptorSet", "google/protobuf/descriptor.proto"]
+    text = run_words(command, Path.cwd(), described).stdout.decode()
+    return parse_text(text).get("file", [])
+
+
+def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], bytes]:
+    """Return the descriptor set of a schema with its imports and the paths of all its files; if protoc rejects the
+    schema, empty values and what protoc says."""
+    with TemporaryDirectory() as folder:
+        target, rule = Path(folder) / "set", Path(folder) / "rule"
+        outputs = ["--include_imports", f"--descriptor_set_out={target}", f"--dependency_out={rule}"]
+        done = run_words([PROTOC, *search_words(search), *outputs, file], file.parent)
+        if done.returncode != 0:
+            return b"", [], done.stderr or done.stdout or b"it printed no reason"
+        # A rule of make: the target, a colon, and one path in each line.
+        listed = rule.read_text().removeprefix(f"{target}:").split("\\\n")
+        return target.read_bytes(), [Path(each.strip()) for each in listed], b""
+
+
+def parse_text(text: str) -> Tree:
+    """Parse the text format of Protocol Buffers, one field in each line, as protoc writes it."""
+    tree: Tree = {}
+    stack = [tree]
+    for line in map(str.strip, text.splitlines()):
+        if line.endswith("{"):
+            inner: Tree = {}
+            stack[-1].setdefault(line[:-1].strip(), []).append(inner)
+            stack.append(inner)
+        elif line == "}":
+            stack.pop()
+        else:
+            name, _, value = line.partition(": ")
+            stack[-1].setdefault(name, []).append(_unquote(value))
+    return tree
+
+
+def _unquote(value: str) -> str:
+    """Return a value without quotes; protoc writes bytes beyond ASCII as octal numbers."""
+    text = value.strip('"')
+    if "\\" not in text:
+        return text
+    return text.encode("ascii").decode("unicode_escape").encode("latin-1").decode(errors="replace")

@@ -1,0 +1,51 @@
+"""Guess the folder from which the files of a schema of Protocol Buffers are named.
+
+The files of a folder are named from the same folder, also those that import nothing: otherwise one program would have a
+file under two names. So the guess asks protoc about all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hopmeter.schemas.compilers import run_words
+from hopmeter.schemas.descriptors import PROTOC, compile_set, describe, search_words
+
+NOT_FOUND = re.compile(r"^(.+): File not found\.$", re.MULTILINE)
+"""What protoc says of a file that is in none of its folders."""
+MOST_SIBLINGS = 500
+PROBE = "hopmeter_siblings.proto"
+
+
+def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
+    """Return the folders above a schema, the likeliest first: with the fewest imports that are not found, then the one
+    below which the folders are named as the package, then the nearest."""
+    siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
+    missing = {root: _count_missing(root, include, siblings) for root in file.parents}
+    nearest = sorted(file.parents, key=missing.__getitem__)
+    package = _package_root(file, (nearest[0], *include))
+    return sorted(nearest, key=lambda root: (missing[root], root != package))
+
+
+def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -> int:
+    """Return how many files are not found that these files, or their imports, import."""
+    with TemporaryDirectory() as folder:
+        probe = Path(folder) / PROBE
+        probe.write_text(
+            "".join(['syntax = "proto3";\n', *(f'import "{each.relative_to(root)}";\n' for each in files)])
+        )
+        search = search_words([root, *include, probe.parent])
+        done = run_words([PROTOC, *search, f"--descriptor_set_out={folder}/set", probe], root)
+        return len(set(NOT_FOUND.findall(done.stderr.decode(errors="replace"))))
+
+
+def _package_root(file: Path, search: Sequence[Path]) -> Path | None:
+    """Return the folder below which the folders of a file are named as its package; None if they are not."""
+    described = describe(compile_set(file, search)[0])
+    package = described[-1].get("package", [""])[0] if described else ""
+    steps = package.split(".") if package else []
+    is_same = bool(steps) and file.parent.parts[-len(steps) :] == tuple(steps)
+    return file.parents[len(steps)] if is_same else None

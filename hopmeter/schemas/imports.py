@@ -1,0 +1,105 @@
+"""Find the files that a schema imports, as its compiler does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+from hopmeter.schemas.compilers import COMPILERS, complaint, first_error, remedy, run_words
+from hopmeter.schemas.descriptors import compile_set, describe
+from hopmeter.schemas.import_root import NOT_FOUND, rank_roots
+from hopmeter.system.input_files import read_text
+
+WELL_KNOWN = "google/protobuf/"
+"""The folder of the files that the compiler of Protocol Buffers has itself."""
+FLATC = COMPILERS["flatbuffers"]
+NOT_LOADED = "unable to load include file"
+NO_IMPORT = re.compile(rf'^ *(.+?):\d+: ?\d+: (?:Import "(.+)" was not found|error: {NOT_LOADED}: (.+))', re.MULTILINE)
+"""The file with an import, and the import that is nowhere, in what protoc and flatc say."""
+
+
+@dataclass(frozen=True)
+class Imports:
+    """The files of a schema, and the folders in which its compiler finds them."""
+
+    search: tuple[Path, ...]
+    files: Mapping[str, Path]
+    """The files by the names with which they are imported, the schema first; without those of the compiler itself."""
+
+
+def find_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
+    """Return the files of a schema. Imported files are below one of the folders `include`, or below a folder above the
+    schema. Raises UsageError with the compiler's reason if the schema cannot be used."""
+    return FINDERS[codec](file, include)
+
+
+def _find_proto(file: Path, include: Sequence[Path]) -> Imports:
+    is_inside = any(folder in file.parents for folder in include)
+    searches = [include] if is_inside else [(root, *include) for root in rank_roots(file, include)]
+    for search in searches:
+        described, paths, said = compile_set(file, search)
+        if described:
+            return Imports(tuple(search), dict(_name_files(describe(described), search, paths)))
+        if not NOT_FOUND.search(said.decode(errors="replace")):
+            raise _rejection(file, "protobuf", said.decode(errors="replace"))
+    raise _no_import(file, compile_set(file, searches[0])[2].decode(errors="replace"))
+
+
+def _name_files(
+    described: Sequence[Mapping[str, list[str]]], search: Sequence[Path], paths: Sequence[Path]
+) -> Iterator[tuple[str, Path]]:
+    for each in reversed(described):
+        name = each["name"][0]
+        found = next((folder / name for folder in search if (folder / name).is_file()), None)
+        if found is None and not name.startswith(WELL_KNOWN):
+            found = next(path for path in paths if str(path).endswith(f"/{name}"))
+        if found is not None:
+            yield name, found
+
+
+def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
+    is_inside = any(folder in file.parents for folder in include)
+    # Without a folder, flatc finds what is named from the folder of the file that includes it.
+    for search in [tuple(include), *(() if is_inside else ((*include, root) for root in file.parents))]:
+        words = [word for folder in search for word in ("-I", folder)]
+        done = run_words([FLATC, "-M", "--cpp", *words, file], file.parent)
+        if done.returncode == 0:
+            files = list(dict.fromkeys([file, *_make_rule(done.stdout.decode(), file.parent)]))
+            base = os.path.commonpath([path.parent for path in files])
+            return Imports(search, {str(path.relative_to(base)): path for path in files})
+        if NOT_LOADED not in (said := complaint(done)):
+            raise _rejection(file, "flatbuffers", said)
+    raise _no_import(file, said)
+
+
+def _make_rule(rule: str, folder: Path) -> Iterator[Path]:
+    """Yield the files of a rule of make, as flatc writes it; it does not quote spaces in paths."""
+    part = ""
+    for word in rule.partition(": ")[2].replace("\\\n", " ").split():
+        part = f"{part} {word}" if part else word
+        if (folder / part).is_file():
+            yield Path(os.path.normpath(folder / part))
+            part = ""
+
+
+def _rejection(file: Path, codec: str, said: str) -> UsageError:
+    program = COMPILERS[codec]
+    what = f"{program} does not accept the schema {file.name}: {first_error(said)}"
+    return UsageError("E-SCHEMA", what, remedy(program, read_text(file)))
+
+
+def _no_import(file: Path, said: str) -> UsageError:
+    found = NO_IMPORT.search(said)
+    importer, missing = (Path(found[1]).name, found[2] or found[3]) if found else (file.name, first_error(said))
+    return UsageError(
+        "E-SCHEMA",
+        f'{importer} imports "{missing}", which is in no folder above {file}',
+        "name the folder in which it is with --include DIR, once for each such folder",
+    )
+
+
+FINDERS = {"protobuf": _find_proto, "flatbuffers": _find_flat}
