@@ -8,6 +8,7 @@ from typing import Any
 from hopmeter.analysis.rounds import TableRanking
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
+from hopmeter.plan.floors import no_floor
 
 RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 
@@ -43,7 +44,7 @@ def set_floor(
     """Fill in `floor_us`, `times_floor` and `floor_reason` from the median of the floor's row."""
     floor = rows.get(cell.comparison.floor or "")
     if floor is None:
-        row["floor_reason"] = cell.comparison.floor_reason or tag("W-NO-FLOOR", "the run has no floor for this cell")
+        row["floor_reason"] = cell.comparison.floor_reason or no_floor("the run has no floor for this cell")
         return
     if floor["status"] != "ok" or floor["median_us"] is None:
         why, _ = split_code(floor["reason"] or "too few samples")

@@ -42,7 +42,7 @@ def registered_type(name: str, fields: list[str]) -> type:
         raise CodecError(
             "E-DATACLASS-FIELDS",
             f"the dataclass {name[:80]} has other fields here",
-            "use the same version on both sides",
+            "use the same version of hopmeter on both sides",
         )
     return kind
 

@@ -201,6 +201,14 @@ def _judge_one(change: Change, level: float) -> Change:
     return replace(change, low=low, high=high, verdict=found, detectable=estimate.detectable(level), reason=reason)
 
 
+FEW_ROUNDS = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of both sides")
+
+
+def no_ratio(who: str) -> str:
+    """Return the reason why a change has no ratio."""
+    return tag("W-SIDE-NO-VALUE", f"{who} has no value above zero for this metric")
+
+
 def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:
     """Return verdict and reason of a cell that cannot be compared; empty if both sides have a value."""
     if old is None or new is None:
@@ -209,5 +217,5 @@ def without_value(old: Side | None, new: Side | None, is_share: bool = False) ->
         if side.status != "ok":
             return UNDECIDED, tag("W-SIDE-STATUS", f"the {name} side is {side.status}: {split_code(side.reason)[0]}")
         if side.value is None or (side.value <= 0 and not is_share):
-            return UNDECIDED, tag("W-SIDE-NO-VALUE", f"the {name} side has no value above zero for this metric")
+            return UNDECIDED, no_ratio(f"the {name} side")
     return "", ""

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.comparison import trial_values
-from hopmeter.comparison.change import Change, Estimate, Side, judge, without_value
+from hopmeter.comparison.change import FEW_ROUNDS, Change, Estimate, Side, judge, no_ratio, without_value
 from hopmeter.comparison.matching import compared_rows
-from hopmeter.messages import tag
 from hopmeter.plan.sides import NEW
 from hopmeter.statistics import Pair, Ranking, fit, level_of_result
 
@@ -69,9 +68,9 @@ def _side(row: Row, ranking: Ranking, metric: str) -> Side:
 
 def _why_undecided(ranking: Ranking, pair: Pair | None) -> str:
     if ranking.scale != "ratio":
-        return tag("W-SIDE-NO-VALUE", "a value of its table is zero or below, so it has no ratio")
+        return no_ratio("a row of its table")
     if pair is None or pair.low is None:
-        return tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of both sides")
+        return FEW_ROUNDS
     return ""
 
 

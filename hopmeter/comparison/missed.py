@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.comparison import matching, trial_values
 from hopmeter.comparison.between_runs import LACKING, SINGLE, Runs
-from hopmeter.comparison.change import SHARE, UNDECIDED, Change, Estimate, Side, judge_tables, without_value
+from hopmeter.comparison.change import FEW_ROUNDS, SHARE, UNDECIDED, Change, Estimate, Side, judge_tables, without_value
 from hopmeter.comparison.matching import Key
-from hopmeter.messages import tag
 from hopmeter.plan.sides import NEW, OLD
 from hopmeter.statistics.detection import reach
 from hopmeter.statistics.ranking import quantile
@@ -113,8 +112,7 @@ def _compare_sides(old: Row, new: Row, trials: trial_values.Values) -> Change:
         return change
     found = compare_share_of_two(old.id, new.id, [*before, *after])
     if found is None:
-        few = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of both sides")
-        return replace(change, reason=few)
+        return replace(change, reason=FEW_ROUNDS)
     return replace(change, estimate=BetweenRounds(found))
 
 

@@ -85,7 +85,7 @@ class Greeting:
         raise HostError(
             "E-HOST-VERSION",
             f"{name} has {versions[0]}, and this is {versions[1]}",
-            "install the same version on all hosts",
+            "install the same version of hopmeter on all hosts",
         )
 
 

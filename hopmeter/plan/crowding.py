@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 
 MOST_PROGRAMS = 4
@@ -21,6 +22,12 @@ def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
         f"The workload runs {programs} programs on {shared}, so messages also wait for a core: with more cores "
         "latencies may be shorter, fewer deadlines may be missed, and the order of the transports may differ."
     )
+
+
+def why_spinning(threads: int, cores: int) -> str:
+    """Return the reason to drop a cell with more threads that spin than cores."""
+    shared = "1 core" if cores == 1 else f"{cores} cores"
+    return tag("D-SPINNING", f"{threads} spinning threads on {shared} would measure the scheduler")
 
 
 def _programs_and_cores(cell: Cell, usable: Collection[int]) -> tuple[int, int] | None:

@@ -56,6 +56,11 @@ def _is_floor(cell: Cell) -> bool:
     )
 
 
+def no_floor(why: str) -> str:
+    """Return the reason why a cell has no floor."""
+    return tag("W-NO-FLOOR", why)
+
+
 def _floor_of(cell: Cell, world: World) -> Cell | str:
     if cell.nodes.hosts:
         return tag("W-FLOOR-HOSTS", "floors are measured on one machine, and this cell runs on several")
@@ -63,7 +68,7 @@ def _floor_of(cell: Cell, world: World) -> Cell | str:
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = world.manifests.get(FLOORS[cell.axes.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
-        return tag("W-NO-FLOOR", f"the transport {FLOORS[cell.axes.placement]} in {LANGUAGE} is missing here")
+        return no_floor(f"the transport {FLOORS[cell.axes.placement]} in {LANGUAGE} is missing here")
     offer = manifest.offers[LANGUAGE]
     return cell.with_values(
         transport=manifest.name,

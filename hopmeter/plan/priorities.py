@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Participant, Workload
+from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World
 from hopmeter.plan.topology import Endpoint, core_of, topology
 
@@ -69,8 +70,7 @@ def _fifo_reason(one: Participant, said: str) -> str:
 
 def _why_too_many(cell: Cell, world: World) -> str:
     threads, cores = len(list(_spinning_threads(cell))), len(world.machine.allowed)
-    said = f"{threads} spinning threads on {cores} cores would measure the scheduler"
-    return tag("D-SPINNING", said) if threads > cores else ""
+    return why_spinning(threads, cores) if threads > cores else ""
 
 
 @dataclass(frozen=True)

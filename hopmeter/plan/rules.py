@@ -11,6 +11,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
 from hopmeter.plan.carriers import carriers
+from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
 from hopmeter.scenario.values import MOST_MESSAGES
@@ -236,10 +237,7 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
         return ""
-    return tag(
-        "D-SPINNING",
-        f"{threads} spinning threads on {cores} core{'s' if cores > 1 else ''} would measure the scheduler",
-    )
+    return why_spinning(threads, cores)
 
 
 def _check_build(cell: Cell, _: Manifest, world: World) -> str:

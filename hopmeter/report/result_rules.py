@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.process_use import mapped_mb
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.run_results import TAILS, Row, Run
 from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
 from hopmeter.report.next_command import next_sentence
-from hopmeter.report.warning_rules import RULES, Caution, measured_rows, names, rule, sentence
+from hopmeter.report.warning_rules import RULES, Caution, alike_texts, measured_rows, names, rule, sentence
 
 PACING_US = 50.0
 """A source that wakes up later than this gets a warning."""
@@ -54,7 +54,7 @@ class RowRule:
     """A warning about all rows for which `applies` is true; `text` follows their names."""
 
     code: str
-    title: str
+    title: str | Callable[[list[Row]], str]
     applies: Callable[[Row], object]
     text: str | Callable[[list[Row]], str]
     grave: bool = False
@@ -63,13 +63,35 @@ class RowRule:
         """Yield the warning if any row needs it."""
         rows = [row for row in measured_rows(runs) if self.applies(row)]
         if rows:
-            text = self.text if isinstance(self.text, str) else self.text(rows)
-            yield Caution(self.code, self.title, f"{names(rows)}{text}", self.grave)
+            title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
+            yield Caution(self.code, title, f"{names(rows)}{text}", self.grave)
 
 
-def _has_no_tail(column: str) -> Callable[[Row], object]:
-    """Return whether a row has too few messages for a percentile, so that more messages would help."""
-    return lambda row: row.ok and row.tail(column) is None and row.state(column) != "lost"
+def _unresolved_tails(row: Row) -> list[str]:
+    """Return the percentiles that a row has too few messages for, so that more messages would help."""
+    return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
+
+
+def _lacking_tails(rows: list[Row]) -> str:
+    lacking = [SHOWN[tail] for tail in TAILS if any(tail in _unresolved_tails(row) for row in rows)]
+    return f"Too few messages for {formatting.join(lacking)}"
+
+
+def _few_messages(rows: list[Row]) -> str:
+    """Return how many rows lack each percentile, and how many messages it needs."""
+    each = []
+    for tail in TAILS:
+        if lacking := sum(tail in _unresolved_tails(row) for row in rows):
+            least = formatting.count(least_count(PERMILLE[tail]))
+            each.append(f"{SHOWN[tail]} needs about {least} messages in all trials together ({_rows_lack(lacking)} it)")
+    return (
+        f": fewer than {BEYOND} slower messages in all trials together, or fewer than {LEAST_TRIALS} good trials. "
+        f"{'; '.join(each)}."
+    )
+
+
+def _rows_lack(many: int) -> str:
+    return f"{many} row{' lacks' if many == 1 else 's lack'}"
 
 
 def _is_lost(row: Row) -> bool:
@@ -91,17 +113,6 @@ def _lost_text(rows: list[Row]) -> str:
     ]
     more = [formatting.plural(len(rows) - MOST_LOST, "other row")] if len(rows) > MOST_LOST else []
     return f": {'; '.join([*each, *more])}. More messages would not help; a setting that loses none would."
-
-
-def _few_messages(column: str) -> Callable[[list[Row]], str]:
-    def text(rows: list[Row]) -> str:
-        least = formatting.count(least_count(PERMILLE[column]))
-        return (
-            f": {formatting.plural(len(rows), 'row')} had fewer than {BEYOND} slower messages in all trials together, "
-            f"or fewer than {LEAST_TRIALS} good trials. It needs about {least} messages in all trials together."
-        )
-
-    return text
 
 
 def _loss(rows: list[Row]) -> str:
@@ -151,8 +162,7 @@ ROW_RULES = (
         ),
         grave=True,
     ),
-    RowRule("W-UNRESOLVED", "Too few messages for p99", _has_no_tail("p99"), _few_messages("p99")),
-    RowRule("W-UNRESOLVED", "Too few messages for p99.9", _has_no_tail("p999"), _few_messages("p999")),
+    RowRule("W-UNRESOLVED", _lacking_tails, _unresolved_tails, _few_messages),
     RowRule("W-PERCENTILE-LOST", "A percentile is a lost message", _is_lost, _lost_text),
     RowRule(
         "W-SATURATED",
@@ -239,33 +249,26 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
-    noted: dict[str, list[Row]] = {}
-    for row in measured_rows(runs):
-        for text in row["warnings"] or []:
-            noted.setdefault(str(text), []).append(row)
-    for text, rows in noted.items():
+    for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 
 @rule
 def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport reports shared memory, but the loopback device carried the data."""
-    for row in measured_rows(runs):
-        path, loopback = str(row["carried_by"] or ""), row["loopback_bytes_per_message"] or 0.0
-        if "shared memory" in path and loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
+    """Warn if a transport reports shared memory, but the loopback device carried the data, or the kernel knows of
+    none."""
+    rows = [row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "")]
+    for row in rows:
+        loopback = row["loopback_bytes_per_message"] or 0.0
+        if loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
             counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
-            text = f"{names([row])} reports “{path}”, but there were {counted}, perhaps of other programs."
-            yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)
+            yield _other_path([row], f"there were {counted}, perhaps of other programs")
+    if unmapped := [row for row in rows if mapped_mb(row) == 0]:
+        yield _other_path(unmapped, "no process mapped shared memory")
 
 
-@rule
-def nothing_mapped(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport reports shared memory, but the kernel knows of none."""
-    found = [
-        row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "") and mapped_mb(row) == 0
-    ]
-    if found:
-        paths = formatting.join(formatting.distinct(f"“{row['carried_by']}”" for row in found))
-        text = f"{names(found)} reports {paths}, but no process mapped shared memory."
-        yield Caution("W-OTHER-PATH", "The data took another path", text, grave=True)
+def _other_path(rows: Sequence[Row], but: str) -> Caution:
+    paths = formatting.join(formatting.distinct(f"“{row['carried_by']}”" for row in rows))
+    text = f"{names(rows)} reports {paths}, but {but}."
+    return Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

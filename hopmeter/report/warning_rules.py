@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.messages import with_remedy
 from hopmeter.report import formatting
 
+NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
+"""A number on its own, not that of a name such as `p99` or `robot1`."""
+OTHER_NUMBERS = "with other numbers in other rows or trials"
 FEW = 4
 """Names listed before the rest is counted."""
 
@@ -43,6 +48,19 @@ def names(rows: Sequence[Row]) -> str:
     """Return the transports of rows, the first few by name."""
     found = formatting.distinct(map(formatting.row_name, rows))
     return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
+
+
+def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
+    """Return each warning once, with its rows: texts that differ only in their numbers are one warning, with the
+    numbers of the first."""
+    alike: dict[str, list[tuple[Row, str]]] = {}
+    for row, text in found:
+        alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
+    return [(_joint_text([text for _, text in each]), [row for row, _ in each]) for each in alike.values()]
+
+
+def _joint_text(texts: Sequence[str]) -> str:
+    return with_remedy(texts[0], OTHER_NUMBERS if len(set(texts)) > 1 else "")
 
 
 def sentence(text: str) -> str:

@@ -50,7 +50,7 @@ pub fn go_real_time(priority: u32) -> Result<()> {
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
         0 => Ok(()),
         _ => Err(Error::system(format!("taking SCHED_FIFO priority {priority}"))
-            .remedy("run as root, raise the limit `rtprio` in /etc/security/limits.conf, or leave `fifo` out")),
+            .remedy("run as root, raise the limit `rtprio` in /etc/security/limits.conf, or omit fifo")),
     }
 }
 

@@ -12,7 +12,7 @@ from hopmeter.report.formatting import THIN
 from hopmeter.report.result_rules import RULES, warnings
 from hopmeter.report.steal_sentences import steal_sentence
 from tests.coded import lacking
-from tests.report.rows import cell, run_of
+from tests.report.rows import cell, print_table, run_of
 
 LOAD = {"code": "F-LOAD", "subject": "load", "level": "hurts", "says": "90 % busy", "remedy": "stop other programs"}
 GOOD = cell("shm", 10, 9, 11)
@@ -135,3 +135,23 @@ def test_the_messages_that_a_percentile_takes_follow_from_those_beyond_it(
 
 def test_every_rule_has_a_sentence() -> None:
     assert all(rule.__doc__ for rule in RULES)
+
+
+def test_a_warning_of_many_rows_is_printed_once_with_the_numbers_of_the_first() -> None:
+    said = [tag("W-CLOCK-COARSE", f"the median of {us} us is less than 9 us") for us in ("3.1", "4.25")]
+    rows = [cell(name, 10.0, warnings=[text]) for name, text in zip(("zenoh", "nng"), said, strict=True)]
+    run = run_of(*rows, cell("tcp", 10.0, warnings=[tag("W-FALLBACK", "tcp of robot1 took udp")]))
+    found = [each for each in warnings([run]) if each.code in ("W-CLOCK-COARSE", "W-FALLBACK")]
+    assert [each.title for each in found] == [
+        "The median of 3.1 us is less than 9 us (with other numbers in other rows or trials)",
+        "Tcp of robot1 took udp",
+    ]
+    shown = print_table(run)
+    assert shown.count("is less than 9 us") == 1 and "zenoh (rust) and nng (rust), 2 cells: the median of 3.1" in shown
+
+
+def test_percentiles_with_too_few_messages_are_one_warning() -> None:
+    lacking = {f"response_{name}{end}_us": None for name in ("p99", "p999") for end in ("", "_low", "_high")}
+    both, one = cell("zenoh", 10.0, 9.0, 11.0, **lacking), cell("nng", 10.0, 9.0, 11.0, response_p999_low_us=None)
+    found = [each.text for each in warnings([run_of(both, one)]) if each.code == "W-UNRESOLVED"]
+    assert len(found) == 1 and "p99 needs about 1,000 messages in all trials together (1 row lacks it)" in found[0]

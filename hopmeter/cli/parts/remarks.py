@@ -12,6 +12,7 @@ from hopmeter.cli.parts.plan_table import print_dropped, print_reasons, shorten
 from hopmeter.report import why_slow
 from hopmeter.report.next_command import is_finished, next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
+from hopmeter.report.warning_rules import alike_texts
 from hopmeter.system.terminal import Console
 
 
@@ -65,6 +66,6 @@ def _print_failed_trials(console: Console, run: Run) -> None:
 
 
 def print_warnings(console: Console, rows: Iterable[Row]) -> None:
-    """Print the warnings of rows once for each text, as the report does."""
-    warnings = [(row.cell, str(text)) for row in rows for text in row["warnings"] or []]
-    print_reasons(console, "warnings", warnings)
+    """Print each warning of rows once, as the report does."""
+    found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
+    print_reasons(console, "warnings", [(row.cell, text) for text, rows_alike in found for row in rows_alike])

@@ -190,8 +190,8 @@ def _buffer_facts() -> dict[str, str]:
     facts = {"receive_buffer": f"{granted} bytes"}
     if granted < LARGE_BUFFER_BYTES:
         facts["fallback"] = (
-            f"the system gives {granted} of {LARGE_BUFFER_BYTES} bytes of receive buffer: "
-            f"run sysctl -w net.core.rmem_max={LARGE_BUFFER_BYTES}"
+            f"the kernel grants {granted} of {LARGE_BUFFER_BYTES} bytes of receive buffer, "
+            f"so large messages may be lost: run sysctl -w net.core.rmem_max={LARGE_BUFFER_BYTES}"
         )
     return facts
 

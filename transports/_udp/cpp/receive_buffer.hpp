@@ -21,13 +21,18 @@ inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
   return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double
 }
 
+/// The consequence of a buffer that is smaller than requested, and the remedy. The Python adapters report the same text.
+inline std::string short_buffer(std::uint32_t granted_bytes, std::uint32_t requested_bytes) {
+  const auto requested = std::to_string(requested_bytes);
+  return "the kernel grants " + std::to_string(granted_bytes) + " of " + requested +
+         " bytes of receive buffer, so large messages may be lost: run sysctl -w net.core.rmem_max=" + requested;
+}
+
 /// Describes the granted size, and adds the remedy if it is smaller than requested.
 inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
-  const auto requested = std::to_string(requested_bytes), granted = std::to_string(granted_bytes(requested_bytes));
-  hopmeter::Facts facts{{"receive_buffer", granted + " bytes"}};
-  if (granted != requested)
-    facts.emplace_back("fallback", "the system gives " + granted + " of " + requested +
-                                       " bytes of receive buffer: run sysctl -w net.core.rmem_max=" + requested);
+  const auto granted = granted_bytes(requested_bytes);
+  hopmeter::Facts facts{{"receive_buffer", std::to_string(granted) + " bytes"}};
+  if (granted != requested_bytes) facts.emplace_back("fallback", short_buffer(granted, requested_bytes));
   return facts;
 }
 

@@ -56,15 +56,12 @@ inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   std::string fallback;
   const bool is_local = setup.advertised().starts_with("127.");
   if (!is_local && source != setup.advertised())
-    fallback = "multicast leaves at the device of " + (is_loopback ? "the loopback address" : source) + ", not at " +
+    fallback = "multicast leaves at the device of " + source + ", not at " +
                setup.network_device() + ": run `ip route replace 224.0.0.0/4 dev DEVICE` with that device, as root";
   if (is_local && !is_loopback)
     fallback = "multicast is looped back at the device of " + source + ", in its small packets: " + multicast_remedy;
   if (granted < requested)
-    fallback += (fallback.empty() ? "" : "; ") + std::string("the kernel grants ") + std::to_string(granted) +
-                " of the " + std::to_string(requested) +
-                " bytes of `recv_buf_size`, so large messages may be lost: run sysctl -w " +
-                "net.core.rmem_max=" + std::to_string(requested);
+    fallback += (fallback.empty() ? "" : "; ") + udp::short_buffer(granted, requested);
   hopmeter::Facts facts{
       {"path", is_loopback ? "UDP multicast, loopback device" : "UDP multicast, device of " + source}};
   if (!fallback.empty()) facts.emplace_back("fallback", fallback);

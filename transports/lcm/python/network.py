@@ -6,7 +6,7 @@ import socket
 
 from hopmeter.node.contract import LOOPBACK, Setup, network_device
 
-REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or look at `hopmeter doctor`"
+REMEDY = "run `ip link set lo multicast on` and `ip route add 224.0.0.0/4 dev lo` as root, or see `hopmeter doctor`"
 
 
 def group(name: str) -> tuple[str, int]:
@@ -36,7 +36,7 @@ def facts(setup: Setup) -> dict[str, str]:
         fallbacks.append(f"multicast is looped back at the device of {source}, in its small packets: {REMEDY}")
     if granted < asked:
         fallbacks.append(
-            f"the kernel grants {granted} of the {asked} bytes of `recv_buf_size`, so large messages may be lost: "
+            f"the kernel grants {granted} of {asked} bytes of receive buffer, so large messages may be lost: "
             f"run sysctl -w net.core.rmem_max={asked}"
         )
     path = "loopback device" if is_loopback else f"device of {source}"

@@ -59,7 +59,7 @@ class Connection {
   }
 
   /// Returns when the broker knows all subscriptions.
-  void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of a subscription"); }
+  void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of the subscription"); }
 
  private:
   Resource<natsConnection, natsConnection_Destroy> connection_;

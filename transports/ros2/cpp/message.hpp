@@ -27,7 +27,9 @@ struct Timing {
   static auto& stamp(auto& message) { return message.stamp; }
   static auto& text(auto& message) { return message.frame_id; }
   static std::span<std::byte> payload(Message&, const hopmeter::Link&, std::size_t bytes) {
-    if (bytes != 0) throw hopmeter::Error("std_msgs/Header has no field for a payload", "ask for the payload `bytes`");
+    if (bytes != 0)
+      throw hopmeter::Error("std_msgs/Header has no field for a payload of " + std::to_string(bytes) + " bytes",
+                            "use the payload `bytes`, or timing without padding");
     return {};
   }
   static std::span<const std::byte> payload(const Message&) { return {}; }

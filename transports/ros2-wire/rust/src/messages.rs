@@ -71,7 +71,7 @@ impl Carrier for Header {
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])> {
         if payload_bytes != 0 {
             return Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
-                .remedy("ask for the payload `bytes`, or for timing without padding"));
+                .remedy("use the payload `bytes`, or timing without padding"));
         }
         Ok((self, &mut []))
     }

@@ -48,7 +48,7 @@ impl Family for Unix {
 
 fn socket_address(path: &str) -> Result<SocketAddrUnix> {
     SocketAddrUnix::new(path)
-        .context(format!("{path} is no address of a Unix socket, which has at most 107 bytes"))
+        .context(format!("{path} is too long for the address of a Unix socket, which has at most 107 bytes"))
         .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
 }
 
