@@ -4,7 +4,9 @@ in ASCII. docs/codecs.md has the schema."""
 from __future__ import annotations
 
 import json
+import re
 import struct
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from hopmeter.codecs.errors import CodecError
@@ -20,6 +22,20 @@ MAX_BODY_BYTES = 16 * 2**20
 """Limits the memory of a reader: for each number, two bytes in the body, it needs about 300 bytes, in a list and in the
 function that makes it."""
 MAX_DEPTH = 64
+PAIRS = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""Two characters that JSON would read as one."""
+
+
+def has_pairs(text: str) -> bool:
+    """Whether JSON would read two characters of the text, both surrogates, as one character."""
+    return not text.isascii() and PAIRS.search(text) is not None
+
+
+def quote(text: str) -> str:
+    """Return a name as JSON."""
+    if has_pairs(text):
+        raise CodecError("E-TEXT", f"the name {text[:40]!a} contains a surrogate pair", "decode the text as UTF-16")
+    return encode_basestring_ascii(text)
 
 
 def pack(body: str, frames: int, flags: int = 0) -> bytes:

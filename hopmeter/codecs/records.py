@@ -1,55 +1,143 @@
-"""Dataclasses that may be received. A name in a frame imports no module and runs no code: the receiver registers its
-classes."""
+"""Classes of the user that may be received: dataclasses, named tuples and enumerations. A name in a frame imports no
+module and runs no code: the receiver registers its classes."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
+import functools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from hopmeter.codecs import reading
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.lookup import by_root
 
 Kind = TypeVar("Kind", bound=type)
+OWN_STATE = ("__dict__", "__weakref__")
+IS_PYTHON = 1 << 9
+"""The flag of types that a class statement made; most types in C lack it."""
 
 _known: dict[str, type] = {}
 
 
 def name_of(kind: type) -> str:
-    """Return the name that a dataclass has in frames."""
+    """Return the name that a class has in frames."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def category(kind: type) -> str:
+    """Return `enum`, `namedtuple` or `dataclass`; an empty text for any other class."""
+    if issubclass(kind, enum.Enum):
+        return "enum"
+    if issubclass(kind, tuple) and type(getattr(kind, "_fields", None)) is tuple:
+        return "namedtuple"
+    return "dataclass" if dataclasses.is_dataclass(kind) else ""
+
+
 def register(kind: Kind, name: str | None = None) -> Kind:
-    """Allow a dataclass to be received, under `name` or its own name, and return the class; usable as a decorator."""
-    if not dataclasses.is_dataclass(kind):
-        raise CodecError("E-NO-FORM", f"{kind!r} is not a dataclass", "decorate it with `@dataclass`")
+    """Allow a dataclass, a named tuple or an enumeration to be received, under `name` or its own name, and return the
+    class; usable as a decorator."""
+    if not isinstance(kind, type) or not category(kind):
+        raise CodecError(
+            "E-NO-FORM", f"{kind!r} is not a dataclass, named tuple or enumeration", "decorate it with `@dataclass`"
+        )
     _known[name or name_of(kind)] = kind
     reading.forget()
     return kind
 
 
-def registered_type(name: str, fields: list[str]) -> type:
-    """Return the registered dataclass, after checking that it has the same fields as the sender's class."""
+@functools.lru_cache(1024)
+def field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass or named tuple; an enumeration has none."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return tuple(getattr(kind, "_fields", ()))
+
+
+def registered_type(name: str, fields: list[str], tag: str = "dataclass") -> type:
+    """Return the registered class, after checking that it is of the same category and has the same fields as the
+    sender's class."""
     kind = _known.get(name)
-    if kind is None:
+    if kind is None or category(kind) != tag:
         raise CodecError(
             "E-DATACLASS-UNKNOWN",
-            f"the dataclass {name[:80]} is unknown here",
+            f"the {tag} {name[:80]} is unknown here",
             "call `hopmeter.codecs.register` with it",
         )
-    if [field.name for field in dataclasses.fields(kind)] != fields:
+    if list(field_names(kind)) != fields:
         raise CodecError(
             "E-DATACLASS-FIELDS",
-            f"the dataclass {name[:80]} has other fields here",
-            "use the same version of hopmeter on both sides",
+            f"the {tag} {name[:80]} has other fields here",
+            "use the same version of your program on both sides",
         )
     return kind
 
 
+def field_values(obj: Any) -> list[tuple[str, Any]]:
+    """Return names and values of the fields of an instance; raise CodecError if they are not all that it contains."""
+    kind: Any = type(obj)
+    names = field_names(kind)
+    extra = sorted((vars(obj).keys() if hasattr(obj, "__dict__") else set()) - set(names) - _derived_names(kind))
+    if extra or not _has_only_fields(kind):
+        more = f"the attribute {extra[0]!r}" if extra else "the contents of a base class"
+        raise loss(kind, more, "make it a field")
+    if isinstance(obj, tuple):
+        if len(obj) != len(names):
+            raise loss(kind, "the number of values", "send `tuple(it)`")
+        return list(zip(names, obj, strict=True))
+    try:
+        return [(name, getattr(obj, name)) for name in names]
+    except AttributeError as cause:
+        raise CodecError(
+            "E-NO-FORM", f"a field of {name_of(kind)} has no value: {cause}", "set every field before you send it"
+        ) from cause
+
+
+def loss(kind: type, what: str, remedy: str) -> CodecError:
+    """Return the error for an object that holds more than its written form."""
+    return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
+
+
+@functools.lru_cache(1024)
+def _derived_names(kind: type) -> frozenset[str]:
+    """Return the attributes that a class computes from its fields when they are first read."""
+    found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
+    return frozenset(name for name, value in found.items() if isinstance(value, functools.cached_property))
+
+
+@functools.lru_cache(1024)
+def _has_only_fields(kind: type) -> bool:
+    """Whether no base class stores contents of its own, in slots or, like `list`, in C."""
+    allowed = (object, tuple) if category(kind) == "namedtuple" else (object,)
+    bases = [base for base in kind.__mro__ if base not in allowed]
+    slots = {name for base in bases for name in _slots(base)}
+    in_c = any(not base.__flags__ & IS_PYTHON or base.__module__ in by_root() for base in bases)
+    return not in_c and slots <= {*field_names(kind), *OWN_STATE}
+
+
+def _slots(base: type) -> Iterable[str]:
+    slots = vars(base).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
 def new_instance(kind: type, fields: Iterable[tuple[str, Any]]) -> Any:
-    """Return an instance with these field values, without running `__init__` or `__post_init__`."""
+    """Return an instance with these field values, without running `__init__`, `__new__` or `__post_init__`."""
+    if issubclass(kind, tuple):
+        return tuple.__new__(kind, [value for _, value in fields])
     instance: Any = object.__new__(kind)
     for name, value in fields:
         object.__setattr__(instance, name, value)
     return instance
+
+
+def member(kind: Any, name: str, value: Any) -> Any:
+    """Return the member of an enumeration, after checking that its value is the same as at the sender."""
+    found = kind.__members__.get(name)
+    if found is None or found.name != name or type(found.value) is not type(value) or found.value != value:
+        raise CodecError(
+            "E-DATACLASS-FIELDS",
+            f"the enum {name_of(kind)[:80]} has no member {name[:40]} with this value here",
+            "use the same version of your program on both sides",
+        )
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hopmeter.codecs import header
+from hopmeter.codecs.conversions import conversion
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import by_root, codecs
 
@@ -69,15 +70,22 @@ def writer_of(kind: type) -> Writer:
             whole = getattr(codec, "WHOLE", {})
             _whole.update(whole() if callable(whole) else whole)
             return _writers.setdefault(kind, writer)
-    raise CodecError(
-        "E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", f"known are {', '.join(codecs())}"
-    )
+    raise CodecError("E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", conversion(kind))
 
 
 def refusal(obj: Any, remedy: str = "") -> CodecError:
     """Return the error for a type of a known framework that no codec can represent."""
     kind = type(obj)
     return CodecError("E-NO-CODEC", f"no codec for {kind.__module__}.{kind.__qualname__}", remedy)
+
+
+def part_node(obj: Any, frames: Frames, depth: int, step: str) -> str:
+    """Return the node of a part of an object; an error names the step to this part, such as `.attrs`."""
+    try:
+        return node_of(obj, frames, depth)
+    except CodecError as error:
+        error.within(step)
+        raise
 
 
 def _header(body: str, frames: int, flags: int) -> bytes:

@@ -1,26 +1,32 @@
 # ruff: noqa: ARG001, ARG005 (all writers and readers have the same arguments)
-"""Python's own types: numbers, text, bytes, containers, dataclasses. Any codec may write their contents."""
+"""Python's own types: numbers, text, bytes, containers, times, records. Any codec may write their contents."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
+import collections
 import math
 import re
+import struct
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from hopmeter.codecs import records
-from hopmeter.codecs.checks import MOST_KEYS, buffer, keys, listing, mapping, one_of, text
-from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs import memoryviews, records, standard_values
+from hopmeter.codecs.checks import MOST_KEYS, buffer, integer, keys, listing, mapping, one_of, text
+from hopmeter.codecs.conversions import conversion
+from hopmeter.codecs.errors import CodecError, key_step
+from hopmeter.codecs.header import has_pairs, quote
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refusal
+from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 
-ROOTS = ("builtins",)
+ROOTS = ("builtins", "collections", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo")
 EXTRA = ""
 LONG_TEXT = 4096
 """Longer text gets its own frame."""
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+MAPPINGS: dict[str, Any] = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+NAN_BITS = re.compile("[7f]ff[89a-f][0-9a-f]{12}|[7f]ff[0-7](?!0{12})[0-9a-f]{12}")
+USUAL_NAN = struct.pack(">d", math.nan)
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
@@ -28,15 +34,24 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     writer = _WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
-    if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
-        return _dataclass(obj, frames, depth)
-    raise refusal(obj, "convert the object to a plain type, or choose a pickle codec by name")
+    kind: Any = type(obj)
+    tag = records.category(kind)
+    if tag == "enum":
+        return _member(obj, frames, depth)
+    if not tag:
+        raise refusal(obj, conversion(kind))
+    names = (
+        f"[{quote(name)},{part_node(value, frames, depth, f'.{name}')}]" for name, value in records.field_values(obj)
+    )
+    return f'["{tag}",{quote(records.name_of(kind))},[{",".join(names)}]]'
 
 
-def _dataclass(obj: Any, frames: Frames, depth: int) -> str:
-    pairs = [(field.name, getattr(obj, field.name)) for field in dataclasses.fields(obj)]
-    fields = (f"[{json.dumps(name)},{node_of(value, frames, depth)}]" for name, value in pairs)
-    return f'["dataclass",{json.dumps(records.name_of(type(obj)))},[{",".join(fields)}]]'
+def _member(obj: Any, frames: Frames, depth: int) -> str:
+    kind = type(obj)
+    if kind.__members__.get(obj.name) is not obj:
+        raise CodecError("E-NO-FORM", f"{obj!r} is a combination of members", "send its value: `it.value`")
+    value = part_node(obj.value, frames, depth, ".value")
+    return f'["enum",{quote(records.name_of(kind))},{quote(obj.name)},{value}]'
 
 
 def _integer(obj: int, frames: Frames, depth: int) -> str:
@@ -44,7 +59,10 @@ def _integer(obj: int, frames: Frames, depth: int) -> str:
 
 
 def _write_float(obj: float, frames: Frames, depth: int) -> str:
-    return repr(obj) if math.isfinite(obj) else f'["float","{obj!r}"]'
+    if math.isfinite(obj):
+        return repr(obj)
+    bits = struct.pack(">d", obj)
+    return f'["float","{bits.hex() if math.isnan(obj) and bits != USUAL_NAN else repr(obj)}"]'
 
 
 def _write_complex(obj: complex, frames: Frames, depth: int) -> str:
@@ -52,20 +70,33 @@ def _write_complex(obj: complex, frames: Frames, depth: int) -> str:
 
 
 def _text(obj: str, frames: Frames, depth: int) -> str:
-    if len(obj) <= LONG_TEXT:
-        return json.dumps(obj)
+    if len(obj) <= LONG_TEXT and not has_pairs(obj):
+        return encode_basestring_ascii(obj)
     frames.append(memoryview(obj.encode("utf-8", "surrogatepass")))
     return '["str"]'
 
 
 def _bytes(obj: Any, frames: Frames, depth: int) -> str:
-    view = memoryview(obj)
-    frames.append(buffer(view if view.c_contiguous else view.tobytes()) if view.nbytes else memoryview(b""))
+    frames.append(memoryview(obj))
     return f'["{type(obj).__name__}"]'
 
 
 def _sequence(obj: Any, frames: Frames, depth: int) -> str:
-    return f'["{type(obj).__name__}",[{",".join([node_of(item, frames, depth) for item in obj])}]]'
+    return f'["{type(obj).__name__}",{_items(obj, frames, depth)}]'
+
+
+def _items(obj: Any, frames: Frames, depth: int) -> str:
+    items = iter(obj)
+    try:
+        return f"[{','.join([node_of(item, frames, depth) for item in items])}]"
+    except CodecError as error:
+        error.within(f"[{len(obj) - 1 - sum(1 for _ in items)}]")
+        raise
+
+
+def _deque(obj: Any, frames: Frames, depth: int) -> str:
+    limit = "null" if obj.maxlen is None else obj.maxlen
+    return f'["deque",{_items(obj, frames, depth)},{limit}]'
 
 
 def _refuse_many(obj: Any) -> None:
@@ -85,9 +116,18 @@ def _set(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _dict(obj: dict[Any, Any], frames: Frames, depth: int) -> str:
+    if type(obj) is not dict and vars(obj):
+        raise records.loss(type(obj), f"the attribute {next(iter(vars(obj)))!r}", "send the attributes separately")
     _refuse_many(obj)
-    items = (f"[{node_of(key, frames, depth)},{node_of(value, frames, depth)}]" for key, value in obj.items())
-    return f'["dict",[{",".join(items)}]]'
+    items: list[str] = []
+    key = None
+    try:
+        for key, value in obj.items():
+            items.append(f"[{node_of(key, frames, depth)},{node_of(value, frames, depth)}]")
+    except CodecError as error:
+        error.within(key_step(key))
+        raise
+    return f'["{type(obj).__name__}",[{",".join(items)}]]'
 
 
 _WRITERS: dict[type, Any] = {
@@ -97,10 +137,13 @@ _WRITERS: dict[type, Any] = {
     float: _write_float,
     complex: _write_complex,
     str: _text,
-    **dict.fromkeys((bytes, bytearray, memoryview), _bytes),
+    **dict.fromkeys((bytes, bytearray), _bytes),
+    memoryview: memoryviews.write,
     **dict.fromkeys((list, tuple), _sequence),
     **dict.fromkeys((set, frozenset), _set),
-    dict: _dict,
+    **dict.fromkeys((dict, collections.OrderedDict, collections.Counter), _dict),
+    collections.deque: _deque,
+    **standard_values.WRITERS,
     range: lambda obj, frames, depth: f'["range",{_sequence([obj.start, obj.stop, obj.step], frames, depth)}]',
     slice: lambda obj, frames, depth: f'["slice",{_sequence([obj.start, obj.stop, obj.step], frames, depth)}]',
 }
@@ -115,7 +158,9 @@ def _read_int(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_float(node: list[Any], reading: Reading) -> Maker:
-    value = ODD_FLOATS[one_of(listing(node, 2)[1], *ODD_FLOATS)]
+    word = text(listing(node, 2)[1])
+    bits = bytes.fromhex(word) if NAN_BITS.fullmatch(word) else None
+    value = ODD_FLOATS[one_of(word, *ODD_FLOATS)] if bits is None else struct.unpack(">d", bits)[0]
     return lambda _: value
 
 
@@ -130,7 +175,7 @@ def _read_str(node: list[Any], reading: Reading) -> Maker:
 
 
 def _read_bytes(node: list[Any], reading: Reading) -> Maker:
-    kind: Any = {"bytes": bytes, "bytearray": bytearray, "memoryview": buffer}[listing(node, 1)[0]]
+    kind: Any = {"bytes": bytes, "bytearray": bytearray}[listing(node, 1)[0]]
     place = reading.frame()
     return lambda frames: kind(memoryview(frames[place])) if type(frames[place]) is not kind else frames[place]
 
@@ -148,18 +193,38 @@ def _read_dict(node: list[Any], reading: Reading) -> Maker:
     return mapping([(reading.maker(key), reading.maker(value)) for key, value in pairs])
 
 
+def _read_mapping(node: list[Any], reading: Reading) -> Maker:
+    kind, make = MAPPINGS[node[0]], _read_dict(node, reading)
+    return lambda frames: kind(make(frames))
+
+
+def _read_deque(node: list[Any], reading: Reading) -> Maker:
+    _, items, limit = listing(node, 3)
+    makers = [reading.maker(item) for item in listing(items)]
+    if limit is not None and integer(limit) < len(makers):
+        raise CodecError("E-PARTS", "a deque has more items than its maximum length")
+    return lambda frames: collections.deque([make(frames) for make in makers], limit)
+
+
 def _read_limits(node: list[Any], reading: Reading) -> Maker:
     tag, limits = listing(node, 2)
     kind, make = {"range": range, "slice": slice}[tag], reading.maker(limits)
     return lambda frames: kind(*listing(make(frames), 3))
 
 
-def _read_dataclass(node: list[Any], reading: Reading) -> Maker:
-    _, name, fields = listing(node, 3)
+def _read_record(node: list[Any], reading: Reading) -> Maker:
+    tag, name, fields = listing(node, 3)
     pairs = [listing(pair, 2) for pair in listing(fields)]
-    kind = records.registered_type(text(name), [text(field) for field, _ in pairs])
+    kind = records.registered_type(text(name), [text(field) for field, _ in pairs], tag)
     makers = [(field, reading.maker(value)) for field, value in pairs]
     return lambda frames: records.new_instance(kind, ((field, make(frames)) for field, make in makers))
+
+
+def _read_member(node: list[Any], reading: Reading) -> Maker:
+    _, name, member, value = listing(node, 4)
+    kind, make = records.registered_type(text(name), [], "enum"), reading.maker(value)
+    called = text(member)
+    return lambda frames: records.member(kind, called, make(frames))
 
 
 READERS = {
@@ -167,9 +232,14 @@ READERS = {
     "float": _read_float,
     "complex": _read_complex,
     "str": _read_str,
-    **dict.fromkeys(("bytes", "bytearray", "memoryview"), _read_bytes),
+    **dict.fromkeys(("bytes", "bytearray"), _read_bytes),
+    "memoryview": memoryviews.read,
     **dict.fromkeys(SEQUENCES, _read_sequence),
     "dict": _read_dict,
     **dict.fromkeys(("range", "slice"), _read_limits),
-    "dataclass": _read_dataclass,
+    **dict.fromkeys(("dataclass", "namedtuple"), _read_record),
+    "enum": _read_member,
+    **dict.fromkeys(MAPPINGS, _read_mapping),
+    "deque": _read_deque,
+    **standard_values.READERS,
 }
