@@ -26,7 +26,7 @@ MAX_DIMENSIONS = 64
 BYTES_ALIGNED = 64
 """JAX needs this alignment to share memory; vector instructions are also faster with it."""
 
-_kept: dict[Any, tuple[str, Callable[[Any], memoryview]]] = {}
+_kept: dict[Any, tuple[str, Callable[[Any], memoryview], np.dtype[Any]]] = {}
 
 
 def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = None, dtype: str | None = None) -> str:
@@ -41,8 +41,9 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
         order = "F"
     else:
         array, order = np.ascontiguousarray(array), "C"
-    key = (array.dtype, array.shape, order, framework, extra, dtype)
-    node, memory = _kept.get(key) or _new_array_node(key, array)
+    of = array.dtype
+    key = (dtypes.cache_key(of), array.shape, order, framework, extra, dtype)
+    node, memory, _ = _kept.get(key) or _new_array_node(key, array)
     frames.append(memory(array if order == "C" else array.T))
     return node
 
@@ -50,16 +51,17 @@ def write(array: Array, frames: Frames, framework: str = "numpy", extra: Any = N
 def array_node(array: Array, framework: str, extra: Any, dtype: str | None) -> str:
     """Return the node of an array whose memory is contiguous, without adding a frame."""
     order = "C" if array.flags.c_contiguous else "F"
-    return _new_array_node((array.dtype, array.shape, order, framework, extra, dtype), array)[0]
+    return _new_array_node((dtypes.cache_key(array.dtype), array.shape, order, framework, extra, dtype), array)[0]
 
 
-def _new_array_node(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview]]:
-    of, shape, order, framework, extra, dtype = key
+def _new_array_node(key: Any, array: Array) -> tuple[str, Callable[[Any], memoryview], np.dtype[Any]]:
+    _, shape, order, framework, extra, dtype = key
+    of = array.dtype
     node = ["array", framework, dtype or dtypes.to_node(of), list(shape), order, extra]
     written = json.dumps(node, separators=(",", ":"))
     if len(_kept) >= KEPT:
         _kept.clear()
-    return _kept.setdefault(key, (written, _memory_of(of, array.size and of.itemsize)))
+    return _kept.setdefault(key, (written, _memory_of(of, array.size and of.itemsize), of))
 
 
 def _memory_of(dtype: np.dtype[Any], has_bytes: int) -> Callable[[Any], memoryview]:

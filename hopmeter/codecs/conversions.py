@@ -16,6 +16,7 @@ KNOWN = {
     "builtins.dict_keys": "send `list(it)`",
     "builtins.dict_values": "send `list(it)`",
     "builtins.generator": "send `list(it)`",
+    "datetime.tzinfo": "use `zoneinfo.ZoneInfo` or `datetime.timezone`",
     "ipaddress.IPv4Address": "send `str(it)`",
     "ipaddress.IPv6Address": "send `str(it)`",
     "re.Pattern": "send `it.pattern`",
@@ -23,7 +24,7 @@ KNOWN = {
     "time.struct_time": "send `tuple(it)`",
 }
 """By the name of a type."""
-BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "uuid")
+BASES = ("builtins", "collections", "datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo")
 """Modules of types that are carried, whose subclasses are not: a subclass may hold more than its base."""
 OTHERWISE = "send a type of Python, an array or a registered dataclass, or choose a pickle codec by name"
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopmeter.codecs.checks import integer, listing, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.header import has_pairs
 from hopmeter.codecs.lookup import import_package
 
 Type = np.dtype[Any]
@@ -17,38 +18,74 @@ SMALL_FLOATS = re.compile(r"bfloat16|u?int[124]|float[4-8]_e\dm\d(fn|fnu|b11|fnu
 """Dtypes that the package ml_dtypes adds to NumPy; JAX and TensorFlow compute with these."""
 
 
+STRUCTURES: dict[str, type[np.void]] = {"struct": np.void, "record": np.record}
+
+
 def to_node(dtype: Type) -> Any:
-    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured dtype."""
+    """Return a string for a simple dtype, `["struct", itemsize, fields]` for a structured dtype; raise CodecError for a
+    dtype of which something would be lost."""
     if dtype.hasobject:
         raise CodecError(
             "E-PYTHON-OBJECTS",
             f"an array of dtype {dtype} contains references to Python objects, not data",
             "convert the array (`array.astype(float)`, `array.tolist()`), or choose a pickle codec by name",
         )
+    if dtype.metadata:
+        raise CodecError(
+            "E-DTYPE",
+            f"the metadata of dtype {dtype} would be lost: {str(dict(dtype.metadata))[:80]}",
+            "send `array.view(array.dtype.str)`, and the metadata as a dict",
+        )
     if dtype.names is not None:
-        return ["struct", dtype.itemsize, [_field(dtype, name) for name in dtype.names]]
-    if dtype.type.__module__ == "ml_dtypes":
+        return _structure(dtype, dtype.names)
+    if dtype.type.__module__ == "ml_dtypes" and dtype.isnative:
         return dtype.name
-    if not SIMPLE.fullmatch(dtype.str):
+    if not SIMPLE.fullmatch(dtype.str) or dtype.subdtype or np.dtype(dtype.str) != dtype:
         raise CodecError("E-DTYPE", f"arrays of dtype {dtype} cannot be represented", "convert it with `array.astype`")
     return dtype.str
 
 
+def _structure(dtype: Type, names: tuple[str, ...]) -> Any:
+    tag = next((tag for tag, kind in STRUCTURES.items() if kind is dtype.type), None)
+    if tag is None:
+        raise CodecError(
+            "E-DTYPE", f"structures of type {dtype.type.__qualname__} cannot be represented", "use a plain structure"
+        )
+    aligned = ["aligned"] if dtype.isalignedstruct else []
+    return [tag, dtype.itemsize, [_field(dtype, name) for name in names], *aligned]
+
+
 def _field(dtype: Type, name: str) -> list[Any]:
     assert dtype.fields is not None
-    of, offset, *_ = dtype.fields[name]
+    of, offset, *title = dtype.fields[name]
     base, shape = of.subdtype or (of, ())
-    return [name, to_node(base), int(offset), [int(length) for length in shape]]
+    if of.metadata or not all(type(one) is str and not has_pairs(one) for one in (name, *title)):
+        raise CodecError(
+            "E-DTYPE", f"the metadata, name or title of the field {name!a} would be lost", "use plain text, no metadata"
+        )
+    return [name, to_node(base), int(offset), [int(length) for length in shape], *title]
+
+
+def cache_key(dtype: Type) -> Any:
+    """Return a key for what is cached about a dtype. NumPy calls dtypes equal whose metadata or alignment differ, so
+    that a key of such a dtype is the dtype object itself, which the cached entry must retain."""
+    return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
     """Return the dtype of a node; raise CodecError if `to_node` would not have written it."""
     if isinstance(node, str):
         return _plain_dtype(node)
-    tag, itemsize, fields = listing(node, 3)
-    if tag != "struct" or depth > 16:
+    tag, itemsize, fields, *aligned = listing(node, None if len(listing(node)) == 4 else 3)
+    if type(tag) is not str or tag not in STRUCTURES or depth > 16 or aligned not in ([], ["aligned"]):
         raise CodecError("E-HEADER", "the header contains an invalid dtype")
-    return _struct(integer(itemsize), [listing(field, 4) for field in listing(fields)], depth)
+    made = _struct(integer(itemsize), [_parts(field) for field in listing(fields)], depth, bool(aligned))
+    return made if tag == "struct" else np.dtype((STRUCTURES[tag], made))
+
+
+def _parts(field: Any) -> list[Any]:
+    """Return name, dtype, offset, shape and title of a field; the title is None if it has none."""
+    return [*field, None] if len(listing(field)) == 4 else listing(field, 5)
 
 
 def raw_dtype(node: Any) -> Type | None:
@@ -71,15 +108,17 @@ def _plain_dtype(name: str) -> Type:
     return dtype
 
 
-def _struct(itemsize: int, fields: list[list[Any]], depth: int) -> Type:
-    formats = [(from_node(of, depth + 1), tuple(integer(n) for n in listing(shape))) for _, of, _, shape in fields]
+def _struct(itemsize: int, fields: list[list[Any]], depth: int, aligned: bool) -> Type:
+    formats = [(from_node(of, depth + 1), tuple(integer(n) for n in listing(shape))) for _, of, _, shape, _ in fields]
     layout: Any = {
         "names": [text(name) for name, *_ in fields],
         "formats": [np.dtype((base, shape)) if shape else base for base, shape in formats],
-        "offsets": [integer(offset) for _, _, offset, _ in fields],
+        "offsets": [integer(offset) for _, _, offset, *_ in fields],
         "itemsize": itemsize,
     }
-    made: Type = np.dtype(layout)
+    if any(title is not None for *_, title in fields):
+        layout["titles"] = [None if title is None else text(title) for *_, title in fields]
+    made: Type = np.dtype(layout, align=aligned)
     return made
 
 

@@ -9,6 +9,8 @@ from hopmeter.messages import tag
 
 LONGEST_KEY = 40
 LONGEST_PLACE = 200
+SHOWN = (type(None), bool, int, float, bytes)
+"""Types of keys whose own text is shown; that of others may be anything."""
 
 ENDING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 """Exceptions that every handler must pass on; a panic of a Rust library is also no `Exception`."""
@@ -36,7 +38,8 @@ class CodecError(HopmeterError):
 
 def key_step(key: object) -> str:
     """Return the step to the value of a key: `["name"]`."""
-    written = json.dumps(key) if type(key) is str else repr(key)
+    shown = repr(key) if type(key) in SHOWN else f"<{type(key).__qualname__}>"
+    written = json.dumps(key) if type(key) is str else shown
     return f"[{written if len(written) <= LONGEST_KEY else written[:LONGEST_KEY] + '…'}]"
 
 

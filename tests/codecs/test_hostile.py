@@ -101,6 +101,62 @@ LIES = [
     *(["numpy.strings", [[2**60], ""], ["list", ["a"]]], ["numpy.strings", [[1], "os"], ["list", ["a"]]]),
     *(["dict", [[["list", []], 1]]], ["dict", 3], ["dict", [[1]]], ["list", 3], ["list", [["list"]]]),
     *(["int", "0x10"], ["int", "1_0"], ["int", 5], ["float", "1e5"], ["complex", "a", 1], ["range", ["list", ["a"]]]),
+    *(
+        ["datetime", written, 0, None, None]
+        for written in ["2026-13-01T00:00:00", "20260101T000000", "now", "", 5, None]
+    ),
+    *(["datetime", written, 0, None, None] for written in ["10000-01-01T00:00:00", "2026-01-01T00:00:00+01:00"]),
+    *(["datetime", "2026-01-01T00:00:00", fold, None, None] for fold in [2, -1, True, None, "0"]),
+    *(["datetime", "2026-01-01T00:00:00", 0, None, offset] for offset in [0, "0", []]),
+    *(
+        ["datetime", "2026-01-01T00:00:00", 0, zone, None]
+        for zone in [
+            *([], 1, "UTC", ["zone"], ["zone", 5], ["zone", ""], ["zone", "../../etc/passwd"], ["zone", "/etc/passwd"]),
+            *(
+                ["zone", "localtime"],
+                ["zone", "Europe"],
+                ["zone", "a\0b"],
+                ["zone", "Europe/../UTC"],
+                ["zone", "x" * 99],
+            ),
+            *(["zone", "tzdata.zi"], ["zone", "UTC"], ["timezone", [1, 0, 0], None], ["timezone", [-1, 0, 0], None]),
+            *(["timezone", [0, 86400, 0], None], ["timezone", [0, 0], None], ["timezone", [0, 0, 0], 5], ["list", []]),
+        ]
+    ),
+    *(["datetime", "0001-01-01T00:00:00", 0, ["zone", "Europe/Berlin"], offset] for offset in [0, True, 3600, 10**30]),
+    *(["date", written] for written in ["2026-02-30", "2026-W01-1", "0000-01-01", 1, None, ["2026"]]),
+    *(["time", "25:00:00", 0, None], ["time", "T01:00", 0, None], ["time", "01:00:00", 2, None], ["time", "01:00:00"]),
+    *(["timedelta", days, 0, 0] for days in [10**9, -(10**9), 1.0, True, "1", None, 10**30]),
+    *(["timedelta", 0, 86400, 0], ["timedelta", 0, -1, 0], ["timedelta", 0, 0, 10**6], ["timedelta", 0]),
+    *(["uuid", digits, "unknown"] for digits in ["", "0" * 31, "0" * 33, "{" + "0" * 32 + "}", "G" * 32, 5]),
+    *(["uuid", "0" * 32, "odd"], ["uuid", "0" * 32, 0], ["uuid", "0" * 32]),
+    *(["decimal", written] for written in ["", "x", " 1", "1_0", "+1", "1e5", "1E+9999999999999999999", "٣", "nan", 1]),
+    *(["fraction", *parts] for parts in [("1", "0"), ("2", "4"), ("1", "-2"), ("01", "2"), ("1",), (1, 2), ("", "1")]),
+    ["fraction", "1", "f" * 10**6],
+    *(["path", kind, "a"] for kind in ["Path", "os", "WindowsPath", 1, None, []]),
+    *(["path", "PosixPath", "a//b"], ["path", "PosixPath", 5], ["path", "PosixPath", ""]),
+    *(["deque", [1, 2], 1], ["deque", [1], -1], ["deque", [1], True], ["deque", [1], 2**70], ["deque", 5, None]),
+    *(["OrderedDict", [[["list", []], 1]]], ["Counter", 3], ["OrderedDict", [[1]]]),
+    *(["enum", "os.system", "A", 1], ["enum", "signal.Signals", "SIGINT", 2], ["enum", 1, 2, 3], ["enum"]),
+    *(["namedtuple", "collections.Point", []], ["namedtuple", "os.stat_result", [["st_mode", 1]]], ["namedtuple"]),
+    *(["float", "7ff0000000000000"], ["float", "3ff0000000000000"], ["float", "7ff8"], ["float", None]),
+    *(["memoryview", form, [1]] for form in ["O", "<d", "dd", "", 5, None, "@P" * 9, "Z"]),
+    *(
+        ["memoryview", "B", [2**62]],
+        ["memoryview", "d", [1, -1]],
+        ["memoryview", "B", [1] * 65],
+        ["memoryview", "B", 5],
+    ),
+    *(array(dtype=["struct", 8, [["a", "<f8", 0, [], title]]]) for title in [5, "a", ["b"], {}]),
+    *(array(dtype=["struct", 8, [["a", "<f8", 0, []]], more]) for more in ["odd", 5, None, ["aligned"]]),
+    array(dtype=["struct", 9, [["a", "u1", 0, []], ["b", "<f8", 1, []]], "aligned"]),
+    *(array(dtype=[tag, 8, [["a", "<f8", 0, []]]]) for tag in ["void", "int32", [], None, 5]),
+    *(
+        ["numpy.masked", array(), None, array(), "soft"],
+        ["numpy.masked", array(), None],
+        ["numpy.masked", None, None, None],
+    ),
+    *(["numpy.strings", [[1], "", "odd"], ["list", ["a"]]], ["numpy.strings", [[1]], ["list", ["a"]]]),
     *(["dataclass", "os.system", [["command", "true"]]], ["dataclass", 1, []], ["dataclass", "subprocess.Popen", []]),
 ]
 

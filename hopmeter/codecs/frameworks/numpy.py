@@ -21,6 +21,7 @@ PLAIN = {np.ndarray: "", np.memmap: ""}
 NAMED = {np.recarray: "recarray", np.matrix: "matrix"}
 CLASSES: dict[str, type[arrays.Array]] = {"recarray": np.recarray, "matrix": np.matrix}
 _kept: dict[Any, bytes] = {}
+HARD = ',"hard"'
 NA = {"none": None, "nan": float("nan")}
 
 
@@ -39,13 +40,13 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 def whole(array: Any) -> Frames:
     """Return all frames of an array; arrays of a known dtype and shape need only one look-up and one view."""
     try:
-        return [_kept[array.dtype, array.shape], array.data.cast("B")]
+        return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # unknown dtype or shape, or not in row order
         frames = frames_by_nodes(array)
         if arrays.is_castable(array.dtype) and array.size and array.flags.c_contiguous:
             if len(_kept) >= KEPT:
                 _kept.clear()
-            _kept[array.dtype, array.shape] = frames[0]
+            _kept[array.dtype, array.shape, None] = frames[0]
         return frames
 
 
@@ -55,14 +56,31 @@ WHOLE = {np.ndarray: whole}
 def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
     if obj is np.ma.masked:
         return '["numpy.masked"]'
-    if isinstance(obj, np.ma.MaskedArray):
-        parts = (np.asarray(obj.data), np.ma.getmaskarray(obj), np.asarray(obj.fill_value))
-        return f'["numpy.masked",{",".join(arrays.write(part, frames) for part in parts)}]'
+    if type(obj) is np.ma.MaskedArray and type(obj.data) in PLAIN:
+        return _masked_node(obj, frames)
     if isinstance(obj, np.generic):
-        return f'["numpy.scalar",{arrays.write(np.asarray(obj), frames)}]'
+        return _scalar(obj, frames)
     if isinstance(obj, np.dtype):
         return f'["numpy.dtype",{node_of(None, frames, depth)},{_json(dtypes.to_node(obj))}]'
-    raise refusal(obj, "pass `numpy.asarray(it)`")
+    masked = isinstance(obj, np.ma.MaskedArray)
+    raise refusal(obj, f"pass `numpy.{'ma.MaskedArray(numpy.asarray(it.data), it.mask)' if masked else 'asarray(it)'}`")
+
+
+def _masked_node(obj: Any, frames: Frames) -> str:
+    """Append data, mask and fill value. There is no mask if no value was ever masked; a hard mask is named."""
+    arrays_of = [np.asarray(obj.data), None if obj.mask is np.ma.nomask else obj.mask, np.asarray(obj.fill_value)]
+    parts = ["null" if part is None else arrays.write(part, frames) for part in arrays_of]
+    return f'["numpy.masked",{",".join(parts)}{HARD if obj.hardmask else ""}]'
+
+
+def _scalar(obj: Any, frames: Frames) -> str:
+    array = np.asarray(obj)
+    again: Any = array[()]
+    if type(again) is not type(obj) or (isinstance(obj, str | bytes) and again != obj):
+        raise refusal(obj, "a subclass, an alias or text that ends with zeros: send `it.item()`")
+    if array.dtype.kind in "iu" and np.dtype(array.dtype.str).type is not type(obj):
+        raise refusal(obj, f"send `numpy.{np.dtype(array.dtype.str)}(it)`")
+    return f'["numpy.scalar",{arrays.write(array, frames)}]'
 
 
 def _json(node: Any) -> str:
@@ -72,16 +90,18 @@ def _json(node: Any) -> str:
 
 
 def _strings(array: Any, frames: Frames, depth: int) -> str:
-    missing = getattr(array.dtype, "na_object", "")
-    word = next((name for name, value in NA.items() if missing is value or (missing != missing and name == "nan")), "")
-    if missing != "" and not word:
+    missing = getattr(array.dtype, "na_object", NA)
+    word = "" if missing is NA else next((name for name, value in NA.items() if missing is value), "")
+    word = "nan" if type(missing) is float and missing != missing else word
+    if missing is not NA and not word:
         raise CodecError(
             "E-NO-FORM",
             f"strings with the missing value {missing!r} cannot be represented",
             "use StringDType(na_object=None) or nan",
         )
     values = [value if isinstance(value, str) else None for value in array.ravel().tolist()]
-    return f'["numpy.strings",{_json([list(array.shape), word])},{node_of(values, frames, depth)}]'
+    about = [list(array.shape), word, *([] if array.dtype.coerce else ["strict"])]
+    return f'["numpy.strings",{_json(about)},{node_of(values, frames, depth)}]'
 
 
 def _read_named(node: list[Any], reading: Reading) -> Maker:
@@ -94,11 +114,14 @@ def _read_masked(node: list[Any], reading: Reading) -> Maker:
     _refuse_others(reading, "a masked array", "send `array.filled()`")
     if len(node) == 1:
         return lambda _: np.ma.masked
-    data, mask, fill = (reading.maker(_array(part)) for part in listing(node, 4)[1:])
+    hard = node[4:] == ["hard"]
+    _, whole, hidden, filling = listing(node[:4] if hard else node, 4)
+    data = reading.maker(_array(whole))
+    mask = (lambda _: np.ma.nomask) if hidden is None else reading.maker(_array(hidden))
+    fill = reading.maker(_array(filling))
 
     def make(frames: Any) -> Any:
-        hidden = mask(frames)
-        made: Any = np.ma.MaskedArray(data(frames), hidden, copy=False)
+        made: Any = np.ma.MaskedArray(data(frames), mask(frames), copy=False, hard_mask=hard)
         value = fill(frames)[()]
         if made.fill_value != value:  # NumPy's default fill value for text may be longer than the text
             made.fill_value = value
@@ -128,7 +151,9 @@ def _refuse_others(reading: Reading, what: str, remedy: str) -> None:
 
 def _read_strings(node: list[Any], reading: Reading) -> Maker:
     _refuse_others(reading, "a NumPy StringDType array", "send `array.tolist()`")
-    _, (shape, word), values = listing(node, 3)
+    _, (shape, word, *more), values = listing(node, 3)
+    if more not in ([], ["strict"]):
+        raise CodecError("E-PARTS", "the strings have an unknown property")
     lengths, make = tuple(listing(shape)), reading.maker(values)
     devices.refuse_gpu("NumPy", reading.device)
     na: Any = {"na_object": NA[word]} if one_of(word, "", *NA) else {}
@@ -138,7 +163,7 @@ def _read_strings(node: list[Any], reading: Reading) -> Maker:
             f"NumPy {np.__version__} does not support strings of variable length",
             "receive the strings on NumPy 2",
         )
-    dtype: Any = np.dtypes.StringDType(**na)
+    dtype: Any = np.dtypes.StringDType(coerce=not more, **na)
 
     def build(frames: Any) -> Any:
         found = [na["na_object"] if value is None else text(value) for value in listing(make(frames))]

@@ -25,7 +25,7 @@ LONG_TEXT = 4096
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 MAPPINGS: dict[str, Any] = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-NAN_BITS = re.compile("[7f]ff[89a-f][0-9a-f]{12}|[7f]ff[0-7](?!0{12})[0-9a-f]{12}")
+NAN_BITS = re.compile("[7f]ff(?!0{13})[0-9a-f]{13}")
 USUAL_NAN = struct.pack(">d", math.nan)
 
 
