@@ -11,6 +11,7 @@ from hopmeter.codecs.arrow_layout import offset_bytes
 from hopmeter.codecs.arrow_messages import contents
 from hopmeter.codecs.arrow_types import has_views, nested_arrays
 from hopmeter.codecs.arrow_views import check_views
+from hopmeter.codecs.comparison_checks import Profile, check_with
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
 from hopmeter.codecs.reading import FREE_ROWS
@@ -19,21 +20,33 @@ PACKAGE = "pyarrow"
 EXTRA = "pyarrow"
 
 
+def _refuse_other(obj: Any) -> str:
+    """Accept tensors, and tables whose schema arrives as it is."""
+    pa = import_package("pyarrow", "pyarrow")
+    if type(obj) is pa.Table:
+        schema = pa.ipc.read_schema(obj.schema.serialize())
+        return "" if schema.equals(obj.schema, check_metadata=True) else "its schema would arrive as another one"
+    return "" if type(obj) is pa.Tensor else "it is no array and no table"
+
+
+@check_with(Profile("arrow-ipc", {}, other=_refuse_other))
 def encode(obj: Any) -> list[Any]:
     """Return one frame with a copy of a NumPy array, a tensor or an Arrow table."""
     pa = import_package("pyarrow", "pyarrow")
     sink = pa.BufferOutputStream()
-    if isinstance(obj, np.ndarray | pa.Tensor):
-        pa.ipc.write_tensor(pa.Tensor.from_numpy(obj) if isinstance(obj, np.ndarray) else obj, sink)
-    elif isinstance(obj, pa.Table):
-        with pa.ipc.new_stream(sink, obj.schema) as stream:
-            stream.write_table(obj)
-    else:
-        raise CodecError(
-            "E-NO-FORM", f"arrow-ipc cannot represent {type(obj).__qualname__}", "send an array or a table"
-        )
-    kind = b"table" if isinstance(obj, pa.Table) else b"array"
-    return [kind, memoryview(sink.getvalue())]
+    if type(obj) is np.ndarray:
+        pa.ipc.write_tensor(pa.Tensor.from_numpy(_contiguous(obj)), sink)
+        return [b"array", memoryview(sink.getvalue())]
+    if type(obj) is pa.Tensor:
+        pa.ipc.write_tensor(obj, sink)
+        return [b"tensor", memoryview(sink.getvalue())]
+    with pa.ipc.new_stream(sink, obj.schema) as stream:
+        stream.write_table(obj)
+    return [b"table", memoryview(sink.getvalue())]
+
+
+def _contiguous(array: Any) -> Any:
+    return array if array.flags.c_contiguous or array.flags.f_contiguous else np.asarray(array, order="C")
 
 
 def decode(frames: Sequence[Any]) -> Any:
@@ -45,8 +58,9 @@ def decode(frames: Sequence[Any]) -> Any:
     try:
         kind, frame = frames
         memory = pa.py_buffer(frame)
-        if bytes(kind) == b"array":
-            return pa.ipc.read_tensor(pa.BufferReader(memory)).to_numpy()
+        if bytes(kind) in (b"array", b"tensor"):
+            tensor = pa.ipc.read_tensor(pa.BufferReader(memory))
+            return tensor.to_numpy() if bytes(kind) == b"array" else tensor
         return _table(pa, memory)
     except CodecError:
         raise

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import arrays, dtypes
+from hopmeter.codecs.comparison_checks import Profile, check_with
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
 
@@ -19,10 +20,9 @@ DTYPE, SHAPE, DATA = range(3)
 """The numbers of the fields."""
 
 
+@check_with(Profile("flatbuffers", {}))
 def encode(obj: Any) -> list[Any]:
     """Return one frame after two copies: into the buffer, and out of it."""
-    if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"flatbuffers cannot represent {type(obj).__qualname__}", "send a NumPy array")
     builder = import_package("flatbuffers", "flatbuffers").Builder(obj.nbytes + 1024)
     fields = {
         DTYPE: builder.CreateString(json.dumps(dtypes.to_node(obj.dtype))),

@@ -5,25 +5,46 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from hopmeter.codecs import arrays
+from hopmeter.codecs.comparison_checks import Profile, accept, between, check_with
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.header import has_pairs
 
 MARK = "__numpy__"
+MOST_DIGITS = 4000
+"""Python reads whole numbers of up to 4300 digits from text."""
+PLAIN = {type(None): accept, bool: accept, int: between(1 - 10**MOST_DIGITS, 10**MOST_DIGITS - 1)}
 
 
+def _refuse_infinite(value: float) -> str:
+    return "" if math.isfinite(value) else "JSON has no such number"
+
+
+def _refuse_pairs(text: str) -> str:
+    return "JSON joins a surrogate pair" if has_pairs(text) else ""
+
+
+PROFILE = Profile(
+    "json-base64",
+    {**PLAIN, float: _refuse_infinite, str: _refuse_pairs},
+    keys={str: _refuse_pairs},
+    reserved=(frozenset((MARK,)),),
+)
+
+
+@check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
     """Return one frame of text that contains the whole object; base64 makes the array a third longer."""
     return [json.dumps(obj, default=_array).encode("ascii")]
 
 
 def _array(obj: Any) -> Any:
-    if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"json-base64 cannot represent {type(obj).__qualname__}")
     file = io.BytesIO()
     np.save(file, obj, allow_pickle=False)
     return {MARK: base64.b64encode(file.getvalue()).decode("ascii")}

@@ -8,22 +8,29 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import arrays, dtypes
+from hopmeter.codecs.comparison_checks import Profile, Rule, accept, between, check_with, encodable
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
 
 PACKAGE = "msgpack"
 EXTRA = "msgpack"
+ARRAY = frozenset(("dtype", "shape", "data"))
+PLAIN: dict[type, Rule] = {
+    **dict.fromkeys((type(None), bool, float, bytes), accept),
+    int: between(-(2**63), 2**64 - 1),
+    str: encodable,
+}
+PROFILE = Profile("msgpack", PLAIN, keys=PLAIN, reserved=(ARRAY,))
 
 
+@check_with(PROFILE)
 def encode(obj: Any) -> list[Any]:
     """Return one frame with a copy of an array, or of plain objects that contain arrays."""
     return [import_package("msgpack", "msgpack").packb(obj, default=_array)]
 
 
 def _array(obj: Any) -> Any:
-    if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"msgpack cannot represent {type(obj).__qualname__}")
-    return {"dtype": dtypes.to_node(obj.dtype), "shape": list(obj.shape), "data": np.ascontiguousarray(obj).tobytes()}
+    return {"dtype": dtypes.to_node(obj.dtype), "shape": list(obj.shape), "data": obj.tobytes()}
 
 
 def decode(frames: Sequence[Any]) -> Any:
@@ -38,7 +45,7 @@ def decode(frames: Sequence[Any]) -> Any:
 
 
 def _read_array(found: dict[Any, Any]) -> Any:
-    if found.keys() != {"dtype", "shape", "data"}:
+    if found.keys() != ARRAY:
         return found
     array = np.frombuffer(found["data"], dtypes.from_node(found["dtype"])).reshape(found["shape"])
     return arrays.valid_text(array)

@@ -6,12 +6,16 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
+from hopmeter.codecs.comparison_checks import refusal
 from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
     """Return one frame with a copy of the whole object."""
-    return [pickle.dumps(obj, protocol=5)]
+    try:
+        return [pickle.dumps(obj, protocol=5)]
+    except Exception as cause:
+        raise refusal("pickle", obj, str(cause), "send a plain type") from cause
 
 
 def decode(frames: Sequence[Any]) -> Any:

@@ -7,14 +7,18 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
+from hopmeter.codecs.comparison_checks import refusal
 from hopmeter.codecs.errors import CodecError
 
 
 def encode(obj: Any) -> list[Any]:
     """Return the pickle, followed by the object's own memory."""
     buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
-    return [head, *(buffer.raw() for buffer in buffers)]
+    try:
+        head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
+        return [head, *(buffer.raw() for buffer in buffers)]
+    except Exception as cause:
+        raise refusal("pickle", obj, str(cause), "send a plain type") from cause
 
 
 def decode(frames: Sequence[Any]) -> Any:

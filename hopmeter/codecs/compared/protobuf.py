@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import arrays, dtypes
+from hopmeter.codecs.comparison_checks import Profile, check_with
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
 
@@ -34,10 +35,9 @@ def _message() -> Any:
     return factory.GetMessageClass(pool.FindMessageTypeByName("hopmeter.Array"))
 
 
+@check_with(Profile("protobuf", {}))
 def encode(obj: Any) -> list[Any]:
     """Return one frame after two copies: into the message, and into the bytes of the message."""
-    if not isinstance(obj, np.ndarray):
-        raise CodecError("E-NO-FORM", f"protobuf cannot represent {type(obj).__qualname__}", "send a NumPy array")
     dtype = json.dumps(dtypes.to_node(obj.dtype))
     return [_message()(dtype=dtype, shape=obj.shape, data=obj.tobytes()).SerializeToString()]
 

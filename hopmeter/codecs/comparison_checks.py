@@ -1,0 +1,177 @@
+"""What a codec for comparison can represent: one walk through an object refuses whatever the codec would change, and
+whatever would make its library fail."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hopmeter.codecs import dtypes
+from hopmeter.codecs.errors import ENDING, CodecError, key_step
+from hopmeter.codecs.header import MAX_DEPTH
+
+Encoder = Callable[[Any], list[Any]]
+Rule = Callable[[Any], str]
+"""Returns why a value cannot be represented; an empty text if it can."""
+KEPT = 1024
+REMEDY = "convert it, or choose hopmeter's own codec or a pickle codec"
+
+
+def accept(_: Any) -> str:
+    """Accept every value of a type."""
+    return ""
+
+
+def between(least: int, most: int) -> Rule:
+    """Return a rule for integers in a range."""
+    return lambda value: "" if least <= value <= most else "the integer is too large"
+
+
+def encodable(text: str) -> str:
+    """Refuse text that UTF-8 cannot encode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "the text contains a surrogate"
+    return ""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a codec can represent apart from arrays, which are tried."""
+
+    name: str
+    values: Mapping[type, Rule]
+    """Types that the codec represents, with a rule for their values. A subclass is another type."""
+    keys: Mapping[type, Rule] = field(default_factory=dict)
+    """Types of the keys of dicts, with a rule for them; without any, the codec has no dicts and no lists."""
+    lists: bool = True
+    depth: int = MAX_DEPTH
+    """How deep containers may nest."""
+    reserved: Sequence[frozenset[str]] = ()
+    """The keys of dicts with which the codec itself describes an array."""
+    other: Rule | None = None
+    """A rule for objects of a library, which is imported when the first of them is encoded."""
+
+
+def check_with(profile: Profile) -> Callable[[Encoder], Encoder]:
+    """Return a decorator for `encode` of a codec: it refuses, by CodecError, what would not arrive as it is."""
+
+    def decorate(encode: Encoder) -> Encoder:
+        decode = functools.cache(lambda: sys.modules[encode.__module__].decode)
+        tried: dict[Any, Any] = {}
+
+        def check_array(array: Any) -> None:
+            key = (dtypes.cache_key(array.dtype), array.shape)
+            if key not in tried:
+                _try_array(profile, encode, decode(), array)
+                if len(tried) >= KEPT:
+                    tried.clear()
+                tried[key] = array.dtype
+
+        @functools.wraps(encode)
+        def encode_checked(obj: Any) -> list[Any]:
+            if type(obj) is np.ndarray:
+                check_array(obj)
+            else:
+                _check(obj, profile, check_array, 0)
+            return _encode(profile, encode, obj)
+
+        return encode_checked
+
+    return decorate
+
+
+def _encode(profile: Profile, encode: Encoder, obj: Any) -> list[Any]:
+    try:
+        return encode(obj)
+    except (CodecError, *ENDING):
+        raise
+    except BaseException as cause:
+        raise refusal(profile.name, obj, str(cause)) from cause
+
+
+def refusal(codec: str, obj: Any, why: str = "", remedy: str = REMEDY) -> CodecError:
+    """Return the error for an object that a codec cannot represent."""
+    kind = type(obj)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    return CodecError("E-NO-FORM", f"{codec} cannot represent {name}{why and f' ({why[:200]})'}", remedy)
+
+
+def _check(obj: Any, profile: Profile, check_array: Callable[[Any], None], depth: int) -> None:
+    kind, why = type(obj), ""
+    if kind is np.ndarray:
+        check_array(obj)
+    elif kind in profile.values:
+        if why := profile.values[kind](obj):
+            raise refusal(profile.name, obj, why)
+    elif kind is dict and profile.keys:
+        _check_dict(obj, profile, check_array, depth)
+    elif kind is list and profile.keys and profile.lists:
+        _check_depth(profile, obj, depth)
+        for number, item in enumerate(obj):
+            _check_part(item, profile, check_array, depth, f"[{number}]")
+    elif profile.other is None or (why := profile.other(obj)):
+        raise refusal(profile.name, obj, why)
+
+
+def _check_depth(profile: Profile, obj: Any, depth: int) -> None:
+    if depth >= profile.depth:
+        raise CodecError(
+            "E-NESTED",
+            f"{profile.name}: a {type(obj).__name__} is nested deeper than {profile.depth} levels",
+            "flatten it; a cycle cannot be sent",
+        )
+
+
+def _check_dict(obj: dict[Any, Any], profile: Profile, check_array: Callable[[Any], None], depth: int) -> None:
+    _check_depth(profile, obj, depth)
+    if obj.keys() in profile.reserved:
+        raise refusal(profile.name, obj, "its keys are those of an array", "rename a key")
+    for key, value in obj.items():
+        why = profile.keys[type(key)](key) if type(key) in profile.keys else "as a key"
+        if why:
+            raise refusal(profile.name, key, why).within(key_step(key))
+        _check_part(value, profile, check_array, depth, key_step(key))
+
+
+def _check_part(obj: Any, profile: Profile, check_array: Callable[[Any], None], depth: int, step: str) -> None:
+    try:
+        _check(obj, profile, check_array, depth + 1)
+    except CodecError as error:
+        error.within(step)
+        raise
+
+
+def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], array: Any) -> None:
+    """Raise CodecError if a small array of this dtype and as many dimensions does not arrive as it is."""
+    node = dtypes.to_node(array.dtype)
+    probe = _probe(array.dtype, tuple(min(length, 2) for length in array.shape))
+    try:
+        back = decode([bytes(frame) for frame in encode(probe)])
+    except (MemoryError, *ENDING):
+        raise
+    except BaseException as cause:
+        raise _array_refusal(profile, array, str(cause)) from cause
+    if type(back) is not np.ndarray or back.shape != probe.shape or back.tobytes() != probe.tobytes():
+        raise _array_refusal(profile, array, "it would arrive as another array")
+    if dtypes.to_node(back.dtype) != node:
+        raise _array_refusal(profile, array, f"it would arrive as {back.dtype}")
+
+
+def _array_refusal(profile: Profile, array: Any, why: str) -> CodecError:
+    what = f"an array of dtype {array.dtype} and shape {array.shape}"
+    return CodecError("E-NO-FORM", f"{profile.name} cannot represent {what}: {why[:200]}", REMEDY)
+
+
+def _probe(dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array whose bytes all differ where its dtype allows any bytes."""
+    made = np.zeros(shape, dtype)
+    if made.dtype.kind in "iufcmM" and made.dtype.char not in "gG" and made.nbytes:
+        made.reshape(-1).view(np.uint8)[...] = np.arange(1, made.nbytes + 1, dtype=np.uint64)
+    return made
