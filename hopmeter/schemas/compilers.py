@@ -15,7 +15,9 @@ COMPILERS = {"protobuf": "protoc", "flatbuffers": "flatc"}
 PLACE = re.compile(r":\s?\d+:")
 """The line number in an error of protoc and flatc."""
 EDITION = re.compile(r'^[ \t]*edition[ \t]*=[ \t]*["\']', re.MULTILINE)
-"""What protoc does not read before version 27, which it does not say."""
+"""What an old protoc does not read, which it does not say."""
+FIRST_WITH_EDITIONS = 27
+"""The first version of protoc that reads editions; the version before 21 was 3.20."""
 WARNING = re.compile(r"^\[libprotobuf WARNING|: warning: ")
 AFTER_HELP = "\nerror:"
 """Where the error of flatc begins, if it printed all its options before."""
@@ -66,6 +68,7 @@ def remedy(program: str, text: str = "") -> str:
     """Return what to do if a compiler rejects a schema, with the text of the schema if it is known: an old compiler
     also rejects valid lines."""
     newer = f"put a newer {program} first in PATH, which hopmeter then uses"
-    if program == COMPILERS["protobuf"] and EDITION.search(text):
-        return f"{version(program)} is installed, and editions need protoc 27 or newer: {newer}"
+    known = re.search(r" (\d+)", version(program))
+    if program == COMPILERS["protobuf"] and EDITION.search(text) and known and int(known[1]) < FIRST_WITH_EDITIONS:
+        return f"{version(program)} is installed, and editions need {program} {FIRST_WITH_EDITIONS} or newer: {newer}"
     return f"correct the line, or, if {version(program)} is too old for it, {newer}"

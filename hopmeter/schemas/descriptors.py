@@ -59,7 +59,7 @@ def parse_text(text: str) -> Tree:
 
 def _unquote(value: str) -> str:
     """Return a value without quotes; protoc writes bytes beyond ASCII as octal numbers."""
-    text = value.strip('"')
+    text = value[1:-1] if value.startswith('"') else value
     if "\\" not in text:
         return text
     return text.encode("ascii").decode("unicode_escape").encode("latin-1").decode(errors="replace")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hopmeter.errors import UsageError
 from hopmeter.schemas.compilers import COMPILERS, complaint, first_error, remedy, run_words
@@ -65,8 +67,7 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
     is_inside = any(folder in file.parents for folder in include)
     # Without a folder, flatc finds what is named from the folder of the file that includes it.
     for search in [tuple(include), *(() if is_inside else ((*include, root) for root in file.parents))]:
-        words = [word for folder in search for word in ("-I", folder)]
-        done = run_words([FLATC, "-M", "--cpp", *words, file], file.parent)
+        done = _list_files(file, search)
         if done.returncode == 0:
             files = list(dict.fromkeys([file, *_make_rule(done.stdout.decode(), file.parent)]))
             base = os.path.commonpath([path.parent for path in files])
@@ -76,12 +77,23 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
     raise _no_import(file, said)
 
 
+def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
+    """Let flatc write a rule of make for a schema, in a form that all languages support; the form needs a root."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder) / "root.fbs"
+        root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')
+        words = [word for each in (file.parent, *search) for word in ("-I", each)]
+        return run_words([FLATC, "-M", "--binary", "--schema", *words, root], file.parent)
+
+
 def _make_rule(rule: str, folder: Path) -> Iterator[Path]:
     """Yield the files of a rule of make, as flatc writes it; it does not quote spaces in paths."""
     part = ""
     for word in rule.partition(": ")[2].replace("\\\n", " ").split():
         part = f"{part} {word}" if part else word
-        if (folder / part).is_file():
+        if part.endswith("/root.fbs") and not (folder / part).exists():
+            part = ""
+        elif (folder / part).is_file():
             yield Path(os.path.normpath(folder / part))
             part = ""
 

@@ -98,3 +98,16 @@ def test_the_command_shows_each_result(hopmeter_here: Callable[..., object], tmp
     assert lacking(lost.stderr, "E-FILE-UNREADABLE nowhere") == []  # type: ignore[attr-defined]
     unknown = hopmeter_here("build", "--message", "a.proto:robot.State", "--codec", "thrift")
     assert lacking(unknown.stderr, "E-VALUE-CHOICE thrift protobuf flatbuffers") == []  # type: ignore[attr-defined]
+
+
+def test_values_that_a_generator_loses_are_no_message(tmp_path: Path, log: Path) -> None:
+    (tmp_path / "a.proto").write_text(
+        "message A { map<int32, float> of = 1; extensions 9 to 9; } extend A { optional int32 more = 9; }"
+    )
+    values = tmp_path / "values.txtpb"
+    values.write_text("of { key: 0 value: nan } of { key: 1 value: -0.0 } of { key: 2 }")
+    rust = MessageTarget(f"message:{tmp_path}/a.proto:A:{values}", "protobuf", "rust")
+    assert build_library(rust, log).facts["bytes"] > 10, "an entry with the default value is shorter in Rust"
+    values.write_text("[more]: 7")
+    with pytest.raises(BuildError, match=r"loses: \[more\]: 7"):
+        build_library(rust, log)

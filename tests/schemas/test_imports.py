@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.schemas import add_folders, find_schema, parse_message, without_folders
+from hopmeter.schemas import add_folders, compilers, find_schema, parse_message, without_folders
 from tests.coded import refuses
 
 A = 'syntax = "proto3"; package a;'
@@ -135,6 +135,11 @@ def test_a_line_that_an_old_compiler_rejects_may_be_right(tmp_path: Path, text: 
         find_schema(f"message:{tmp_path}/a.proto:a.M", "protobuf")
     assert "3.6.1" in failed.value.remedy
     assert "first in PATH" in failed.value.remedy
+
+
+def test_a_new_compiler_is_not_too_old_for_editions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilers, "version", lambda _: "protoc 35.1 (/opt/bin/protoc)")
+    assert compilers.remedy("protoc", 'edition = "2023";').startswith("correct the line, or")
 
 
 OLD = """#!/bin/sh

@@ -59,6 +59,7 @@ def test_a_field_of_protobuf_has_a_value(given: str, more: str, text: str) -> No
 
 
 def test_the_text_format_is_read_as_protoc_writes_it() -> None:
+    assert parse_text('name: "a \\"b\\""\nname: "\\303\\274"\n') == {"name": ['a "b"', "ü"]}
     tree = parse_text('a {\n  name: "x{"\n  b {\n    n: 1\n    n: 2\n  }\n}\na {\n}\n')
     assert tree == {"a": [{"name": ["x{"], "b": [{"n": ["1", "2"]}]}, {}]}
 

@@ -1,6 +1,6 @@
 """`python -m hopmeter.build.messages.check FOLDER`: encode, decode and compare the object of a codec library.
 
-It runs in a process of its own, because generated code may crash. Prints the size of the encoded object.
+It runs in a process of its own, because generated code may crash. Writes the encoded object into the folder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.node.message_objects import MessageObject
 from hopmeter.schemas.library import LIBRARY, OBJECT
 
+ENCODED = "encoded.bin"
+"""The file with the object as the generated code encodes it."""
 ABI = 1
 """The version of the table; `HOPMETER_CODEC_ABI` in C."""
 
@@ -109,7 +111,7 @@ def main(folder: str) -> int:
     if (verdict := codec.verdict(encoded)) != "equal":
         print(f"an encoded and decoded object is {verdict}", file=sys.stderr)
         return 1
-    print(len(encoded))
+    (Path(folder) / ENCODED).write_bytes(encoded)
     return 0
 
 

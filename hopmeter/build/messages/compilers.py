@@ -16,6 +16,9 @@ from hopmeter.system import subprocesses
 ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error(?:\[\w+\])?: (.+)", re.MULTILINE)
 """The first line of an error of a C++ compiler and of rustc."""
 
+PANIC = re.compile(r"panicked at .*\n\s*(.+)")
+"""Why a generator in Rust failed."""
+
 
 def run_compiler(
     command: Sequence[Word],
@@ -52,8 +55,9 @@ def compile_library(command: Sequence[Word], schema: Schema, log: Path, cwd: Pat
             raise BuildError("E-NO-TOOL", f"{words[0]} does not start: {cause.strerror}", "install it") from cause
     if status != 0:
         generator = generator or version(COMPILERS[schema.codec])
-        errors = ERROR.findall(log.read_text(errors="replace"))
-        why = errors[0] if errors else "the compiler failed"
+        said = log.read_text(errors="replace")
+        found = PANIC.search(said) or ERROR.search(said)
+        why = found[1] if found else "the compiler failed"
         what = f"the code that {generator} generates for {schema.type} does not compile: {why} (full log: {log})"
         remedy = "in the schema, rename what the compiler's message names, or measure another language"
         raise BuildError("E-COMMAND-FAILED", what, remedy, tail(log))

@@ -15,6 +15,7 @@ from pathlib import Path
 from hopmeter.build import system
 from hopmeter.build.command import BuildError
 from hopmeter.build.messages import flatbuffers, protobuf
+from hopmeter.build.messages.check import ENCODED
 from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES
 from hopmeter.schemas import CODECS, Library, Schema, find_schema, parse_message
@@ -37,6 +38,12 @@ BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]
     ("flatbuffers", "python"): flatbuffers.generate_python,
 }
 """What generates and compiles the code, by codec and language; returns what the nodes need to know."""
+CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
+    "protobuf": protobuf.check_encoded,
+    "flatbuffers": lambda *_: None,
+}
+"""What compares the values that the generated code encodes with those to send, by codec. FlatBuffers are compared when
+they are decoded."""
 PATIENCE_S = 60
 
 
@@ -137,19 +144,21 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
         **made,
     }
     (folder / FACTS).write_text(json.dumps(facts))
-    facts["bytes"] = _encoded_size(folder, target)
+    facts["bytes"] = len(_encode(folder, target))
+    CHECKS[target.codec](schema, folder, log)
     (folder / FACTS).write_text(json.dumps(facts, indent=1))
 
 
-def _encoded_size(folder: Path, target: MessageTarget) -> int:
-    """Return the size of the encoded object. Raises BuildError if decoding it does not give the same object."""
+def _encode(folder: Path, target: MessageTarget) -> bytes:
+    """Return the object as the generated code encodes it. Raises BuildError if decoding it does not give the same
+    object."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         what = f"the generated code of {target.title} does not work: {said[-1]}"
         raise BuildError("E-SCHEMA", what, "change the schema or the values", done.stderr)
-    return int(done.stdout)
+    return (folder / ENCODED).read_bytes()
 
 
 def _first_line(command: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def _field(types: Types, field: Tree, length: int, above: tuple[str, ...], at: i
 
 def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at: int, repeated: bool) -> Iterator[str]:
     inner = field["type_name"][0]
-    if inner in above or _is_map_of(types, inner, above):
+    if inner in above or _is_map_of_full(types, inner, above):
         return
     # The text format names a group by its type.
     name = inner.rpartition(".")[2] if field["type"][0] == "TYPE_GROUP" else field["name"][0]
@@ -52,10 +52,15 @@ def _messages(types: Types, field: Tree, length: int, above: tuple[str, ...], at
         yield "}"
 
 
-def _is_map_of(types: Types, entry: str, above: tuple[str, ...]) -> bool:
-    """Return whether a type is the entry of a map whose values are of one of these types."""
+def _is_map_of_full(types: Types, entry: str, above: tuple[str, ...]) -> bool:
+    """Return whether a type is the entry of a map whose values are of one of these types, and cannot be empty."""
     tree = types.messages[entry]
-    return is_map_entry(tree) and any(field.get("type_name", [""])[0] in above for field in tree["field"])
+    named = (field.get("type_name", [""])[0] for field in (tree["field"] if is_map_entry(tree) else ()))
+    return any(name in above and _needs_values(types.messages[name]) for name in named)
+
+
+def _needs_values(message: Tree) -> bool:
+    return any(field["label"][0] == "LABEL_REQUIRED" for field in message.get("field", ()))
 
 
 def _scalar(types: Types, field: Tree, kind: str, length: int, at: int) -> str:

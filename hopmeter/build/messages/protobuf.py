@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hopmeter.build.command import BuildError
+from hopmeter.build.messages.check import ENCODED
 from hopmeter.build.messages.compilers import compile_library, run_compiler
 from hopmeter.build.messages.cpp import library_command
 from hopmeter.build.messages.descriptors import Types, read_types
@@ -84,6 +85,19 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     home = [files[name] for name in (types.homes[f".{schema.type}"],) if name in files]
     compile_library([*command, *link_words(files.values(), home), "-o", folder / LIBRARY], schema, log, generated)
     return {"exclusive": exclusive_names(types, {name: each.identity for name, each in files.items()})}
+
+
+def check_encoded(schema: Schema, folder: Path, log: Path) -> None:
+    """Raise BuildError if the generated code encodes other values than those to send: prost loses extensions, and the
+    sign of a zero in a map, which does not matter here."""
+    decode = [PROTOC, *search_words(schema.imports.search), f"--decode={schema.type}", schema.file]
+    encoded = [(folder / name).read_bytes() for name in (OBJECT, ENCODED)]
+    texts = [run_compiler(decode, schema, log, each).decode().replace(": -0\n", ": 0\n") for each in encoded]
+    wanted, found = (text.splitlines() for text in texts)
+    if wanted != found:
+        lost = next((line.strip() for line in wanted if line not in found), "their order")
+        what = f"the generated code of {schema.type} does not send all values; it loses: {lost}"
+        raise BuildError("E-SCHEMA", what, "leave these values out, or measure another language")
 
 
 def exclusive_names(types: Types, files: dict[str, str]) -> dict[str, str]:
