@@ -109,6 +109,17 @@ def test_masked_arrays_keep_data_mask_and_filling() -> None:
     assert back.fill_value == -7
 
 
+def test_attributes_of_masked_arrays_are_refused_by_name() -> None:
+    named: Any = np.ma.array([1.0], mask=[True])
+    carry(named)
+    named.unit = "V"
+    informed: Any = np.ma.array([1.0])
+    informed._optinfo["unit"] = "V"
+    for array in (named, informed, informed.copy()):
+        with pytest.raises(CodecError, match=r"'unit' of a masked array .*it\.mask.*E-NO-FORM"):
+            encode(array)
+
+
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_record_arrays_and_matrices_keep_their_class() -> None:
     records = np.rec.array([(1, 2.0), (3, 4.0)], dtype=[("a", "i4"), ("b", "f8")])

@@ -22,6 +22,8 @@ NAMED = {np.recarray: "recarray", np.matrix: "matrix"}
 CLASSES: dict[str, type[arrays.Array]] = {"recarray": np.recarray, "matrix": np.matrix}
 _kept: dict[Any, bytes] = {}
 HARD = ',"hard"'
+MASKED_STATE = {"_fill_value", "_hardmask", "_mask", "_sharedmask", "_isfield", "_baseclass", "_optinfo", "_basedict"}
+"""NumPy's own attributes of a masked array. It stores in `_optinfo` the attributes of the array that was masked."""
 NA = {"none": None, "nan": float("nan")}
 
 
@@ -68,6 +70,12 @@ def _write_rare(obj: Any, frames: Frames, depth: int) -> str:
 
 def _masked_node(obj: Any, frames: Frames) -> str:
     """Append data, mask and fill value. There is no mask if no value was ever masked; a hard mask is named."""
+    if extra := sorted({*vars(obj)} - MASKED_STATE) or sorted(map(str, obj._optinfo)):
+        raise CodecError(
+            "E-NO-FORM",
+            f"the attribute {extra[0]!r} of a masked array would be lost",
+            "send `numpy.ma.MaskedArray(numpy.asarray(it.data), it.mask)`, and the attribute separately",
+        )
     arrays_of = [np.asarray(obj.data), None if obj.mask is np.ma.nomask else obj.mask, np.asarray(obj.fill_value)]
     parts = ["null" if part is None else arrays.write(part, frames) for part in arrays_of]
     return f'["numpy.masked",{",".join(parts)}{HARD if obj.hardmask else ""}]'
