@@ -23,6 +23,7 @@ from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE
 from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, State, least_count, state
 from hopmeter.analysis.repeated import is_repeated
+from hopmeter.analysis.setting_hints import setting_warnings
 from hopmeter.analysis.summary import summary
 from hopmeter.analysis.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
 from hopmeter.clocks.bursts import ClockError
@@ -85,7 +86,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= background.columns(results)
         columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)
         short = background.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
-        columns["warnings"] = [*_warnings(cell, good, columns), *short]
+        columns["warnings"] = [*_warnings(cell, good, columns), *setting_warnings(cell, columns), *short]
     columns["reason_code"] = split_code(columns["reason"] or "")[1]
     columns["warning_codes"] = codes(columns["warnings"] or [])
     return columns

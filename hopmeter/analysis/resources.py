@@ -179,8 +179,9 @@ def losses(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
+    """Return the sentences of a fact, which has one a line, each once."""
     said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
-    return list(dict.fromkeys(str(each) for each in said if each))
+    return list(dict.fromkeys(line for each in said for line in str(each or "").splitlines() if line))
 
 
 def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:

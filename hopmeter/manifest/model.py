@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value, Wait
 from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.hint import Hint
 from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
@@ -93,6 +94,8 @@ class Manifest(Strict):
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
     """None if messages can be lost with all settings, or if that is unknown."""
+    hint: list[Hint] = []
+    """Settings that explain lost messages or an overload, and those that cure it."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
@@ -140,9 +143,12 @@ class Manifest(Strict):
             self._check_values("conformance", case.settings)
         self._check_values("network", self.network or {})
         self._check_values("lossless", self.lossless.settings if self.lossless else {})
+        for hint in self.hint:
+            self._check_values("hint.cure", hint.cure)
+            self._check_where("hint.where", hint.where)
         return self
 
-    def _check_values(self, key: str, values: dict[str, Value]) -> None:
+    def _check_values(self, key: str, values: Mapping[str, Value]) -> None:
         for name, value in values.items():
             if name not in self.settings:
                 raise RefusedValueError("E-UNKNOWN-SETTING", f"{key}: {one_of(name, self.settings)}")
@@ -151,14 +157,13 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _where_can_be_set(self) -> Manifest:
         for name, setting in self.settings.items():
-            for other, values in setting.where.items():
-                if other not in self.settings:
-                    raise RefusedValueError(
-                        "E-UNKNOWN-SETTING", f"settings.{name}.where: {one_of(other, self.settings)}"
-                    )
-                for value in values:
-                    self.settings[other].check(value)
+            self._check_where(f"settings.{name}.where", setting.where)
         return self
+
+    def _check_where(self, key: str, where: Mapping[str, Sequence[Value]]) -> None:
+        for name, values in where.items():
+            for value in values:
+                self._check_values(key, {name: value})
 
     @model_validator(mode="after")
     def _languages_can_have_it(self) -> Manifest:

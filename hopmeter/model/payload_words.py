@@ -90,7 +90,10 @@ def _shape(parts: PayloadName) -> str:
 
 
 def _bytes(size: str) -> str:
-    return humanize.byte_size(int(size), " ") if size.isdecimal() else size
+    """Return `64 bytes`, and larger sizes in their short form."""
+    if not size.isdecimal():
+        return size
+    return humanize.byte_size(int(size)) if int(size) >= 1000 else humanize.plural(int(size), "byte")
 
 
 def _parts(payload: str, with_folder: bool) -> PayloadName:

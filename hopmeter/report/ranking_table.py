@@ -15,6 +15,7 @@ from hopmeter.report.comparison_sentences import details, order_sentences, witho
 from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.section import Body, Column, Line, Section, Table, Value, notes
+from hopmeter.report.warning_rules import setting_hints
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
 from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
 
@@ -229,6 +230,7 @@ def _note(row: Row, name: str) -> str:
                 *(text for text in row["require_each"] or [] if not text.endswith(": meets")),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
+                *(split_code(text)[0] for text, _ in setting_hints([row])),
                 f"its reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else "",
                 "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),
             ]

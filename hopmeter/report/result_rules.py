@@ -9,6 +9,7 @@ from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
 from hopmeter.analysis.process_use import mapped_mb
 from hopmeter.analysis.run_results import TAILS, Row, Run
+from hopmeter.analysis.setting_hints import CODE as SETTING
 from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
 from hopmeter.report.next_command import next_sentence
@@ -251,6 +252,8 @@ def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
     for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
         words, code = split_code(text)
+        if code == SETTING:
+            continue  # the table has it, below the row
         yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hopmeter.analysis.run_results import Row, Run
-from hopmeter.messages import with_remedy
+from hopmeter.analysis.setting_hints import CODE
+from hopmeter.messages import split_code, with_remedy
 from hopmeter.report import formatting
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
@@ -57,6 +58,12 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
     return [(_joint_text([text for _, text in each]), [row for row, _ in each]) for each in alike.values()]
+
+
+def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Return the settings that explain lost messages or an overload, each with its rows; tables show them."""
+    found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
+    return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 
 
 def _joint_text(texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from hopmeter.model.payload_words import describe_payload, describe_payloads, na
 
 NAMES = [
     ("timing", "timing message", "a small message"),
-    ("bytes:64", "", "a message of 64 B"),
+    ("bytes:64", "", "a message of 64 bytes"),
     ("bytes:100000", "", "a message of 100 kB"),
     ("bytes:2097152", "", "a message of 2 MiB"),
     ("image:640x480", "image 640×480", "an image of 640×480"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.setting_hints import CODE
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons, shorten
+from hopmeter.messages import split_code
 from hopmeter.report import why_slow
 from hopmeter.report.next_command import is_finished, next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
@@ -16,14 +18,14 @@ from hopmeter.report.warning_rules import alike_texts
 from hopmeter.system.terminal import Console
 
 
-def print_remarks(console: Console, run: Run) -> None:
-    """Print what to run next, what disturbed the run, warnings, and dropped cells."""
+def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
+    """Print what to run next, what disturbed the run, warnings, and dropped cells. Tables have hints of their own."""
     if any(row["status"] == "ok" for row in run.rows):
         if is_finished(run) and (command := next_sentence(run)):
             console.print(Text(command), soft_wrap=True)
         print_disturbances(console, run)
     _print_why_slow(console, run)
-    print_warnings(console, run.rows)
+    print_warnings(console, run.rows, [CODE] if has_tables else [])
     _print_failed_trials(console, run)
     print_dropped_rows(console, run, run.rows)
 
@@ -65,7 +67,8 @@ def _print_failed_trials(console: Console, run: Run) -> None:
     print_reasons(console, "failed trials", reasons, "trial")
 
 
-def print_warnings(console: Console, rows: Iterable[Row]) -> None:
-    """Print each warning of rows once, as the report does."""
-    found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
+def print_warnings(console: Console, rows: Iterable[Row], left_out: Sequence[str] = ()) -> None:
+    """Print each warning of rows once, as the report does, without those of some codes."""
+    texts = [(row, str(text)) for row in rows for text in row["warnings"] or []]
+    found = alike_texts((row, text) for row, text in texts if split_code(text)[1] not in left_out)
     print_reasons(console, "warnings", [(row.cell, text) for text, rows_alike in found for row in rows_alike])

@@ -32,6 +32,7 @@ from hopmeter.report.ranking_table import answer_lines
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tail_sentences import tail_sentence
 from hopmeter.report.unlike_rows import unlike_sentences
+from hopmeter.report.warning_rules import setting_hints
 from hopmeter.report.workload_words import growth_text, is_part, is_whole, missed_text
 from hopmeter.system.tables import open_table, print_whole, width
 from hopmeter.system.terminal import Console
@@ -69,7 +70,7 @@ def print_run(console: Console, run: Run) -> None:
         _print_group(console, group, columns, with_references=all(map(_is_one_reference, tables)))
     if any(row["status"] == "ok" for row in run.rows):
         _print_legend(console, run)
-    remarks.print_remarks(console, run)
+    remarks.print_remarks(console, run, has_tables=True)
 
 
 def _print_group(console: Console, group: Group, columns: Sequence[str], with_references: bool) -> None:
@@ -100,6 +101,14 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
             left_out.append(name)
             table = _table(group, shown, left_out)
     print_whole(console, table)
+    _print_hints(console, group)
+
+
+def _print_hints(console: Console, group: Group) -> None:
+    """Print the settings that explain lost messages or an overload of rows, below their table."""
+    for text, rows in setting_hints(group.rows):
+        named = formatting.join(formatting.distinct(map(group.label, rows)))
+        console.print(Text(_indent(f"{named}: {text}", console.width), style="yellow"))
 
 
 def _indent(sentence: str, columns: int) -> str:

@@ -22,13 +22,6 @@ DOMAINS = 99
 """The ports of lower domains are below the ephemeral ports of the system."""
 LARGE_BUFFER_BYTES = 4 << 20
 """The name begins with a letter; the name of a link may begin with another character."""
-ONE_DATAGRAM_BYTES = 14720
-"""The number of bytes that Cyclone DDS puts into a datagram by default."""
-IN_PIECES = (
-    "large samples travel in pieces, and those that the socket's receive buffer has no room for are dropped; "
-    "profile=large asks for 4 MB of it"
-)
-"""The reason for lost messages; the C++ adapters report the same reason."""
 UNLIMITED = -1
 QUEUED_PRIORITY = -1
 """Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and other samples from a queue."""
@@ -170,8 +163,6 @@ class Participant:
             facts["path"] = ", ".join(sorted(self._ways))
         if self.setup.settings["profile"] == "large":
             facts |= _buffer_facts()
-        elif self.setup.largest_frame_bytes > ONE_DATAGRAM_BYTES:
-            facts["loss"] = IN_PIECES
         return facts
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Discovery final : public fast::DomainParticipantListener {
         facts.emplace_back(name, value);
     }
     fallbacks.erase("");
-    if (!fallbacks.empty()) facts.emplace_back("fallback", join(fallbacks, "; "));
+    if (!fallbacks.empty()) facts.emplace_back("fallback", join(fallbacks, "\n"));
     return facts;
   }
 
@@ -116,9 +116,7 @@ class Discovery final : public fast::DomainParticipantListener {
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
     if (!paths.contains(shared_memory) || frame_bytes_ <= segment_bytes) return "";
     return "frames of " + std::to_string(frame_bytes_) + " bytes are larger than Fast DDS's segment of " +
-           std::to_string(segment_bytes) +
-           " bytes: their pieces are dropped where it is full, and are lost or come again after a heartbeat; " +
-           "profile = large, or a larger segment_bytes, holds them";
+           std::to_string(segment_bytes) + " bytes, so they travel in pieces";
   }
 
   /// The sizes of the segments that this process and its peers have mapped, as the system reports them. Ports and locks

@@ -61,7 +61,7 @@ inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   if (is_local && !is_loopback)
     fallback = "multicast is looped back at the device of " + source + ", in its small packets: " + multicast_remedy;
   if (granted < requested)
-    fallback += (fallback.empty() ? "" : "; ") + udp::short_buffer(granted, requested);
+    fallback += (fallback.empty() ? "" : "\n") + udp::short_buffer(granted, requested);
   hopmeter::Facts facts{
       {"path", is_loopback ? "UDP multicast, loopback device" : "UDP multicast, device of " + source}};
   if (!fallback.empty()) facts.emplace_back("fallback", fallback);

@@ -41,4 +41,4 @@ def facts(setup: Setup) -> dict[str, str]:
         )
     path = "loopback device" if is_loopback else f"device of {source}"
     told = {"path": f"UDP multicast, {path}"}
-    return {**told, "fallback": "; ".join(fallbacks)} if fallbacks else told
+    return {**told, "fallback": "\n".join(fallbacks)} if fallbacks else told

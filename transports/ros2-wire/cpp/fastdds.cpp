@@ -126,7 +126,7 @@ fastdds::Options options(const Setup& setup) {
 /// Adds any difference from the settings to the corresponding fact.
 void add_fallback(Facts& facts, const std::string& what) {
   for (auto& [name, value] : facts)
-    if (name == "fallback") return void(value += "; " + what);
+    if (name == "fallback") return void(value += "\n" + what);
   facts.emplace_back("fallback", what);
 }
 

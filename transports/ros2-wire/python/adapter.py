@@ -24,7 +24,7 @@ class Transport(Carrier):
         facts = self._participant.facts()
         if (dds := self._participant.setup.settings["dds"]) != "cyclonedds":
             also = [facts["fallback"]] if "fallback" in facts else []
-            facts["fallback"] = "; ".join([*also, f"Python has no dds = {dds}: Cyclone DDS was taken"])
+            facts["fallback"] = "\n".join([*also, f"Python has no dds = {dds}: Cyclone DDS was taken"])
         return facts
 
     def server(self, link: Link) -> Server:

@@ -16,8 +16,6 @@ from .sessions import Sessions, Waker
 HERE = zenoh.Locality.SESSION_LOCAL
 TIMED_OUT = "Timeout"
 """How zenoh ends a query that got no reply."""
-DROPPED = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait"
-"""The reason for lost messages; the Rust adapter reports the same reason."""
 
 
 def key(link: Link) -> str:
@@ -183,8 +181,7 @@ class Transport(BaseTransport):
         way = f"tcp on {network_device(self.setup)}" if self.sessions.reach_others else "within one session"
         word = self.settings["shared_memory"]
         expected = word == "loan" or (word == "auto" and self.setup.largest_frame_bytes >= COPIED_FROM_BYTES)
-        drops = self.sessions.reach_others and self.settings["congestion"] == "drop"
-        return {**self.arrivals.facts(way, expected), **({"loss": DROPPED} if drops else {})}
+        return self.arrivals.facts(way, expected)
 
     def close(self) -> None:
         self.sessions.close()

@@ -17,9 +17,6 @@ use frames::{Arrivals, Memory, SharedMemory};
 use sessions::Sessions;
 use topics::{TopicPublisher, TopicSubscriber};
 
-/// The reason for lost messages; the Python adapter reports the same reason.
-const DROPPED: &str = "zenoh drops what its transmission queue has no room for; congestion=block lets the sender wait";
-
 /// The action of a publisher if zenoh's transmission queue is full.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -112,13 +109,8 @@ impl Transport for Zenoh {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let reach_others = self.sessions.reach_others();
-        let way = if reach_others { format!("tcp on {}", self.device) } else { "within one session".into() };
-        let mut told = self.arrivals.facts(&way, self.shared_memory.is_used_for(self.largest_frame_bytes));
-        if reach_others && self.quality.congestion == CongestionControl::Drop {
-            told.push(("loss".into(), DROPPED.into()));
-        }
-        told
+        let way = if self.sessions.reach_others() { format!("tcp on {}", self.device) } else { "within one session".into() };
+        self.arrivals.facts(&way, self.shared_memory.is_used_for(self.largest_frame_bytes))
     }
 }
 

@@ -1,0 +1,32 @@
+"""The settings of a transport that explain why a cell lost messages or could not keep up: the hints of its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hopmeter import manifest
+from hopmeter.manifest.choices import LANGUAGES
+from hopmeter.manifest.hint import Hint
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+
+Values = Mapping[str, Any]
+CODE = "W-SETTING"
+
+
+def setting_warnings(cell: Cell, columns: Values) -> list[str]:
+    """Return a warning for each setting that explains the symptoms of a row; none without a symptom."""
+    symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
+    known = manifest.every().get(cell.axes.transport) if symptoms != ["ok"] else None
+    if known is None or cell.is_whole_workload or cell.path:
+        return []
+    return [tag("W-SETTING", hint.sentence) for hint in known.hint if _applies(hint, cell, symptoms)]
+
+
+def _applies(hint: Hint, cell: Cell, symptoms: list[str]) -> bool:
+    spoken = [each for each in LANGUAGES if each in cell.axes.language.split(">")]
+    if hint.languages is not None and not set(spoken) <= set(hint.languages):
+        return False
+    carriage = cell.carriage
+    return hint.applies(symptoms, carriage.settings, carriage.payload_bytes, cell.axes.sinks)

@@ -1,0 +1,47 @@
+"""Hints of a manifest: which setting of a transport explains lost messages or an overload, and which one cures it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hopmeter.manifest.choices import Language, Value
+from hopmeter.manifest.strict import Strict
+from hopmeter.system import humanize
+
+Symptom = Literal["lost", "saturated"]
+"""What a result shows: messages were lost, or the transport could not keep up."""
+
+
+class Hint(Strict):
+    """A setting that explains a symptom of a result, for example a default that suits small messages only."""
+
+    symptom: Annotated[list[Symptom], Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1)]
+    """What the library does, as a clause: `a full queue drops its oldest frame`."""
+    cure: Annotated[dict[str, Value], Field(min_length=1)]
+    """The settings with which the library does otherwise."""
+    where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
+    """Settings, with those of their values for which the hint holds."""
+    least_payload_bytes: Annotated[int, Field(ge=0)] = 0
+    max_receivers: Annotated[int, Field(gt=0)] | None = None
+    """The most receivers of a message for which the cure applies."""
+    languages: list[Language] | None = None
+    """The languages for which the hint holds; all by default."""
+
+    def applies(
+        self, symptoms: Collection[str], settings: Mapping[str, Value], payload_bytes: int, receivers: int
+    ) -> bool:
+        """Return whether the hint explains these symptoms, and its cure is not set already."""
+        fits = payload_bytes >= self.least_payload_bytes and receivers <= (self.max_receivers or receivers)
+        has_cause = all(settings.get(name) in values for name, values in self.where.items())
+        is_cured = all(settings.get(name) == value for name, value in self.cure.items())
+        return bool(set(self.symptom) & set(symptoms)) and fits and has_cause and not is_cured
+
+    @property
+    def sentence(self) -> str:
+        """Return what the library does, and what to set."""
+        cure = ", ".join(f"{name}={humanize.setting(value)}" for name, value in self.cure.items())
+        return f"{self.text}; set {cure}"
