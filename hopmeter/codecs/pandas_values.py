@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from hopmeter.codecs import lookup
 from hopmeter.codecs.checks import integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
+from hopmeter.codecs.header import quote
 from hopmeter.codecs.reading import Maker, Reading
 from hopmeter.codecs.writing import Frames, node_of, refusal
 
@@ -69,25 +71,38 @@ def _string(pd: Any, array: Any, frames: Frames, depth: int) -> str:
 
 def _moments(pd: Any, array: Any, frames: Frames, depth: int) -> str:
     zone = getattr(array, "tz", None)
-    name = None if zone is None else _zone(pd, zone)
-    return f'["moments",{node_of(name, frames, depth)},{node_of(array._ndarray, frames, depth)}]'
+    written = "null" if zone is None else zone_node(pd, zone, frames, depth)
+    return f'["moments",{written},{node_of(array._ndarray, frames, depth)}]'
 
 
-def _zone(pd: Any, zone: Any) -> str:
-    """Return the name by which the receiver finds the same time zone."""
-    name, origin = str(zone), type(zone).__module__.partition(".")[0]
-    if ZONE.fullmatch(name) and (
-        origin in ("zoneinfo", "pytz") or (origin == "datetime" and _zone_named(pd, name) == zone)
-    ):
-        return name
-    raise CodecError("E-TIME-ZONE", f"the time zone {zone!r} has no name", 'use `tz_convert("Europe/Berlin")` or "UTC"')
-
-
-def _zone_named(pd: Any, name: str) -> Any:
+def zone_node(pd: Any, zone: Any, frames: Frames, depth: int) -> str:
+    """Return the name from which pandas makes the same time zone, or the node of the zone if there is none."""
+    name = str(zone)
+    if ZONE.fullmatch(name) and _is_zone_named(pd, name, zone):
+        return quote(name)
     try:
-        return pd.DatetimeTZDtype("ns", name).tz
+        return node_of(zone, frames, depth)
+    except CodecError as cause:
+        raise CodecError(
+            "E-TIME-ZONE", f"the time zone {zone!r} has no name", 'use `tz_convert("Europe/Berlin")` or "UTC"'
+        ) from cause
+
+
+def _is_zone_named(pd: Any, name: str, zone: Any) -> bool:
+    try:
+        found = pd.DatetimeTZDtype("ns", name).tz
     except (KeyError, ValueError, TypeError):
-        return None
+        return False
+    return type(found) is type(zone) and str(found) == name and (found == zone or hasattr(zone, "zone"))
+
+
+def time_zone(zone: Any) -> Any:
+    """Return a time zone, or a valid name of one."""
+    if isinstance(zone, dt.tzinfo):
+        return zone
+    if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
+        raise CodecError("E-TIME-ZONE", f"the time zone {zone[:40]!r} is invalid")
+    return zone
 
 
 def _periods(pd: Any, array: Any, frames: Frames, depth: int) -> str:
@@ -194,12 +209,29 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
     return dtype.__from_arrow__(values)
 
 
+def moment_node(pd: Any, obj: Any, frames: Frames, depth: int) -> str:
+    """Return the node of a single time or duration."""
+    zone = getattr(obj, "tz", None)
+    kind = "timestamp" if type(obj) is pd.Timestamp else "timedelta"
+    node = f'["pandas.{kind}",{node_of(obj.to_numpy() if zone is None else obj.to_datetime64(), frames, depth)}'
+    return f"{node}]" if zone is None else f"{node},{zone_node(pd, zone, frames, depth)}]"
+
+
+def read_moment(node: list[Any], reading: Reading) -> Maker:
+    """Return a function that makes a single time or duration."""
+    tag, value, *zone = listing(node, None if len(node) == 3 else 2)
+    pd, make = lookup.import_package("pandas", "pandas"), reading.maker(value)
+    if not zone:
+        kind = pd.Timestamp if tag == "pandas.timestamp" else pd.Timedelta
+        return lambda frames: kind(make(frames))
+    place = reading.maker(zone[0])
+    return lambda frames: pd.Timestamp(make(frames), tz="UTC").tz_convert(time_zone(place(frames)))
+
+
 def _moments_of(pd: Any, zone: Any, values: Any) -> Any:
     series = pd.Series(_TIMES(values).reshape(-1), copy=False)
     if zone is not None:
-        if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
-            raise CodecError("E-TIME-ZONE", f"the time zone {zone[:40]!r} is invalid")
-        series = series.dt.tz_localize("UTC").dt.tz_convert(zone)
+        series = series.dt.tz_localize("UTC").dt.tz_convert(time_zone(zone))
     return series.array.reshape(values.shape) if values.ndim > 1 else series.array
 
 

@@ -157,6 +157,17 @@ LIES = [
         ["numpy.masked", None, None, None],
     ),
     *(["numpy.strings", [[1], "", "odd"], ["list", ["a"]]], ["numpy.strings", [[1]], ["list", ["a"]]]),
+    *(["arrow.tensor", array(shape=(1,)), names] for names in [5, [5], None, ["a", "b"]]),
+    *(
+        ["pandas.timestamp", ["numpy.scalar", array("<M8[ns]", ())], zone]
+        for zone in ["../x", "dateutil/x", 5, ["list", []]]
+    ),
+    *(["xarray.variable", [["tuple", ["x"]], ["dict", []], array(shape=(1,))], more] for more in ["odd", 5, None]),
+    *(["zarr", ["list", [["list", [1]], ["dict", []], more]], array(shape=(1,))] for more in [5, ["dict", [["a", 1]]]]),
+    *(
+        ["zarr", ["list", [["list", [1]], ["dict", []], ["dict", [[name, value]]]]], array(shape=(1,))]
+        for name, value in [("fill_value", 1), ("dimension_names", ["list", [5]]), ("dimension_names", ["list", []])]
+    ),
     *(["dataclass", "os.system", [["command", "true"]]], ["dataclass", 1, []], ["dataclass", "subprocess.Popen", []]),
 ]
 

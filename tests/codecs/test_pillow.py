@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import numpy as np
 import pytest
 from carrying import addresses, carry, copy_frames, framework
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from hopmeter.codecs import CodecError, decode, encode
 from hopmeter.codecs.frameworks.pillow import MODES
@@ -35,7 +36,7 @@ def test_every_mode_comes_back_equal(mode: str, size: tuple[int, int]) -> None:
 
 def test_palette_transparency_and_info_come_back() -> None:
     sent = image("RGB").quantize(8)
-    sent.info.update(transparency=3, dpi=(72, 72), open_file=object())
+    sent.info.update(transparency=3, dpi=(72, 72))
     back = carry(sent)
     assert back.convert("RGBA").tobytes() == sent.convert("RGBA").tobytes()
     assert back.info == {"transparency": 3, "dpi": (72, 72)}
@@ -68,3 +69,34 @@ def test_lies_about_images_are_refused(size: Any, way: str) -> None:
     body = ["image", "RGB", *size, way, ["list", [None, ["dict", []]]]]
     with pytest.raises(CodecError):
         decode([pack(json.dumps(body), 1), bytes(8)])
+
+
+def file_of(form: str, **more: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 3)).save(file, form, **more)
+    return file
+
+
+def test_what_pillow_finds_in_files_comes_back_with_its_types() -> None:
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("title", "Käse", "de", "Titel")
+    files = {"PNG": {"pnginfo": texts}, "TIFF": {"dpi": (72.5, 72)}, "JPEG": {"dpi": (72, 72)}, "BMP": {}}
+    for form, more in files.items():
+        sent = Image.open(file_of(form, **more))
+        back = carry(sent)
+        assert list(map(repr, back.info.items())) == list(map(repr, sent.info.items()))
+        assert list(map(type, back.info.values())) == list(map(type, sent.info.values()))
+    text = carry(Image.open(file_of("PNG", pnginfo=texts))).info["title"]
+    assert (text, text.lang, text.tkey) == ("Käse", "de", "Titel")
+
+
+ODD_PARTS = [
+    *(["image.rational", ["int", "f" * 10**6], 3], ["image.rational", "1", 2]),
+    *(["image.text", 1, None, None], ["image.text", "a", ["list", []], None]),
+]
+
+
+@pytest.mark.parametrize("node", ODD_PARTS, ids=range(4))
+def test_parts_of_info_that_pillow_would_not_write_are_refused(node: Any) -> None:
+    with pytest.raises(CodecError):
+        decode([pack(json.dumps(node), 0)])

@@ -15,7 +15,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refusal
+from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 
 ROOTS = ("pandas",)
 EXTRA = "pandas"
@@ -26,18 +26,16 @@ MEGABYTES = (12, 46)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append frames by blocks, series and indexes by values; `attrs` is sent if it is not empty."""
     pd = lookup.import_package("pandas", EXTRA)
-    if type(obj) is pd.DataFrame:
-        return _frame(pd, obj, frames, depth)
-    if type(obj) is pd.Series:
-        about = [node_of(part, frames, depth) for part in (obj.name, dict(obj.attrs), obj.index)]
-        return f'["pandas.series",{",".join(about)},{values.node(pd, obj.array, frames, depth)}]'
+    if type(obj) in (pd.DataFrame, pd.Series):
+        writer = _frame if type(obj) is pd.DataFrame else _series
+        node = writer(pd, obj, frames, depth)
+        return node if obj.flags.allows_duplicate_labels else f'["pandas.unique",{node}]'
     if isinstance(obj, pd.Index):
         return _index(pd, obj, frames, depth)
     if isinstance(obj, pd.api.extensions.ExtensionArray):
         return f'["pandas.array",{values.node(pd, obj, frames, depth)}]'
-    if isinstance(obj, pd.Timestamp | pd.Timedelta) and not getattr(obj, "tz", None):
-        kind = "timestamp" if isinstance(obj, pd.Timestamp) else "timedelta"
-        return f'["pandas.{kind}",{node_of(obj.to_numpy(), frames, depth)}]'
+    if type(obj) in (pd.Timestamp, pd.Timedelta):
+        return values.moment_node(pd, obj, frames, depth)
     if obj is pd.NA or obj is pd.NaT:
         return '["pandas.NA"]' if obj is pd.NA else '["pandas.NaT"]'
     if isinstance(obj, pd.DataFrame | pd.Series):
@@ -46,9 +44,16 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     raise refusal(obj, "send frames, series, indexes or arrays")
 
 
+def _series(pd: Any, series: Any, frames: Frames, depth: int) -> str:
+    parts = {".name": series.name, ".attrs": dict(series.attrs), ".index": series.index}
+    about = [part_node(part, frames, depth, step) for step, part in parts.items()]
+    return f'["pandas.series",{",".join(about)},{values.node(pd, series.array, frames, depth)}]'
+
+
 def _frame(pd: Any, frame: Any, frames: Frames, depth: int) -> str:
     """Return the node of a data frame, made from its blocks, which pandas does not expose publicly."""
-    about = [node_of(part, frames, depth) for part in (frame.columns, frame.index, dict(frame.attrs))]
+    parts = {".columns": frame.columns, ".index": frame.index, ".attrs": dict(frame.attrs)}
+    about = [part_node(part, frames, depth, step) for step, part in parts.items()]
     blocks = [
         f"[{_column_numbers(block.mgr_locs, len(frame.columns))},{values.node(pd, block.values, frames, depth)}]"
         for block in frame._mgr.blocks
@@ -235,11 +240,17 @@ def _read_array(node: list[Any], reading: Reading) -> Maker:
     return lambda frames: wrapper(make(frames))
 
 
-def _read_moment(node: list[Any], reading: Reading) -> Maker:
-    tag, value = listing(node, 2)
-    pd, make = lookup.import_package("pandas", EXTRA), reading.maker(value)
-    kind = pd.Timestamp if tag == "pandas.timestamp" else pd.Timedelta
-    return lambda frames: kind(make(frames))
+def _read_unique(node: list[Any], reading: Reading) -> Maker:
+    """Return a function that makes a frame or series that allows no duplicate labels."""
+    make = reading.maker(listing(node, 2)[1])
+
+    def build(frames: Any) -> Any:
+        made = make(frames)
+        if hasattr(made, "flags") and hasattr(made, "attrs"):
+            made.flags.allows_duplicate_labels = False
+        return made
+
+    return build
 
 
 def _read_missing(node: list[Any], reading: Reading) -> Maker:
@@ -262,7 +273,8 @@ READERS = {
     "pandas.range": _read_range,
     "pandas.multi": _read_multi,
     "pandas.array": _read_array,
-    **dict.fromkeys(("pandas.timestamp", "pandas.timedelta"), _read_moment),
+    "pandas.unique": _read_unique,
+    **dict.fromkeys(("pandas.timestamp", "pandas.timedelta"), values.read_moment),
     **dict.fromkeys(("pandas.NA", "pandas.NaT"), _read_missing),
 }
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import arrays, devices, lookup
-from hopmeter.codecs.checks import buffer, integer, listing, one_of
+from hopmeter.codecs.checks import buffer, integer, listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.writing import Frames, node_of, refusal
+from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 
 ROOTS = ("PIL",)
 EXTRA = "pillow"
@@ -27,26 +27,61 @@ MODES = {
     "F": ("float32", 1),
 }
 """The channels and the dtype of a pixel in Pillow's own memory, where three channels take four bytes."""
-PLAIN = (type(None), bool, int, float, str, bytes)
+LARGEST = 2**64
+"""Numerators and denominators of Pillow are smaller: to shorten a fraction takes the square of its digits."""
+TAGS = {"iTXt": ("image.text", "PngImagePlugin"), "IFDRational": ("image.rational", "TiffImagePlugin")}
+"""Types of Pillow's own that `info` of an image from a file contains."""
 
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
-    """Append the current image, its palette, and the plain values of `info` (no open files)."""
+    """Append the current image, its palette and `info`."""
     image = lookup.import_package("PIL.Image", EXTRA)
+    if type(obj).__name__ in TAGS:
+        return _tag_value(obj, frames, depth)
     if not isinstance(obj, image.Image):
-        raise refusal(obj, "send images")
+        raise refusal(obj, "send images; remove other objects from `image.info`")
     obj.load()
     way, memory = _memory(obj)
     frames.append(memory)
     palette = None if obj.palette is None else [obj.palette.mode, bytes(obj.palette.palette)]
-    more = node_of([palette, _info(obj.info)], frames, depth)
+    more = f'["list",[{node_of(palette, frames, depth)},{part_node(obj.info, frames, depth + 1, ".info")}]]'
     return f'["image","{obj.mode}",{obj.width},{obj.height},"{way}",{more}]'
 
 
-def _info(info: dict[Any, Any]) -> dict[str, Any]:
-    plain = {key: value for key, value in info.items() if isinstance(key, str) and type(value) in PLAIN}
-    tuples = {key: value for key, value in info.items() if isinstance(key, str) and type(value) is tuple}
-    return plain | {key: value for key, value in tuples.items() if all(type(item) in PLAIN for item in value)}
+def _tag_value(obj: Any, frames: Frames, depth: int) -> str:
+    """Return the node of text of a PNG file, with its language and key, or of a rational number of a TIFF file."""
+    tag, module = TAGS[type(obj).__name__]
+    kind = getattr(lookup.import_package(f"PIL.{module}", EXTRA), type(obj).__name__)
+    if type(obj) is not kind:
+        raise refusal(obj, "convert it, or remove it from `image.info`")
+    parts = (str(obj), obj.lang, obj.tkey) if tag == "image.text" else (obj.numerator, obj.denominator)
+    return f'["{tag}",{",".join(node_of(part, frames, depth) for part in parts)}]'
+
+
+def _read_text(node: list[Any], reading: Reading) -> Maker:
+    makers = [reading.maker(part) for part in listing(node, 4)[1:]]
+    kind = lookup.import_package("PIL.PngImagePlugin", EXTRA).iTXt
+
+    def make(frames: Any) -> Any:
+        value, *about = (make(frames) for make in makers)
+        if not all(type(part) in (str, bytes, type(None)) for part in about):
+            raise CodecError("E-PARTS", "language and key of a text of Pillow are not text")
+        return kind(text(value), *about)
+
+    return make
+
+
+def _read_rational(node: list[Any], reading: Reading) -> Maker:
+    makers = [reading.maker(part) for part in listing(node, 3)[1:]]
+    kind = lookup.import_package("PIL.TiffImagePlugin", EXTRA).IFDRational
+
+    def make(frames: Any) -> Any:
+        above, below = (make(frames) for make in makers)
+        if type(above) not in (int, float) or type(below) is not int or max(abs(above), abs(below)) >= LARGEST:
+            raise CodecError("E-PARTS", "a rational number of Pillow has no valid numerator and denominator")
+        return kind(above, below)
+
+    return make
 
 
 def _memory(obj: Any) -> tuple[str, memoryview]:
@@ -121,7 +156,7 @@ def _with_palette_and_info(image: Any, palette: Any, info: Any) -> Any:
         if type(data) is not bytes or len(data) > 1024 or image.mode not in ("P", "PA", "L", "LA"):
             raise CodecError("E-PARTS", "the palette of a Pillow image is invalid")
         image.putpalette(data, known) if data else None
-    if type(info) is not dict or not all(type(key) is str for key in info):
+    if type(info) is not dict:
         raise CodecError("E-PARTS", "the info of a Pillow image is invalid")
     image.info.update(info)
     return image
@@ -132,7 +167,7 @@ def adopt(obj: Any) -> Any:
     return lookup.import_package("PIL.Image", EXTRA).fromarray(np.asarray(obj))
 
 
-READERS = {"image": _read}
+READERS = {"image": _read, "image.text": _read_text, "image.rational": _read_rational}
 
 
 FORM = Form(lambda array, _: adopt(array), floats="float32", noun="a Pillow image")

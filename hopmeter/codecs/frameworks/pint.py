@@ -29,7 +29,11 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _units(units: Any, frames: Frames, depth: int) -> str:
-    return node_of([(name, float(power)) for name, power in sorted(units.items())], frames, depth)
+    powers = sorted(units.items())
+    for name, power in powers:
+        if float(power) != power:  # a fraction such as 1/3
+            raise CodecError("E-UNIT", f"the exponent {power!r} of {name} is no float", "use a float as exponent")
+    return node_of([(name, float(power)) for name, power in powers], frames, depth)
 
 
 def _read_units(node: Any, reading: Reading) -> Any:

@@ -25,11 +25,16 @@ IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append an object; refuse a lazy frame, which is a plan and not data."""
     pl = lookup.import_package("polars", EXTRA)
-    if isinstance(obj, pl.DataFrame):
+    if type(obj) is pl.DataFrame:
         return f'["polars.frame",{node_of(_table(pl, obj), frames, depth)}]'
-    if isinstance(obj, pl.Series):
+    if type(obj) is pl.Series:
         name = node_of(obj.name, frames, depth)
         return f'["polars.series",{name},{node_of(_table(pl, obj.to_frame()), frames, depth)}]'
+    if isinstance(obj, pl.DataFrame | pl.Series):
+        raise refusal(
+            obj,
+            f"a subclass may hold more; send `polars.{'DataFrame' if isinstance(obj, pl.DataFrame) else 'Series'}(it)`",
+        )
     raise refusal(obj, "collect a lazy frame first: `frame.collect()`")
 
 

@@ -11,7 +11,7 @@ from hopmeter.codecs import arrays, devices
 from hopmeter.codecs.arrow_buffers import array_maker
 from hopmeter.codecs.arrow_parts import extent, memory_of, parts
 from hopmeter.codecs.arrow_types import schema_of
-from hopmeter.codecs.checks import buffer, integer, listing
+from hopmeter.codecs.checks import buffer, integer, listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.lookup import codec_named, import_package
@@ -35,7 +35,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     if isinstance(obj, pa.ChunkedArray):
         return f'["arrow.chunked",{_type(pa, obj.type)},{_chunks(pa, obj, frames)}]'
     if isinstance(obj, pa.Tensor):
-        return f'["arrow.tensor",{arrays.write(obj.to_numpy(), frames)}]'
+        names = f",{json.dumps(obj.dim_names)}" if obj.dim_names else ""
+        return f'["arrow.tensor",{arrays.write(obj.to_numpy(), frames)}{names}]'
     if isinstance(obj, pa.Schema):
         return f'["arrow.schema",{_schema(obj)}]'
     if isinstance(obj, pa.Buffer):
@@ -186,10 +187,19 @@ def _table_without_columns(kind: Any, rows: int, schema: Any) -> Maker:
 
 def _read_tensor(node: list[Any], reading: Reading) -> Maker:
     pa = import_package("pyarrow", EXTRA)
-    make = reading.maker(listing(node, 2)[1])
+    _, array, *names = listing(node, None if len(node) == 3 else 2)
+    make = reading.maker(array)
     if reading.as_ not in (None, "pyarrow"):
         return make
-    return lambda frames: pa.Tensor.from_numpy(arrays.to_native_order(make(frames)))
+    called = [text(name) for name in listing(names[0])] if names else None
+
+    def build(frames: Any) -> Any:
+        made = arrays.to_native_order(make(frames))
+        if called is not None and len(called) != made.ndim:
+            raise CodecError("E-PARTS", "an Arrow tensor has another number of dimensions than of names")
+        return pa.Tensor.from_numpy(made, dim_names=called)
+
+    return build
 
 
 def _read_schema(node: list[Any], reading: Reading) -> Maker:  # noqa: ARG001 (all readers have the same arguments)

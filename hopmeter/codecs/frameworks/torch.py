@@ -26,8 +26,11 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
     """Append a tensor. A tensor on another device is copied to the CPU, and the receiver copies it to a device of the
     same kind."""
     torch = import_package("torch", EXTRA)
-    if not isinstance(obj, torch.Tensor):
-        raise refusal(obj, "send tensors: `module.state_dict()` rather than the module")
+    if type(obj) not in (torch.Tensor, torch.nn.Parameter):
+        tensor = isinstance(obj, torch.Tensor)
+        raise refusal(obj, "send `it.as_subclass(torch.Tensor)`" if tensor else "send tensors: `module.state_dict()`")
+    if obj.requires_grad and obj.is_leaf and obj.grad is not None:
+        raise CodecError("E-NO-FORM", "the gradient of a tensor would be lost", "send `it.detach()` and `it.grad`")
     if isinstance(frames, Lending) and (node := _lend(torch, obj, frames)):
         return node
     if obj.is_cpu and not obj.requires_grad:

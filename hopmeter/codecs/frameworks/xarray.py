@@ -25,18 +25,40 @@ MEGABYTES = (13, 60)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append an object without its indexes; the receiver makes them again from the coordinates."""
     xr = lookup.import_package("xarray", EXTRA)
-    if isinstance(obj, xr.DataArray):
+    if type(obj) is xr.DataArray:
+        _refuse_indexes(xr, obj)
         name = "null" if obj.name is None else node_of(obj.name, frames, depth)
         variable = _variable(obj.variable, frames, depth)
         coords = obj.coords
         return f'["xarray.array",{name},{variable},{_variables(coords, frames, depth) if len(coords) else "[]"}]'
-    if isinstance(obj, xr.Dataset):
+    if type(obj) is xr.Dataset:
+        _refuse_indexes(xr, obj)
         attrs = node_of(dict(obj.attrs), frames, depth)
         names = {name: obj[name] for name in obj.data_vars}
         return f'["xarray.dataset",{attrs},{_variables(names, frames, depth)},{_variables(obj.coords, frames, depth)}]'
-    if isinstance(obj, xr.Variable):
+    if type(obj) is xr.Variable:
         return f'["xarray.variable",{_variable(obj, frames, depth)}]'
+    if type(obj) is xr.IndexVariable:
+        return f'["xarray.variable",{_variable(obj, frames, depth)},"index"]'
+    if isinstance(obj, xr.DataArray | xr.Dataset):
+        raise refusal(obj, "a subclass may hold more; send `xarray.DataArray(it)` or `xarray.Dataset(it)`")
     raise refusal(obj, "send arrays, datasets or variables")
+
+
+def _refuse_indexes(xr: Any, obj: Any) -> None:
+    """Raise CodecError for indexes that the receiver would not make: it makes one for each coordinate that is named as
+    its dimension, and no other."""
+    if not len(obj.coords):
+        return
+    indexes = obj.xindexes
+    usual = {name for name, of in obj.coords.items() if of.dims == (name,)}
+    odd = set(indexes) ^ usual or {name for name, of in indexes.items() if type(of) is not xr.indexes.PandasIndex}
+    if odd and not any(type(of) is xr.indexes.PandasMultiIndex for of in indexes.values()):
+        raise CodecError(
+            "E-NO-FORM",
+            f"the index of the coordinate {min(map(str, odd))!r} would not be made again",
+            "use `drop_indexes` and a coordinate that is named as its dimension",
+        )
 
 
 def _variable(variable: Any, frames: Frames, depth: int) -> str:
@@ -44,6 +66,10 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
     named = _dims.get(dims) or _dimension_names(dims, frames, depth)
     about = node_of(attrs, frames, depth) if attrs else NOTHING
     data = variable.data
+    if hasattr(variable, "get_level_variable") and (type(data) is not ndarray or data.dtype.kind in "mM"):
+        index = variable.to_index()
+        if type(data) is not ndarray or getattr(index, "freq", None) is not None:
+            return f"[{named},{about},{node_of(index, frames, depth)}]"
     if type(data) is ndarray and data.dtype.char == "O":
         return f"[{named},{about},{_objects(variable, data, frames, depth)}]"
     return f"[{named},{about},{node_of(data, frames, depth)}]"
@@ -114,7 +140,20 @@ def _variables_maker(node: Any, reading: Reading) -> Maker:
 
 
 def _read_variable(node: list[Any], reading: Reading) -> Maker:
-    return _converter(reading, lambda: _variable_maker(listing(node, 2)[1], reading))
+    _, variable, *kind = listing(node, None if node[2:] == ["index"] else 2)
+    xr = lookup.import_package("xarray", EXTRA)
+    if not kind:
+        return _converter(reading, lambda: _variable_maker(variable, reading))
+
+    def build() -> Maker:
+        make = _variable_maker(variable, reading)
+        return lambda frames: _to_index_variable(xr, make(frames))
+
+    return _converter(reading, build)
+
+
+def _to_index_variable(xr: Any, variable: Any) -> Any:
+    return xr.IndexVariable(variable.dims, variable._data, variable.attrs or None)
 
 
 def _read_array(node: list[Any], reading: Reading) -> Maker:

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from hopmeter.codecs import arrays, devices, lookup
 from hopmeter.codecs.checks import integer, listing
 from hopmeter.codecs.errors import CodecError
@@ -29,8 +31,28 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     if not isinstance(obj, zarr.Array):
         raise refusal(obj, "send the arrays of a group: `dict(group.arrays())`")
     _refuse(obj.shape, obj.chunks, obj.dtype.itemsize)
-    more = node_of([list(obj.chunks), dict(obj.attrs)], frames, depth)
+    more = node_of([list(obj.chunks), dict(obj.attrs), *_properties(obj)], frames, depth)
     return f'["zarr",{more},{node_of(obj[...], frames, depth)}]'
+
+
+def _properties(obj: Any) -> list[Any]:
+    """Return fill value and names of dimensions if they are not the usual ones."""
+    names, fill = getattr(obj.metadata, "dimension_names", None), obj.fill_value
+    usual = fill is None or (type(fill) is str and not fill)
+    usual = usual or np.asarray(fill).tobytes() == np.zeros((), obj.dtype).tobytes()
+    found: dict[str, Any] = {} if usual else {"fill_value": np.asarray(fill, obj.dtype)[()]}
+    found |= {"dimension_names": list(names)} if names is not None and any(names) else {}
+    return [found] if found else []
+
+
+def _checked_properties(found: Any, data: Any) -> dict[str, Any]:
+    if type(found) is not dict or not found.keys() <= {"fill_value", "dimension_names"}:
+        raise CodecError("E-PARTS", "Zarr properties are invalid")
+    names, fill = found.get("dimension_names", [None] * data.ndim), found.get("fill_value")
+    right = all(type(name) in (str, type(None)) for name in listing(names, data.ndim))
+    if not right or ("fill_value" in found and (not isinstance(fill, np.generic) or fill.dtype != data.dtype)):
+        raise CodecError("E-PARTS", "Zarr properties do not fit the array")
+    return found
 
 
 def _read(node: list[Any], reading: Reading) -> Maker:
@@ -40,8 +62,9 @@ def _read(node: list[Any], reading: Reading) -> Maker:
         return make
 
     def build(frames: Any) -> Any:
-        chunks, attributes = about(frames)
-        return _array(make(frames), tuple(integer(length) for length in listing(chunks)), attributes)
+        chunks, attributes, *properties = listing(about(frames))
+        along, data = tuple(integer(length) for length in listing(chunks)), make(frames)
+        return _array(data, along, attributes, _checked_properties(properties[0], data) if properties else {})
 
     return build
 
@@ -55,13 +78,15 @@ def _refuse(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int) -> N
         )
 
 
-def _array(data: Any, chunks: tuple[int, ...], attributes: Any) -> Any:
+def _array(data: Any, chunks: tuple[int, ...], attributes: Any, properties: dict[str, Any]) -> Any:
     _refuse(data.shape, chunks, data.itemsize)
     if type(attributes) is not dict:
         raise CodecError("E-PARTS", "Zarr attributes are not a dict")
     json.dumps(attributes)  # refuses values over which Zarr would iterate, such as a range of any length
     zarr = lookup.import_package("zarr", EXTRA)
-    array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes)
+    array = zarr.create_array(
+        {}, shape=data.shape, dtype=data.dtype, chunks=chunks, attributes=attributes, **properties
+    )
     array[...] = data
     return array
 
