@@ -21,7 +21,7 @@ from conformance.broker import HostBroker
 from conformance.leak_watch import LeakWatch
 from conformance.scripted_node import ScriptedNode
 from hopmeter.manifest.model import Manifest
-from hopmeter.manifest.readiness import environment, node_command
+from hopmeter.manifest.readiness import environment, node_command, node_variables
 from hopmeter.model import units
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.system.open_files import OpenFiles, remove_unused
@@ -156,7 +156,7 @@ class NodePool:
         opening = {"settings": settings, "largest_frame_bytes": frame_bytes, **at}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
-        node = idle.pop(0) if idle else self._start(manifest, language, host)
+        node = idle.pop(0) if idle else self._start(manifest.for_settings(settings), language, host)
         self.nodes.append(node)
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
@@ -182,9 +182,11 @@ class NodePool:
 
     def _start(self, manifest: Manifest, language: str, host: Host | None) -> ScriptedNode:
         command = node_command(manifest, language)
-        assert command is not None, f"{manifest.name} ({language}) is not built: run `hopmeter build {manifest.name}`"
+        assert command is not None, (
+            f"{manifest.name} ({language}) is not built: run `hopmeter build {manifest.reference}`"
+        )
         adapter = ["--adapter", str(manifest.folder / "python")] if language == "python" else []
-        given = self._environment(manifest, host)
+        given = {**node_variables(manifest, language), **self._environment(manifest, host)}
         ours, theirs = socket.socketpair()
         log = self.folder / f"log{next(self._logs)}"
         with log.open("wb") as out, theirs:

@@ -16,7 +16,7 @@ from hopmeter.build.targets import Target
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.build_on_hosts import HostOutcome
-from hopmeter.manifest import Offer
+from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
 from hopmeter.report import formatting
 from hopmeter.system.terminal import Console
@@ -94,14 +94,14 @@ def build_message(
     return error
 
 
-def install_framework(console: Console, name: str, offer: Offer | None) -> BuildError | None:
+def install_framework(console: Console, name: str, manifest: Manifest | None) -> BuildError | None:
     """Install the framework of a codec, show the result, and return the error if it failed."""
-    title = f"{name} for {offer.transport}" if offer else name
+    title = f"{name} for {manifest.reference}" if manifest else name
     log = workshop() / "logs" / f"codec-{title.replace(' ', '-')}.log"
     started = time.monotonic()
     try:
         with console.status(f"{title}: see {log}"):
-            frameworks.install(name, log, offer)
+            frameworks.install(name, log, manifest)
     except BuildError as failed:
         _show_error(console, title, failed)
         return failed

@@ -85,7 +85,7 @@ def _failures(
         if error := build_display.build_message(console, message):
             yield message.title, _words(error)
     for part in codecs:
-        if failed := build_display.install_framework(console, part.codec, part.offer):
+        if failed := build_display.install_framework(console, part.codec, part.manifest):
             yield part.title, _words(failed)
 
 

@@ -192,11 +192,12 @@ def check_still_ready(made: Plan, world: World) -> None:
     except NoCoresError as absent:
         raise UsageError("E-NO-LONGER-READY", f"background.cores: {absent}", "allow these cores again") from absent
     for cell in made.runnable:
-        for transport, language in adapters(cell) if cell.comparison.side != OLD else ():
-            state = world.ready.get((transport, language))
+        for carrier, language in adapters(cell) if cell.comparison.side != OLD else ():
+            state = world.node(carrier.transport, language, carrier.settings)
             if state is None or not state.ready:
+                reference = world.manifests[carrier.transport].for_settings(carrier.settings).reference
                 raise UsageError(
                     "E-NO-LONGER-READY",
-                    f"{transport} ({language}) was ready when this run began, but is not ready now",
-                    f"hopmeter build {transport}",
+                    f"{carrier.transport} ({language}) was ready when this run began, but is not ready now",
+                    f"hopmeter build {reference}",
                 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.rust import replace
+
+MARK = "HOPMETER_BUILT_AGAINST"
 
 
 @dataclass(frozen=True)
@@ -21,37 +23,69 @@ class Kit:
     nodes: Sequence[Path]
 
 
-def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path) -> None:
-    """Build the node of one transport in `folder` and copy it to `node`."""
-    _leave_other_source(folder, source)
+@dataclass(frozen=True)
+class Project:
+    """A CMake project that is installed, and what it is built with."""
+
+    source: Path
+    folder: Path
+    """The build folder."""
+    prefix: Path
+    owns_prefix: bool
+    """Whether nothing else is installed there. It is then removed with the build folder."""
+    python: Path
+    """The Python of its generators."""
+    variables: Mapping[str, str]
+    """The environment of the build."""
+    mark: str
+    """What it is built against. A build folder with another mark is removed."""
+
+
+def install(project: Project, log: Path, remedy: str) -> None:
+    """Build and install a project that has no node."""
+    _leave_other_source(project.folder, project.source, project.mark)
+    if project.owns_prefix and not project.folder.exists():
+        shutil.rmtree(project.prefix, ignore_errors=True)
+    options = [f"-DCMAKE_INSTALL_PREFIX={project.prefix}", f"-DPython3_EXECUTABLE={project.python}"]
+    env = project.variables
+    configure = [*_configure(project.source, project.folder), *options, f"-D{MARK}={project.mark}"]
+    run_logged(configure, log, remedy=remedy, env=env)
+    run_logged([_cmake(), "--build", project.folder, "--parallel"], log, remedy=remedy, env=env)
+    run_logged([_cmake(), "--install", project.folder], log, remedy=remedy, env=env)
+
+
+def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path, mark: str = "") -> None:
+    """Build the node of one transport in `folder`, which is removed if it has another mark, and copy it to `node`."""
+    _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
-    run_logged([*_configure(source, kit, folder)], log, remedy=remedy)
+    run_logged([*_configure(source, folder), *_options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
     run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
     replace(_find_binary(folder, node.name), node)
 
 
-def _configure(source: Path, kit: Kit, folder: Path) -> list[str | Path]:
+def _configure(source: Path, folder: Path) -> list[str | Path]:
     # A configured folder keeps its generator; CMake rejects a different generator.
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (folder / "CMakeCache.txt").exists() else []
+    return [_cmake(), "-S", source, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release"]
+
+
+def _options(kit: Kit) -> list[str]:
     return [
-        _cmake(),
-        "-S",
-        source,
-        "-B",
-        folder,
-        *generator,
-        "-DCMAKE_BUILD_TYPE=Release",
         f"-Dhopmeter_DIR={kit.cmake}",
         f"-DHOPMETER_LIBRARY={kit.library}",
         f"-DHOPMETER_NODES={';'.join(map(str, kit.nodes))}",
     ]
 
 
-def _leave_other_source(folder: Path, source: Path) -> None:
-    """Remove the build folder if it belongs to another source tree. Installations share the user's cache, and CMake
-    refuses a build folder of another source tree."""
+def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
+    """Remove the build folder if it belongs to another source tree or has another mark. Installations share the user's
+    cache, and CMake refuses a build folder of another source tree."""
     cached = folder / "CMakeCache.txt"
-    if cached.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cached.read_text():
+    if not cached.exists():
+        return
+    lines = (line.partition("=") for line in cached.read_text().splitlines())
+    values = {name.partition(":")[0]: value for name, _, value in lines}
+    if (values.get("CMAKE_HOME_DIRECTORY"), values.get(MARK, "")) != (str(source), mark):
         shutil.rmtree(folder)
 
 

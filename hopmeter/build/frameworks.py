@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hopmeter.build import first
 from hopmeter.build.command import BuildError
 from hopmeter.build.python import install as install_packages
 from hopmeter.build.python import make
+from hopmeter.build.work import workshop
 from hopmeter.codecs import comparison, lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import codec_interpreter
-from hopmeter.manifest.interpreter import NoPythonError, folder, ours, own
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, ours, own
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.system import humanize
@@ -72,15 +74,16 @@ def format_cost(name: str) -> str:
     )
 
 
-def install(name: str, log: Path, offer: Offer | None = None) -> None:
-    """Install a framework; if a transport's offer is given, install it for the nodes of the transport, which may need a
-    joint environment.
+def install(name: str, log: Path, manifest: Manifest | None = None) -> None:
+    """Install a framework; with the manifest of a transport for the nodes of that transport, which may need a joint
+    environment.
 
     Raises BuildError if a tool fails, or if only the user can install the framework.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("")
-    remedy = f"correct the cause, then run `{command(name, offer)}`"
+    remedy = f"correct the cause, then run `{command(name, manifest)}`"
+    offer = manifest.offers["python"] if manifest is not None else None
     if name in EXTRAS:
         return install_packages(ours().program, codec_interpreter.extra(name), log, remedy)
     if offer is not None and offer.interpreter == "system":
@@ -89,8 +92,12 @@ def install(name: str, log: Path, offer: Offer | None = None) -> None:
     if environment is None:
         return install_packages(ours().program, codec_interpreter.requirements(name), log, remedy)
     make(folder(environment), log, remedy)
+    python = Interpreter(folder(environment) / "bin/python", ())
     packages = [*codec_interpreter.requirements(name), *(offer.pip if offer else ())]
-    return install_packages(folder(environment) / "bin/python", packages, log, remedy)
+    install_packages(python.program, packages, log, remedy, offer.environment_name if offer else "")
+    if manifest is not None and offer is not None:
+        first.install(manifest, offer, python, workshop(), log)
+    return None
 
 
 def _require_system_package(name: str, offer: Offer) -> None:
@@ -119,18 +126,18 @@ def _state(name: str) -> State:
     return State(name, ready=True, version=codec_interpreter.versions(name, python)[0], environment=environment)
 
 
-def command(name: str, offer: Offer | None = None) -> str:
+def command(name: str, manifest: Manifest | None = None) -> str:
     """Return the command that installs a framework, for the nodes of a transport if one is given."""
-    return f"hopmeter build {offer.transport} --framework {name}" if offer else lookup.command(name)
+    return f"hopmeter build {manifest.reference} --framework {name}" if manifest else lookup.command(name)
 
 
-def wanting(name: str, manifests: Iterable[Manifest]) -> list[Offer]:
-    """Return the offers of these transports that need a separate environment with this framework."""
+def wanting(name: str, manifests: Iterable[Manifest]) -> list[Manifest]:
+    """Return those of these transports that need a separate environment with this framework."""
     if name in EXTRAS:
         return []
-    offers = [manifest.offers["python"] for manifest in manifests if "python" in manifest.offers]
+    offers = [(manifest, manifest.offers["python"]) for manifest in manifests if "python" in manifest.offers]
     return [
-        offer
-        for offer in offers
+        manifest
+        for manifest, offer in offers
         if offer.is_installed and offer.pip and codec_interpreter.joint_environment(name, offer)
     ]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from hopmeter.build.messages import MessageTarget
 from hopmeter.build.targets import Target
-from hopmeter.manifest import Offer
+from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Carrier
 from hopmeter.plan import Plan
 from hopmeter.plan.build_remedy import COMMAND, is_buildable
 from hopmeter.plan.carriers import carrier_of
@@ -25,13 +26,13 @@ class FrameworkTarget:
     """The framework of a codec, for the Python nodes of a transport."""
 
     codec: str
-    offer: Offer | None
+    manifest: Manifest | None
     """None if the framework belongs into hopmeter's own Python, for all transports."""
 
     @property
     def title(self) -> str:
         """The name of the target in messages."""
-        return f"{self.codec} for {self.offer.transport}" if self.offer else self.codec
+        return f"{self.codec} for {self.manifest.reference}" if self.manifest else self.codec
 
 
 Part = Target | MessageTarget | FrameworkTarget
@@ -63,8 +64,9 @@ def _host(end: Endpoint, world: World) -> str:
 
 def _adapter(end: Endpoint, world: World) -> Iterator[Part]:
     """Yield the adapter of a node, if it is not ready and its library is there or can be installed."""
-    host, manifest = _host(end, world), world.manifests[end.carrier.transport]
-    state = (world.hosts[host].ready if host else world.ready).get((manifest.name, end.language))
+    host, manifest = _host(end, world), _manifest(end.carrier, world)
+    here = world.node(manifest.name, end.language, end.carrier.settings)
+    state = world.hosts[host].ready.get((manifest.name, end.language)) if host else here
     offer = manifest.offers.get(end.language)
     if offer is None or not (host or offer.is_installed):
         return
@@ -79,7 +81,7 @@ def _object_parts(cell: Cell, end: Endpoint, world: World) -> Iterator[Part]:
         if end.language in message_languages(cell, flow):
             yield from _message(MessageTarget(flow.payload, flow.codec, end.language), _host(end, world), world)
     elif flow.has_codec and not _host(end, world):
-        yield from _framework(flow.codec, carrier_of(cell, flow).transport, world)
+        yield from _framework(flow.codec, _manifest(carrier_of(cell, flow), world), world)
 
 
 def _message(target: MessageTarget, host: str, world: World) -> Iterator[Part]:
@@ -89,14 +91,18 @@ def _message(target: MessageTarget, host: str, world: World) -> Iterator[Part]:
         yield target
 
 
-def _framework(codec: str, transport: str, world: World) -> Iterator[Part]:
+def _manifest(carrier: Carrier, world: World) -> Manifest:
+    """Return the manifest of a transport, with the installation that its settings choose."""
+    return world.manifests[carrier.transport].for_settings(carrier.settings)
+
+
+def _framework(codec: str, manifest: Manifest, world: World) -> Iterator[Part]:
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
-    manifest = world.manifests[transport]
     state = world.carrier(manifest, codec)
     if not state.ready and state.get.startswith(COMMAND) and "--framework" in state.get:
         offer = manifest.offers["python"]
-        yield FrameworkTarget(codec, offer if codec_interpreter.joint_environment(codec, offer) else None)
+        yield FrameworkTarget(codec, manifest if codec_interpreter.joint_environment(codec, offer) else None)
 
 
 def mark_failures(made: Plan, world: World, failures: Mapping[str, str]) -> Plan:

@@ -5,7 +5,7 @@ transports and the codecs that need an older NumPy. The lock files do not record
 files of a version accept the source archive and the wheels for CPython on Linux.
 
 python.lock has all packages together. numpy1.lock has the packages of the codecs that conflict with today's NumPy, as
-far as they differ from those of python.lock.
+far as they differ from those of python.lock. TRANSPORT-INSTALLATION.lock has those of an installation in the same way.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import parse_wheel_filename
 
 from hopmeter.codecs import lookup
+from hopmeter.manifest.discovery import every
 from hopmeter.system import paths
 
 NAMES = ("python.lock", "numpy1.lock")
@@ -33,12 +34,13 @@ HOSTLESS = ("--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-
 PROCESSORS = ("x86_64", "aarch64")
 
 
-def arguments(packages: Iterable[str]) -> list[str | Path]:
+def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path]:
     """Return the arguments that make `uv pip install` use locked versions; empty if no lock file agrees with the
-    packages."""
+    packages. The lock file of the environment precedes the others."""
     tree = paths.checkout()
     wanted = [*packages]
-    files = [tree / "setup" / name for name in NAMES] if tree else []
+    files = [tree / "setup" / name for name in (f"{environment}.lock", *NAMES)] if tree else []
+    files = [file for file in files if file.exists()]
     file = next((each for each in files if not conflicts(each, wanted)), None)
     return [] if file is None else ["--constraint", _whole_file(file)]
 
@@ -104,6 +106,17 @@ def transport_packages(tree: Path) -> list[str]:
     return [text for each in manifests for text in each["languages"].get("python", {}).get("pip", [])]
 
 
+def installations(tree: Path) -> dict[str, list[str]]:
+    """Return the `pip` list of each installation that a manifest names, by its environment."""
+    manifests = every([tree / "transports"]).values()
+    return {
+        f"{each.name}-{name}": one.pip
+        for each in manifests
+        for part in each.languages.values()
+        for name, one in part.installations.items()
+    }
+
+
 def conflicting_packages() -> list[str]:
     """Return the packages of the codecs that have separate environments."""
     return sorted({text for module in lookup.codecs().values() for text in getattr(module, "APART", ())})
@@ -144,6 +157,7 @@ def is_for_linux(wheel: str) -> bool:
 
 def write_differences(file: Path, packages: Sequence[str], *options: str) -> None:
     """Write a lock file with only what differs from the first one."""
+    file.touch()
     file.write_text(whole_lock(file))
     write(file, packages, *options)
     first = _entries(file.with_name(NAMES[0]))
@@ -151,13 +165,15 @@ def write_differences(file: Path, packages: Sequence[str], *options: str) -> Non
 
 
 def main() -> None:
-    """Write both files."""
+    """Write all files."""
     tree = paths.checkout()
     if tree is None:
         sys.exit("lock files are part of a checkout; run this command in one")
     packages, options = transport_packages(tree), sys.argv[1:]
     write(tree / "setup" / NAMES[0], packages, "--all-extras", str(tree / "pyproject.toml"), *options)
     write_differences(tree / "setup" / NAMES[1], [*packages, *conflicting_packages()], *options)
+    for environment, wanted in installations(tree).items():
+        write_differences(tree / "setup" / f"{environment}.lock", wanted, *options)
 
 
 if __name__ == "__main__":

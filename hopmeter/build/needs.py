@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hopmeter.build.messages import MessageTarget, select_messages
 from hopmeter.build.one_language import one_language_each, one_language_for_all
-from hopmeter.build.targets import Target, select_targets
+from hopmeter.build.targets import Target, choices, select_targets
 from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
 from hopmeter.plan.workloads import participant_axes
@@ -52,11 +52,20 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
     targets = select_targets(list(select_transports(ask.axes["transport"])))
     for word in ask.axes["language"]:
         if word == "one":
-            yield from one_language_each(targets, ask.axes)
+            found = list(one_language_each(targets, ask.axes))
         elif word in ("each", "pairs"):
-            yield from targets
+            found = targets
         else:
-            yield from (target for target in targets if target.language in word.split(">"))
+            found = [target for target in targets if target.language in word.split(">")]
+        yield from (each for target in found for each in _installations(target, ask))
+
+
+def _installations(target: Target, ask: Ask) -> list[Target]:
+    """Return the adapter with each installation that the settings of a case choose."""
+    if not target.manifest.languages[target.offer.language].installations:
+        return [target]
+    chosen = choices(target.manifest, ask.settings.get(target.transport, {}))
+    return [Target(each, each.offers[target.language]) for each in chosen]
 
 
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:

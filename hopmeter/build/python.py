@@ -12,49 +12,70 @@ from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
 from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.requirement import here, name
 
 UV = [sys.executable, "-m", "uv"]
 
 
-def build(offer: Offer, log: Path) -> None:
-    """Install the packages that a transport's nodes need, into the Python that runs the nodes."""
-    remedy = f"correct the cause, then run `hopmeter build {offer.transport} --language python`"
+def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
+    """Install the packages that a transport's nodes need, into the Python that runs the nodes; return that Python."""
+    remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language python`"
+    packages = _packages(offer)
     if offer.environment == "own":
-        make(folder(offer.transport), log, remedy)
+        _refuse_elsewhere(manifest, offer, None)
+        make(folder(offer.environment_name), log, remedy)
     try:
         found = interpreter(offer)
     except NoPythonError as none:
         raise BuildError("E-NO-PYTHON", str(none), none.remedy) from none
-    if found is None:
-        return
+    assert found is not None, "its environment was made"
+    if offer.environment != "own":
+        _refuse_elsewhere(manifest, offer, found)
+    if packages:
+        install(found.program, packages, log, remedy, offer.environment_name)
+    return found
+
+
+def _packages(offer: Offer) -> list[str]:
     try:
-        packages = [each for text in offer.pip if (each := here(text))]
+        return [each for text in offer.pip if (each := here(text))]
     except ValueError as cause:
         raise BuildError(
             "E-VALUE-FORM", f"its pip list has an invalid marker: {cause}", "correct the list in its transport.toml"
         ) from cause
-    _refuse_elsewhere(offer, found)
-    if packages:
-        install(found.program, packages, log, remedy)
 
 
-def install(python: Path, packages: Sequence[str], log: Path, remedy: str) -> None:
-    """Install packages for a Python, in the versions of the lock file if it agrees with them."""
-    command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages), *packages]
+def install(python: Path, packages: Sequence[str], log: Path, remedy: str, environment: str = "") -> None:
+    """Install packages for a Python, in the versions of the lock file if it agrees with them; an environment may have a
+    lock file of its own."""
+    command = [*UV, "pip", "install", "--python", python, *lock.arguments(packages, environment), *packages]
     run_logged(command, log, remedy=remedy)
 
 
-def _refuse_elsewhere(offer: Offer, found: Interpreter) -> None:
-    """Refuse a library that is not published for this processor, unless the user built it."""
+def _refuse_elsewhere(manifest: Manifest, offer: Offer, found: Interpreter | None) -> None:
+    """Refuse a library that is not published for this processor or this Python, unless the user built it for a Python
+    that hopmeter does not make."""
     for text in offer.pip:
-        if not here(text) and not is_installed(name(text), found):
+        if not here(text) and not (found and is_installed(name(text), found)):
             wanted = text.partition(";")[0].strip()
+            this = f"Python {platform.python_version()} on {platform.machine()}"
             raise BuildError(
                 "E-NO-WHEEL",
-                f"{offer.transport} in Python needs {wanted}, which has no ready package for {platform.machine()}",
-                f"build it from source into {found.program}, or measure {offer.transport} in its other languages",
+                f"{offer.transport} in Python needs {wanted}, which has no ready package for {this}",
+                _without_wheel(manifest, found),
             )
+
+
+def _without_wheel(manifest: Manifest, found: Interpreter | None) -> str:
+    """Return the remedy if a package has no wheel here."""
+    if found is not None:
+        return f"build it from source into {found.program}, or measure {manifest.name} in its other languages"
+    user = manifest.languages["python"].user
+    other = user.remedy if user else f"measure {manifest.name} in its other languages"
+    return (
+        f"set up hopmeter with a Python for which there is one (in a checkout: PYTHON=python3.12 make all), or {other}"
+    )
 
 
 def is_installed(distribution: str, found: Interpreter) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hopmeter.build import rust
 from hopmeter.build.command import BuildError
+from hopmeter.manifest import every
 from hopmeter.system import paths
 
 SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include", "rust/examples", "rust/Cargo.toml")
@@ -31,8 +32,9 @@ def stage(checkout: Path, data: Path) -> list[str]:
 
 
 def _copy_transports(source: Path, target: Path) -> None:
+    first = {one.name: {part.first for part in one.languages.values()} - {""} for one in every([source]).values()}
     for folder in sorted(source.iterdir()):
-        for part in SOURCES:
+        for part in (*SOURCES, *first.get(folder.name, ())):
             if (folder / part).is_dir():
                 shutil.copytree(folder / part, target / folder.name / part, ignore=CLUTTER)
             elif (folder / part).is_file():

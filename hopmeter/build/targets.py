@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.errors import UsageError
+from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, find_transports
+from hopmeter.manifest.choices import Value
 from hopmeter.system import paths
 from hopmeter.system.toml_files import one_of
 
@@ -32,12 +34,13 @@ class Target:
     @property
     def title(self) -> str:
         """The name of the target in messages."""
-        return f"{self.transport} ({self.language})"
+        return f"{self.transport} ({', '.join([self.language, *self.manifest.choice])})"
 
     @property
     def file_name(self) -> str:
         """The name of the target in folders and logs of the build."""
-        return f"{self.transport}-{paths.language_word(self.language)}"
+        chosen = self.offer.environment_name if self.manifest.choice else self.transport
+        return f"{chosen}-{paths.language_word(self.language)}"
 
     @property
     def source(self) -> Path:
@@ -45,15 +48,59 @@ class Target:
         return self.manifest.folder / paths.language_word(self.language)
 
 
-def select_targets(transports: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Target]:
-    """Return the requested targets, or all targets if the user names none. Raises UsageError for unknown names."""
+def select_targets(
+    transports: Sequence[str] = (), languages: Sequence[str] = (), settings: Sequence[str] = ()
+) -> list[Target]:
+    """Return the requested targets, or all targets if the user names none; with settings (`NAME=A,B`), only the
+    installations that these choose. Raises UsageError for unknown names."""
     for language in languages:
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
-    manifests = find_transports(transports) if transports else every()
-    return [
+    manifests = list((find_transports(transports) if transports else every()).values())
+    if settings:
+        given = _parse(settings)
+        manifests = [chosen for manifest in manifests for chosen in choices(manifest, given)]
+    found = [
         Target(manifest, offer)
-        for manifest in manifests.values()
+        for manifest in manifests
         for offer in manifest.offers.values()
         if not languages or offer.language in languages
+        if not settings or manifest.languages[offer.language].installations
     ]
+    if settings and not found:
+        named = ", ".join(settings)
+        raise UsageError(
+            "E-OPTION-VALUE",
+            f"--set {named} chooses no installation here",
+            "see the settings with `hopmeter transports NAME`",
+        )
+    return found
+
+
+def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of `NAME=A,B`, by name."""
+    found = {}
+    for text in settings:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise UsageError(
+                "E-OPTION-VALUE", f"--set {text} is not NAME=VALUE", "for example --set distribution=jazzy"
+            )
+        found[name] = values.split(",")
+    return found
+
+
+def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
+    """Return the manifest with each installation that the values of settings choose; other settings do not matter."""
+    known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
+    combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
+    return list({each.reference: each for each in map(manifest.for_settings, combinations)}.values())
+
+
+def _value(manifest: Manifest, name: str, given: Value) -> Value:
+    if name not in manifest.settings:
+        raise UsageError("E-UNKNOWN-SETTING", f"{manifest.name}: {one_of(name, manifest.settings)}")
+    try:
+        return manifest.settings[name].parse(given) if isinstance(given, str) else given
+    except RefusedValueError as wrong:
+        raise UsageError("E-SETTING-VALUE", f"{manifest.name}: {name}: {wrong.what}") from wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
@@ -11,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter.build import cpp, python, rust, system
+from hopmeter.build import cpp, first, python, rust, system
 from hopmeter.build.command import BuildError
 from hopmeter.build.targets import Target
 from hopmeter.manifest import readiness
@@ -37,6 +38,11 @@ class Outcome:
         """Return whether a node that runs now exists."""
         return not self.error
 
+    @property
+    def is_unavailable(self) -> bool:
+        """Return whether its library is not available for this system."""
+        return bool(self.missing) or self.code == "E-NO-WHEEL"
+
     def as_json(self) -> dict[str, Any]:
         """Return one line of `hopmeter build --json`."""
         return {
@@ -56,6 +62,11 @@ COMPILERS = 2
 """The number of C++ adapters that build at a time: most are one file, which takes one core and up to a gigabyte of
 memory."""
 LOOK_S = 0.2
+MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
+LACKS = re.compile(
+    r"no module named|no such file|not find|not found|missing|cannot open shared object|cannot find", re.I
+)
+"""What compilers, CMake and Python report if something is not installed."""
 
 
 def build_all(
@@ -145,11 +156,18 @@ def _demand(target: Target) -> None:
 def _explain(outcome: Outcome, error: BuildError) -> None:
     outcome.code, outcome.error = error.code, error.what
     outcome.remedy, outcome.detail = error.remedy, error.detail
+    if error.code not in MAY_LACK_PACKAGES:
+        return
     outcome.missing = system.missing(outcome.target.offer.apt)
-    if outcome.missing:
+    if not outcome.missing:
+        return
+    missing = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
+    if LACKS.search(f"{error.what}\n{error.detail}"):
         # The compiler's message about a missing header would not help the user.
-        outcome.error = f"{' and '.join(outcome.missing)} {'is' if len(outcome.missing) == 1 else 'are'} not installed"
-        outcome.code, outcome.remedy, outcome.detail = "E-PACKAGES-MISSING", system.line_for(outcome.missing), ""
+        outcome.error, outcome.detail = missing, error.what
+        outcome.code, outcome.remedy = "E-PACKAGES-MISSING", system.line_for(outcome.missing)
+    else:
+        outcome.remedy = f"{error.remedy}; {missing}, which may be the cause: {system.line_for(outcome.missing)}"
 
 
 def workshop() -> Path:
@@ -178,8 +196,10 @@ def _rust(target: Target, log: Path) -> None:
 
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
+    first.install(target.manifest, target.offer, None, workshop(), log)
     node = paths.node_build_dir() / paths.node_name(target.transport, "c++")
-    cpp.build(target.transport, target.source, _kit(), workshop() / target.file_name, node, log)
+    folder = workshop() / target.file_name
+    cpp.build(target.transport, target.source, _kit(), folder, node, log, first.mark(target.offer))
 
 
 @cache
@@ -201,7 +221,8 @@ def _kit() -> cpp.Kit:
 
 def _python(target: Target, log: Path) -> None:
     _library(target, log)
-    python.build(target.offer, log)
+    found = python.build(target.manifest, target.offer, log)
+    first.install(target.manifest, target.offer, found, workshop(), log)
 
 
 def _library(target: Target, log: Path) -> None:

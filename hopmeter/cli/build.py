@@ -30,6 +30,14 @@ def build(
     scenario: Annotated[
         str, typer.Option("--needed-for", metavar="SCENARIO", help="Build only what this scenario needs.")
     ] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=A,B",
+            help="Install what these settings of a transport choose, such as distribution=jazzy for ros2.",
+        ),
+    ] = None,
     system_packages: Annotated[
         bool,
         typer.Option("--system-packages", help="Install missing system packages, if that needs no password."),
@@ -73,9 +81,11 @@ def build(
     """
     languages = options.split_words("language", language or ())
     payloads = [_payload(each, include or ()) for each in message or ()]
-    if (hosts or cluster) and framework:
-        remedy = "start `hopmeter build --framework` on each host instead"
-        raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
+    for name in [
+        name for name, given in (("--framework", framework), ("--set", settings)) if given and (hosts or cluster)
+    ]:
+        remedy = f"start `hopmeter build {name} …` on each host instead"
+        raise UsageError("E-OPTION-CONFLICT", f"{name} builds on this machine", remedy)
     with HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).open() as session:
         if session is not None:
             from hopmeter.build.messages import select_messages
@@ -88,17 +98,17 @@ def build(
     if framework:
         from hopmeter.cli.codecs import install_frameworks
 
-        install_frameworks(options.split_words("framework", framework), transports or [])
+        install_frameworks(options.split_words("framework", framework), transports or [], settings or [])
         return
     from hopmeter.build.messages import select_messages
-    from hopmeter.cli.parts.adapter_builds import build_adapters
+    from hopmeter.cli.parts.adapter_builds import Wanted, build_adapters
     from hopmeter.cli.parts.message_builds import build_messages
 
     messages = select_messages(payloads, options.split_words("codec", codec or ()), languages)
     if message:
         build_messages(messages, system_packages, as_json)
     else:
-        build_adapters(transports or (), languages, scenario, system_packages, as_json)
+        build_adapters(Wanted(transports or (), languages, scenario, settings or ()), system_packages, as_json)
 
 
 def _payload(message: str, folders: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
-    from hopmeter.manifest import Offer
+    from hopmeter.manifest import Manifest
 
 
 def register(app: typer.Typer) -> None:
@@ -45,29 +45,31 @@ def codecs(
         console.print(f"  {frameworks.format_cost(state.name)}\n    → {state.get}", markup=False, soft_wrap=True)
 
 
-def install_frameworks(names: Sequence[str], transports: Sequence[str]) -> None:
+def install_frameworks(names: Sequence[str], transports: Sequence[str], settings: Sequence[str]) -> None:
     """Print how large the frameworks are, and install them; exit with 1 if one that was named failed."""
     from hopmeter.api.build_display import install_framework
     from hopmeter.build import frameworks
+    from hopmeter.build.targets import select_targets
 
     console = Console(highlight=False, soft_wrap=True, markup=True)
     wanted = frameworks.select(names)
     for name in wanted:
         console.print(f"[yellow]{frameworks.format_cost(name)}[/yellow]")
-    errors = [(install_framework(console, name, offer), must) for name, offer, must in _pairs(wanted, transports)]
+    chosen = {each.manifest.reference: each.manifest for each in select_targets(transports, ["python"], settings)}
+    pairs = _pairs(wanted, list(chosen.values()) if transports else [])
+    errors = [(install_framework(console, name, one), must) for name, one, must in pairs]
     if any(error and must for error, must in errors):
         raise typer.Exit(1)
 
 
-def _pairs(names: Sequence[str], transports: Sequence[str]) -> Iterator[tuple[str, Offer | None, bool]]:
+def _pairs(names: Sequence[str], chosen: Sequence[Manifest]) -> Iterator[tuple[str, Manifest | None, bool]]:
     """Each framework with its transport, and whether it must succeed: some frameworks conflict with a transport."""
     from hopmeter import manifest
     from hopmeter.build import frameworks
 
     for name in names:
-        if transports:
-            chosen = manifest.find_transports(transports).values()
-            yield from ((name, one.offers["python"], True) for one in chosen if "python" in one.offers)
+        if chosen:
+            yield from ((name, one, True) for one in chosen)
             continue
         yield name, None, True
-        yield from ((name, offer, False) for offer in frameworks.wanting(name, manifest.every().values()))
+        yield from ((name, one, False) for one in frameworks.wanting(name, manifest.every().values()))

@@ -67,7 +67,9 @@ class AgentTrial:
             raise ValueError(f"node {number} exists, or there are {MOST_NODES} nodes")
         manifest = self.manifests[checks.number(ask, "number", len(self.manifests) - 1)]
         language = checks.word(ask, "language", manifest.offers)
-        program = self.find_program(manifest, language, tuple(map(str, checks.items(ask, "codecs", 100))))
+        settings = check_settings(manifest, checks.table(checks.table(ask, "spec"), "settings"))
+        chosen = manifest.for_settings(settings)
+        program = self.find_program(chosen, language, tuple(map(str, checks.items(ask, "codecs", 100))))
         if not program.ready:
             raise TrialFailedError("E-HOST-LACKS", f"{manifest.name} ({language}): {program.missing}", program.get)
         log = self.logs[f"node{number}"] = self.part.folder / f"node{number}.log"

@@ -15,6 +15,8 @@ from importlib import machinery, metadata
 from pathlib import Path
 from types import ModuleType
 
+from packaging.requirements import Requirement
+
 from hopmeter.codecs import comparison, lookup
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system, system_with_ours
 from hopmeter.manifest.language_part import Offer
@@ -31,8 +33,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
-        found = own(environment)
-        return found if found and has(found, codec) else None
+        return _joint(environment, codec, offer)
     if offer.interpreter != "system":
         return ours() if has(ours(), codec) else None
     found = system()
@@ -48,6 +49,21 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
     return found
 
 
+def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
+    """Return the Python of a joint environment, or that of the transport's own environment if it has the packages."""
+    found = own(environment)
+    if found is not None and has(found, codec):
+        return found
+    found = own(offer.environment_name) if not apart(codec) and offer.environment == "own" else None
+    return found if found is not None and has(found, codec) and _fits(found, codec) else None
+
+
+def _fits(found: Interpreter, codec: str) -> bool:
+    """Return whether a Python has the packages of a codec in versions that hopmeter supports."""
+    wanted = zip(map(Requirement, requirements(codec)), versions(codec, found), strict=True)
+    return all(version and each.specifier.contains(version, prereleases=True) for each, version in wanted)
+
+
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
     """Return the codec whose Python has the packages of all these codecs, or None if there is no such Python."""
     for codec in codecs:
@@ -61,7 +77,7 @@ def joint_environment(codec: str, offer: Offer) -> str | None:
     """Return the name of the joint environment of transport and codec, or None if one Python has all packages."""
     if offer.interpreter == "system" or not (apart(codec) or offer.environment == "own"):
         return None
-    return f"codec-{codec}-{offer.transport}" if offer.pip else f"codec-{codec}"
+    return f"codec-{codec}-{offer.environment_name}" if offer.pip else f"codec-{codec}"
 
 
 def apart(codec: str) -> tuple[str, ...]:

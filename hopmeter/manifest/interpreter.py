@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,11 @@ class Interpreter:
     packages: tuple[Path, ...]
     borrowed: Path | None = None
     """A folder of packages of another Python, which precede its own."""
+
+    def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return environment variables of a manifest, with the folder of this Python's environment."""
+        environment = str(self.program.parents[1])
+        return {name: text.replace("{environment}", environment) for name, text in variables.items()}
 
     @property
     def command(self) -> list[str]:
@@ -57,7 +63,7 @@ def interpreter(offer: Offer) -> Interpreter | None:
     if offer.interpreter == "system":
         return system()
     if offer.environment == "own":
-        return own(offer.transport)
+        return own(offer.environment_name)
     return ours()
 
 

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hopmeter.manifest.build_cost import BuildCost
 from hopmeter.manifest.choices import Language, Pattern, Placement, Wait
+from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.strict import Strict
 from hopmeter.manifest.user_install import Owned
 
@@ -14,15 +16,6 @@ LONG_BUILD_S = 60.0
 """If several compiled languages would do, a build of at most this time is preferred."""
 LONGEST_BUILD_S = 120.0
 """If any language would do, a longer build is left to the user."""
-
-
-class BuildCost(Strict):
-    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
-    because many transports share them."""
-
-    seconds: Annotated[float, Field(gt=0)]
-    megabytes: Annotated[float, Field(ge=0)] = 0
-    """The size of the download in megabytes."""
 
 
 class LanguagePart(Strict):
@@ -43,6 +36,12 @@ class LanguagePart(Strict):
     """For Python: `own` if its packages conflict with others, so that they get a separate environment."""
     interpreter: Literal["system"] | None = None
     """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
+    installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
+    """For Python: installations of the library that hopmeter makes instead, by name."""
+    reads: list[str] = []
+    """Environment variables that change which library a node uses: it describes itself anew with another value."""
+    first: str = ""
+    """A folder of the transport with a CMake project that is installed before the adapter is built."""
     objects: list[str] = []
     """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
     patterns: list[Pattern] | None = None
@@ -80,7 +79,13 @@ class Offer(BaseModel):
     user: Owned | None = None
     after: str | None = None
     environment: str | None = None
+    environment_name: str = ""
+    """The name of its environment, if it has one of its own."""
+    variables: dict[str, str] = {}
+    """Environment variables of its nodes."""
     interpreter: str | None = None
+    reads: list[str] = []
+    first: str = ""
     objects: list[str] = []
 
     @property

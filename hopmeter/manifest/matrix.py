@@ -3,11 +3,11 @@ prints it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hopmeter.manifest.choices import LANGUAGES
 from hopmeter.manifest.discovery import every
-from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.system.markdown import table
 
@@ -88,16 +88,25 @@ def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
         str(manifest.rpc) if "rpc" in offer.patterns else NONE,
         ", ".join(offer.placements),
         ", ".join(offer.waits),
-        offer.library,
-        installer(offer),
+        *installer(manifest.languages[offer.language], offer),
     ]
 
 
-def installer(offer: Offer) -> str:
-    """Return who installs the packages that the adapter needs: the user, or `hopmeter build`."""
-    if offer.user:
-        return f"you: set `{offer.user.variable}`"
-    packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", offer.apt), ("pip", offer.pip)) if names]
+def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
+    """Return the library, and who installs the packages that the adapter needs: the user, or `hopmeter build`. The page
+    does not depend on what the user has installed here."""
+    if part.user is None:
+        return offer.library, _built(offer.apt, offer.pip)
+    own = f"you: set `{part.user.variable}`"
+    made = part.installations.get(part.user.otherwise)
+    if made is None:
+        return part.library, own
+    library = f"{part.library}; if there is none: {made.library or part.library}"
+    return library, f"{own}; otherwise {_built(made.apt, [text.partition(';')[0] for text in made.pip])}"
+
+
+def _built(apt: Sequence[str], pip: Sequence[str]) -> str:
+    packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", apt), ("pip", pip)) if names]
     return f"`hopmeter build`; {'; '.join(packages)}" if packages else "`hopmeter build`"
 
 

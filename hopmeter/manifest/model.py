@@ -99,6 +99,8 @@ class Manifest(Strict):
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
+    _chosen: dict[str, Value] = PrivateAttr(default={})
+    """The settings that choose installations, as far as they are not the defaults."""
 
     @model_validator(mode="after")
     def _rpc_is_explained(self) -> Manifest:
@@ -168,15 +170,23 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _languages_can_have_it(self) -> Manifest:
         for language, part in self.languages.items():
-            given = [name for name in PYTHON_ONLY if getattr(part, name) not in (None, "", [])]
+            given = [name for name in PYTHON_ONLY if getattr(part, name) not in (None, "", [], {})]
             if given and language != "python":
                 raise RefusedValueError("E-VALUES-CONFLICT", f'{language}: "{given[0]}" is for Python only')
+            self._check_installations(part)
             if part.interpreter and (part.environment or part.pip):
                 raise RefusedValueError(
                     "E-VALUES-CONFLICT",
                     'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
         return self
+
+    def _check_installations(self, part: LanguagePart) -> None:
+        for name, each in part.installations.items():
+            self._check_where(f"installations.{name}.where", each.where)
+        if part.user and part.user.otherwise and part.user.otherwise not in part.installations:
+            said = f"user.otherwise: {one_of(part.user.otherwise, part.installations)}"
+            raise RefusedValueError("E-VALUE-CHOICE", said)
 
     @property
     def folder(self) -> Path:
@@ -193,9 +203,43 @@ class Manifest(Strict):
         own: dict[str, Any] = {name: getattr(part, name) for name in OVERRIDES}
         own = {name: getattr(self, name) if value is None else value for name, value in own.items()}
         own["patterns"] = [*own["patterns"], *(["scatter"] if "rpc" in own["patterns"] else [])]
-        plain = {name: getattr(part, name) for name in PLAIN}
+        plain = {name: getattr(part, name) for name in PLAIN} | self._installation(part)
         plain["apt"] = [*plain["apt"], *(self.daemon.apt if self.daemon else [])]
         return Offer(transport=self.name, language=language, **own, **plain)
+
+    def _installation(self, part: LanguagePart) -> dict[str, Any]:
+        """Return the values of the installation that the settings choose, or of the one that replaces the user's."""
+        chosen = {name: self._chosen.get(name, setting.default) for name, setting in self.settings.items()}
+        found = (name for name, each in part.installations.items() if each.is_chosen(chosen))
+        is_missing = part.user is not None and not part.user.is_here
+        name = next(found, part.user.otherwise if part.user is not None and is_missing else "")
+        if not name:
+            return {"environment_name": self.name}
+        return part.installations[name].as_offer(part.library, f"{self.name}-{name}")
+
+    def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
+        """Return the manifest with the installations that these settings choose."""
+        names = {
+            name for part in self.languages.values() for each in part.installations.values() for name in each.where
+        }
+        chosen = {name: settings[name] for name in names & set(settings)}
+        chosen = {name: value for name, value in chosen.items() if value != self.settings[name].default}
+        if chosen == self._chosen:
+            return self
+        other = self.model_copy()
+        other._chosen = chosen
+        other.__dict__.pop("offers", None)
+        return other
+
+    @property
+    def reference(self) -> str:
+        """Return the words that name the transport, and its installation, on a command line."""
+        return " ".join([self.name, *(f"--set {each}" for each in self.choice)])
+
+    @property
+    def choice(self) -> list[str]:
+        """Return the settings that choose installations, as far as they are not the defaults."""
+        return [f"{name}={value}" for name, value in sorted(self._chosen.items())]
 
     @property
     def language_pairs(self) -> list[str]:
@@ -226,8 +270,11 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PYTHON_ONLY = ("environment", "interpreter", "objects")
-PLAIN = ("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", *PYTHON_ONLY)
+PYTHON_ONLY = ("environment", "interpreter", "installations", "objects")
+PLAIN = (
+    *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first", "reads"),
+    *("environment", "interpreter", "objects"),
+)
 """Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")
 """Keys whose values for a language may differ from those of the transport."""

@@ -89,29 +89,31 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     except NoPythonError as none:
         return Readiness(manifest.name, language, ready=False, code="E-NO-PYTHON", missing=str(none), get=none.remedy)
     if command is None and codec != NO_CODEC:
-        return _unready(manifest, language, "E-FRAMEWORK-MISSING", *_frameworkless(manifest.offers[language], codec))
+        return _unready(manifest, language, "E-FRAMEWORK-MISSING", *_frameworkless(manifest, codec))
     if command is None:
         return _unready(manifest, language, "E-NOT-BUILT", NOT_BUILT)
     if manifest.daemon is not None and manifest.daemon.program is None:
         gone = f"{manifest.daemon.title} is not installed"
         return _unready(manifest, language, "E-NO-BROKER", gone, user.remedy if user else "")
+    variables = node_variables(manifest, language, codec)
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
     mark = _mark(_depends_on(manifest, language, command, codec)) + _user_library(user)
+    mark += [[name, text] for name, text in variables.items()]
+    mark += [[name, os.environ.get(name, "")] for name in manifest.offers[language].reads]
     about = _cached_answer(manifest, language, mark)
     if about is None:
         try:
-            about = _ask(describe)
+            about = _ask(describe, variables)
         except UndescribedError as failed:
             return _unready(manifest, language, "E-NODE-BROKEN", str(failed))
         _remember(manifest, language, mark, about)
     if about.get("spec") != SPEC_FORMAT:
         again = "install hopmeter again (in a checkout: make all)" if language == "python" else ""
         return _unready(manifest, language, "E-NODE-OUTDATED", OF_ANOTHER_VERSION, again)
-    return Readiness(
-        manifest.name, language, ready=True, version=str(about.get("version", "")), command=tuple(command), about=about
-    )
+    version = str(about.get("version", ""))
+    return Readiness(manifest.name, language, True, version, command=tuple(command), about=about, environment=variables)
 
 
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
@@ -158,6 +160,13 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
     return [str(node)] if node else None
 
 
+def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> dict[str, str]:
+    """Return the environment variables that a node needs in addition to those of all nodes."""
+    offer = manifest.offers[language]
+    found = _interpreter(offer, codec) if offer.variables else None
+    return found.fill(offer.variables) if found else {}
+
+
 def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     if codec == NO_CODEC:
         return interpreter(offer)
@@ -166,15 +175,15 @@ def _interpreter(offer: Offer, codec: str) -> Interpreter | None:
     return codec_interpreter.interpreter(codec, offer)
 
 
-def _frameworkless(offer: Offer, codec: str) -> tuple[str, str]:
+def _frameworkless(manifest: Manifest, codec: str) -> tuple[str, str]:
     """Return the error if no Python has the packages of both transport and codec, and the command that installs them;
     all transports on hopmeter's own Python have the same command."""
     from hopmeter.manifest import codec_interpreter
 
-    if codec_interpreter.joint_environment(codec, offer) is None:
+    if codec_interpreter.joint_environment(codec, manifest.offers["python"]) is None:
         return f"the packages of {codec} are not installed", f"hopmeter build --framework {codec}"
-    both = f"no Python here has both {offer.transport} and {codec}"
-    return both, f"hopmeter build {offer.transport} --framework {codec}"
+    both = f"no Python here has both {manifest.name} and {codec}"
+    return both, f"hopmeter build {manifest.reference} --framework {codec}"
 
 
 def environment() -> dict[str, str]:
@@ -189,7 +198,7 @@ def environment() -> dict[str, str]:
 
 
 def _unready(manifest: Manifest, language: str, code: str, missing: str, get: str = "") -> Readiness:
-    built = get or f"hopmeter build {manifest.name}"
+    built = get or f"hopmeter build {manifest.reference}"
     return Readiness(manifest.name, language, ready=False, code=code, missing=missing, get=built)
 
 
@@ -241,7 +250,7 @@ def _mark(files: Iterable[Path]) -> list[list[str | int]]:
 
 def _user_library(user: Owned | None) -> list[list[str | int]]:
     """Return the location of the user's library, because another location may have another version."""
-    return [[user.variable, os.environ.get(user.variable, "")]] if user else []
+    return [[user.variable, user.location]] if user else []
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:

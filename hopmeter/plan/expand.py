@@ -40,6 +40,20 @@ class World:
     """The hosts of `--hosts` or `--cluster`, in their order; empty if all nodes run on this machine."""
     highest_priority: int = 99
     """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
+    _installations: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
+    """The nodes of installations that settings choose, by their reference and language."""
+
+    def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
+        """Return the node of a transport with these settings, or None if the transport has none in this language."""
+        known = self.manifests.get(transport)
+        chosen = known.for_settings(settings) if known else None
+        part = chosen.languages.get(language) if chosen else None  # type: ignore[call-overload]
+        if chosen is None or chosen is known or part is None or not part.installations:
+            return self.ready.get((transport, language))
+        key = (chosen.reference, language)
+        if key not in self._installations:
+            self._installations[key] = readiness(chosen, language)
+        return self._installations[key]
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:

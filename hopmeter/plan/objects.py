@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from hopmeter import images
+from hopmeter.manifest import Manifest
 from hopmeter.manifest.readiness import Readiness
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
@@ -26,7 +27,7 @@ from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")
 Key = tuple[str, str, str, str]
-"""Transport, codec, device and share."""
+"""Transport with its installation, codec, device and share."""
 
 
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
@@ -77,12 +78,12 @@ def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
     carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
     needed = [(cell, flow) for cell in carried for flow in _object_flows(cell) if "python" in _languages(cell, flow)]
-    pairs = sorted({(_transport(cell, flow), flow.codec) for cell, flow in needed})
+    used = {(one.reference, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, world)]}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda pair: world.carrier(world.manifests[pair[0]], pair[1]), pairs)
-        carriers = dict(zip(pairs, found, strict=True))
-    sizes = _Sizes(carriers, _measure_sizes(carried, carriers, world))
-    return [sizes.set(cell, world) if cell.has_codec and not cell.dropped else cell for cell in cells]
+        found = pool.map(lambda pair: world.carrier(used[pair], pair[1]), used)
+        carriers = dict(zip(used, found, strict=True))
+    sizes = _Sizes(carriers, _measure_sizes(carried, carriers, world), world)
+    return [sizes.set(cell) if cell.has_codec and not cell.dropped else cell for cell in cells]
 
 
 def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
@@ -100,8 +101,10 @@ def _object_flows(cell: Cell) -> list[Flow]:
     return [flow for flow in found if flow.has_codec]
 
 
-def _transport(cell: Cell, flow: Flow) -> str:
-    return carrier_of(cell, flow).transport
+def _manifest(cell: Cell, flow: Flow, world: World) -> Manifest:
+    """Return the manifest of a flow's transport, with the installation that its settings choose."""
+    carrier = carrier_of(cell, flow)
+    return world.manifests[carrier.transport].for_settings(carrier.settings)
 
 
 def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
@@ -109,8 +112,8 @@ def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
     return message_languages(cell, flow) if is_message(flow.payload) else ["python"]
 
 
-def _key(transport: str, flow: Flow) -> Key:
-    return transport, flow.codec, flow.device, flow.share
+def _key(manifest: Manifest, flow: Flow) -> Key:
+    return manifest.reference, flow.codec, flow.device, flow.share
 
 
 def _measure_sizes(
@@ -119,21 +122,21 @@ def _measure_sizes(
     asked: dict[Key, Asked] = {}
     for cell in cells:
         for flow in (each for each in _object_flows(cell) if not is_message(each.payload)):
-            key, carrier = _key(_transport(cell, flow), flow), carriers[_transport(cell, flow), flow.codec]
+            manifest = _manifest(cell, flow, world)
+            key, carrier = _key(manifest, flow), carriers[manifest.reference, flow.codec]
             if carrier.ready:
-                one = asked.get(key) or asked.setdefault(key, _question(key, carrier, world))
+                one = asked.get(key) or asked.setdefault(key, _question(manifest, flow, carrier))
                 one.payloads[object_of(flow.payload)] = None
     answers = weights(list(asked.values()))
     return {key: answers[one.identity] for key, one in asked.items()}
 
 
-def _question(key: Key, carrier: Readiness, world: World) -> Asked:
+def _question(manifest: Manifest, flow: Flow, carrier: Readiness) -> Asked:
     from hopmeter.manifest import codec_interpreter  # imports NumPy, which only codecs need
 
-    transport, codec, device, share = key
-    python = codec_interpreter.interpreter(codec, world.manifests[transport].offers["python"])
+    python = codec_interpreter.interpreter(flow.codec, manifest.offers["python"])
     is_it = python is not None and tuple(python.command) == carrier.command
-    return Asked(carrier.command, python if is_it else None, codec, device, share)
+    return Asked(carrier.command, python if is_it else None, flow.codec, flow.device, flow.share)
 
 
 @dataclass(frozen=True)
@@ -141,15 +144,16 @@ class _Sizes:
     """The sizes of the objects of all cells."""
 
     carriers: Mapping[tuple[str, str], Readiness]
-    """The Python nodes that carry the objects, by transport and codec."""
+    """The Python nodes that carry the objects, by transport with its installation and codec."""
     known: Mapping[Key, Weights]
+    world: World
 
-    def set(self, cell: Cell, world: World) -> Cell:
+    def set(self, cell: Cell) -> Cell:
         """Return the cell with the sizes of its objects, or dropped with the reason."""
         ours = _object_flows(cell)
         reasons = chain(
             ((flow, self._reason(cell, flow)) for flow in ours),
-            ((flow, _why_apart(cell, flow, world)) for flow in ours),
+            ((flow, _why_apart(cell, flow, self.world)) for flow in ours),
             ((flow, why_not_together(cell, flow)) for flow in ours if is_message(flow.payload)),
         )
         for flow, reason in reasons:
@@ -159,7 +163,7 @@ class _Sizes:
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
         """Return why there is no object; empty if there is one."""
-        carrier = self.carriers.get((_transport(cell, flow), flow.codec))
+        carrier = self.carriers.get((_manifest(cell, flow, self.world).reference, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
             return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")
@@ -171,7 +175,7 @@ class _Sizes:
     def _size(self, cell: Cell, flow: Flow) -> tuple[int, str]:
         if is_message(flow.payload):
             return message_bytes(flow, _languages(cell, flow)[0]), ""
-        return self.known[_key(_transport(cell, flow), flow)][object_of(flow.payload)]
+        return self.known[_key(_manifest(cell, flow, self.world), flow)][object_of(flow.payload)]
 
 
 def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
@@ -183,7 +187,7 @@ def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
     carrier = carrier_of(cell, flow)
     ends = [cell.workload.participant(name) for name in (flow.source, *flow.targets)]
     for name in (each.name for each in ends if each.language == "python"):
-        offer = world.manifests[carrier.transport].offers["python"]
+        offer = _manifest(cell, flow, world).offers["python"]
         together = codecs(cell, name, carrier)
         if len(together) > 1 and codec_interpreter.common_codec(together, offer) is None:
             said = f"no Python here has the packages of {' and '.join(together)} together"

@@ -10,7 +10,8 @@ from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import MOST_S
-from hopmeter.plan.carriers import carriers
+from hopmeter.model.workload import Carrier
+from hopmeter.plan.carriers import axis_carrier, carriers
 from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
@@ -36,16 +37,13 @@ def languages(cell: Cell) -> list[str]:
     return list(dict.fromkeys([source, relay, sink] if cell.axes.relays else [source, sink]))
 
 
-def adapters(cell: Cell) -> list[tuple[str, str]]:
-    """Return the transport and the language of the nodes of a cell, each pair once."""
+def adapters(cell: Cell) -> list[tuple[Carrier, str]]:
+    """Return the transport, with its settings, and the language of the nodes of a cell, each pair once."""
     if cell.workload is None:
-        return [(cell.axes.transport, language) for language in languages(cell)]
-    found = [
-        (each.transport, program.language)
-        for program in cell.workload.participants
-        for each in carriers(cell, program.name)
-    ]
-    return list(dict.fromkeys(found))
+        return [(axis_carrier(cell), language) for language in languages(cell)]
+    programs = cell.workload.participants
+    found = [(each, program.language) for program in programs for each in carriers(cell, program.name)]
+    return list({(carrier.key, language): (carrier, language) for carrier, language in found}.values())
 
 
 def _language(cell: Cell, manifest: Manifest, _: World) -> str:
@@ -242,7 +240,7 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
 
 def _check_build(cell: Cell, _: Manifest, world: World) -> str:
     for language in languages(cell):
-        state = world.ready.get((cell.axes.transport, language))
+        state = world.node(cell.axes.transport, language, cell.carriage.settings)
         if state is None or not state.ready:
             missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"

@@ -13,6 +13,7 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import Readiness, readiness_with_codecs
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
+from hopmeter.model.workload import Carrier
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.background import load_of
 from hopmeter.plan.carriers import carriers
@@ -229,20 +230,24 @@ class Executor:
         """Return the program of each node of a cell, by its number. A Python node that carries objects of codecs may
         need another Python."""
         ends = [hosted[0] for hosted in topology(cell).nodes]
-        wanted = [
-            (each.host, each.carrier.transport, each.language, codecs_of_node(cell, number))
-            for number, each in enumerate(ends)
-        ]
-        ready = {each: self._ready(cell, *each) for each in dict.fromkeys(wanted)}
-        return {number: ready[each] for number, each in enumerate(wanted)}
+        found: dict[Any, Readiness] = {}
+        programs = {}
+        for number, each in enumerate(ends):
+            codecs = codecs_of_node(cell, number)
+            key = (each.host, each.carrier.key, each.language, codecs)
+            found[key] = found.get(key) or self._ready(cell, each.host, each.carrier, each.language, codecs)
+            programs[number] = found[key]
+        return programs
 
-    def _ready(self, cell: Cell, host: str, transport: str, language: str, codecs: tuple[str, ...]) -> Readiness:
+    def _ready(self, cell: Cell, host: str, carrier: Carrier, language: str, codecs: tuple[str, ...]) -> Readiness:
         world = self._world_of(cell)
         if host in self.hosts:
-            return world.hosts[host].ready[transport, language]
+            return world.hosts[host].ready[carrier.transport, language]
         if language != "python" or not codecs or world is not self.world:
-            return world.ready[transport, language]
-        return readiness_with_codecs(self.world.manifests[transport], codecs)
+            node = world.node(carrier.transport, language, carrier.settings)
+            assert node is not None, "the cell is runnable"
+            return node
+        return readiness_with_codecs(self.world.manifests[carrier.transport].for_settings(carrier.settings), codecs)
 
     def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:

@@ -38,10 +38,13 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
 
 
 def _nodes(plan: Plan, world: World) -> dict[str, Readiness]:
-    used = [each for cell in plan.runnable for each in adapters(cell)]
-    return {
-        f"{transport} ({language})": world.ready[transport, language] for transport, language in dict.fromkeys(used)
-    }
+    found: dict[str, Readiness] = {}
+    for carrier, language in (each for cell in plan.runnable for each in adapters(cell)):
+        node = world.node(carrier.transport, language, carrier.settings)
+        assert node is not None, "the cell is runnable"
+        chosen = world.manifests[carrier.transport].for_settings(carrier.settings).choice
+        found[f"{carrier.transport} ({', '.join([language, *chosen])})"] = node
+    return found
 
 
 def _build(node: Readiness) -> str:

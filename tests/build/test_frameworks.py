@@ -14,7 +14,8 @@ from hopmeter.build.command import BuildError
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.codecs import lookup
 from hopmeter.errors import UsageError
-from hopmeter.manifest import Offer, codec_interpreter, interpreter
+from hopmeter.manifest import Manifest, Offer, codec_interpreter, interpreter
+from tests.plan.world import transport
 
 
 @pytest.fixture
@@ -56,16 +57,20 @@ def build_wheel(folder, *_):
 """
 
 
-def shm() -> Offer:
-    return manifest.find_transports(["shm"])["shm"].offers["python"]
+def shm() -> Manifest:
+    return manifest.find_transports(["shm"])["shm"]
+
+
+def offer() -> Offer:
+    return shm().offers["python"]
 
 
 def test_a_framework_that_is_apart_is_installed_where_its_nodes_are_started(
     environments: Path, instead: str, tmp_path: Path
 ) -> None:
-    assert codec_interpreter.interpreter("mxnet", shm()) is None
+    assert codec_interpreter.interpreter("mxnet", offer()) is None
     frameworks.install("mxnet", tmp_path / "logs/log")
-    found = codec_interpreter.interpreter("mxnet", shm())
+    found = codec_interpreter.interpreter("mxnet", offer())
     assert found is not None
     assert found.program == environments / "codec-mxnet/bin/python"
 
@@ -73,10 +78,11 @@ def test_a_framework_that_is_apart_is_installed_where_its_nodes_are_started(
 def test_a_framework_that_is_apart_is_installed_beside_a_transports_packages(
     environments: Path, instead: str, tmp_path: Path
 ) -> None:
-    offer = shm().model_copy(update={"transport": "apart", "pip": [instead]})
-    frameworks.install("mxnet", tmp_path / "log", offer)
+    languages = {"python": {"waits": ["block"], "library": "L", "pip": [instead]}}
+    apart = transport("apart", languages=languages)
+    frameworks.install("mxnet", tmp_path / "log", apart)
     assert (environments / "codec-mxnet-apart/bin/python").exists()
-    assert codec_interpreter.interpreter("mxnet", offer) is not None
+    assert codec_interpreter.interpreter("mxnet", apart.offers["python"]) is not None
 
 
 def test_what_cannot_be_installed_says_what_to_run_again(environments: Path, instead: str, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from tests.build.test_python import wheel
 
 TREE = Path(__file__).parents[2]
 TODAY, OLD_NUMPY = (TREE / "setup" / each for each in lock.NAMES)
+INSTALLATIONS = {TREE / f"setup/{name}.lock": packages for name, packages in lock.installations(TREE).items()}
+FILES = [*lock.NAMES, *(file.name for file in INSTALLATIONS)]
 
 
 def declared_packages() -> list[str]:
@@ -30,8 +32,9 @@ def declared_packages() -> list[str]:
     [
         (TODAY, [*declared_packages(), *lock.transport_packages(TREE)]),
         (OLD_NUMPY, [*lock.conflicting_packages(), *lock.transport_packages(TREE)]),
+        *INSTALLATIONS.items(),
     ],
-    ids=lock.NAMES,
+    ids=FILES,
 )
 def test_every_package_is_locked_in_a_version_that_fits(file: Path, packages: list[str]) -> None:
     assert lock.conflicts(file, packages) == [], "run `make lock`"
@@ -39,7 +42,7 @@ def test_every_package_is_locked_in_a_version_that_fits(file: Path, packages: li
     assert [text for text in packages if lock.normalize(name(text)) not in locked] == [], "run `make lock`"
 
 
-@pytest.mark.parametrize("file", [TODAY, OLD_NUMPY], ids=lock.NAMES)
+@pytest.mark.parametrize("file", [TODAY, OLD_NUMPY, *INSTALLATIONS], ids=FILES)
 def test_every_locked_version_has_a_hash_and_none_a_host(file: Path) -> None:
     entries = file.read_text().replace("\\\n", " ").splitlines()
     assert entries
@@ -70,6 +73,9 @@ def test_the_first_lock_that_agrees_is_taken_and_none_outside_a_checkout(monkeyp
     _, differences = lock.arguments(["numpy==1.23.5"])
     assert Path(differences).read_text() == lock.whole_lock(OLD_NUMPY)
     assert lock.arguments(["numpy==1.0"]) == []
+    own, packages = next(iter(INSTALLATIONS.items()))
+    _, of_environment = lock.arguments(packages, own.stem)
+    assert Path(of_environment).read_text() == lock.whole_lock(own)
     monkeypatch.setattr(paths, "checkout", lambda: None)
     assert lock.arguments(["redis"]) == []
 

@@ -74,6 +74,53 @@ def test_everything_is_built_unless_something_is_asked_for() -> None:
     assert titles(targets.select_targets(["shm", "packaged"], ["c++"])) == {"shm (c++)", "packaged (c++)"}
 
 
+INSTALLATIONS = """
+[languages.python.installations.old]
+where = { edition = ["old", "older"] }
+pip = ["p==1"]
+[languages.python.installations.new]
+where = { edition = ["new"] }
+pip = ["p==2"]
+[settings.edition]
+default = "plain"
+choices = ["plain", "old", "older", "new"]
+help = "H."
+[settings.depth]
+default = 1
+help = "H."
+"""
+
+
+def test_settings_choose_the_installations_that_are_built(transports: Path, tmp_path: Path) -> None:
+    write(transports, "bus", cpp="", python='pip = ["p"]' + INSTALLATIONS)
+    assert titles(targets.select_targets(["bus"])) == {"bus (c++)", "bus (python)"}
+    chosen = targets.select_targets(["bus"], [], ["edition=old,new"])
+    assert titles(chosen) == {"bus (python, edition=old)", "bus (python, edition=new)"}
+    assert [(each.offer.pip, each.offer.environment_name, each.file_name) for each in chosen] == [
+        (["p==1"], "bus-old", "bus-old-python"),
+        (["p==2"], "bus-new", "bus-new-python"),
+    ]
+    needed = scenario(tmp_path, 'transport = "bus"\nlanguage = "each"\n[settings.bus]\nedition = ["plain", "new"]\n')
+    assert titles(needed) >= {"bus (c++)", "bus (python)", "bus (python, edition=new)"}
+    only = scenario(tmp_path, 'transport = "bus"\nlanguage = "each"\n[settings.bus]\nedition = ["new"]\n')
+    assert {title for title in titles(only) if title.startswith("bus")} == {"bus (c++)", "bus (python, edition=new)"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["edition=odd"], "E-SETTING-VALUE odd old"),
+        (["editon=old"], "E-UNKNOWN-SETTING editon edition"),
+        (["edition"], "E-OPTION-VALUE edition NAME=VALUE"),
+        (["depth=2"], "E-OPTION-VALUE depth=2 installation"),
+    ],
+)
+def test_settings_that_choose_nothing_are_refused(transports: Path, settings: list[str], said: str) -> None:
+    write(transports, "bus", cpp="", python='pip = ["p"]' + INSTALLATIONS)
+    with refuses(UsageError, said):
+        targets.select_targets(["bus"], ["c++"] if "depth=2" in settings else [], settings)
+
+
 @pytest.mark.parametrize(
     ("names", "languages", "said"), [(["shn"], [], "E-UNKNOWN-TRANSPORT shm"), ([], ["cpp"], "E-UNKNOWN-LANGUAGE c++")]
 )

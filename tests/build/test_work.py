@@ -42,11 +42,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "missing", lambda packages: sorted(set(packages)))
 
 
-def use(monkeypatch: pytest.MonkeyPatch, *, fails: bool, ready: bool = True) -> None:
+def use(
+    monkeypatch: pytest.MonkeyPatch, *, fails: bool, ready: bool = True, code: str = "E-COMMAND-FAILED", why: str = ""
+) -> None:
+    said = why or "the compiler's own words"
+
     def build(asked: Target, log: Path) -> None:
-        log.write_text("the compiler's own words")
+        log.write_text(said)
         if fails:
-            raise BuildError("E-COMMAND-FAILED", "it failed", "mend it", "the compiler's own words")
+            raise BuildError(code, "it failed", "mend it", said)
 
     answer = Readiness("thing", "c++", ready=ready, version="1.2", code="E-NODE-BROKEN", missing="no cable")
     monkeypatch.setitem(work.BUILDERS, "c++", build)
@@ -70,10 +74,29 @@ def test_a_failed_build_shows_the_tools_last_words_and_the_remedy(
 def test_where_packages_are_missing_the_remedy_is_to_install_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, fails=True)
+    use(monkeypatch, fails=True, why="fatal error: a.h: No such file or directory")
     outcome = work.build_one(target(tmp_path, apt=("libb-dev", "liba-dev")))
     assert lacking(tag(outcome.code, outcome.error), "E-PACKAGES-MISSING liba-dev libb-dev") == []
     assert outcome.remedy == "sudo apt-get install liba-dev libb-dev"
+    assert outcome.detail == "it failed"
+
+
+def test_another_error_stays_although_packages_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, fails=True)
+    outcome = work.build_one(target(tmp_path, apt=("liba-dev",)))
+    assert (outcome.code, outcome.error) == ("E-COMMAND-FAILED", "it failed")
+    assert outcome.detail == "the compiler's own words"
+    assert outcome.remedy.startswith("mend it; liba-dev is not installed")
+    assert "sudo apt-get install liba-dev" in outcome.remedy
+
+
+@pytest.mark.parametrize("code", ["E-NOT-INSTALLED", "E-NO-PYTHON", "E-NO-WHEEL", "E-VALUE-FORM"])
+def test_an_error_that_no_package_causes_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    use(monkeypatch, fails=True, code=code, why="X is missing")
+    outcome = work.build_one(target(tmp_path, apt=("liba-dev",)))
+    assert (outcome.code, outcome.remedy, outcome.missing) == (code, "mend it", [])
 
 
 def test_a_library_that_is_there_without_its_package_is_good_enough(
@@ -96,6 +119,9 @@ def test_what_was_named_must_be_built_and_the_rest_may_lack_libraries(tmp_path: 
     assert not is_failure([good, poor], for_scenario=False, named=False)
     assert is_failure([good, poor], for_scenario=False, named=True)
     assert is_failure([good, broken], for_scenario=False, named=False)
+    unpublished = work.Outcome(target(tmp_path), error="e", code="E-NO-WHEEL")
+    assert not is_failure([good, unpublished], for_scenario=False, named=False)
+    assert is_failure([good, unpublished], for_scenario=False, named=True)
     assert not is_failure([good, broken], for_scenario=True, named=False)
     assert is_failure([broken], for_scenario=True, named=False)
 

@@ -19,7 +19,7 @@ from hopmeter.system import paths
 def offer(transport: str = "apart", **part: Any) -> Offer:
     """A transport's offer for Python, of shm's kind but for what is given."""
     like = manifest.find_transports(["shm"])["shm"].offers["python"]
-    return like.model_copy(update={"transport": transport, **part})
+    return like.model_copy(update={"transport": transport, "environment_name": transport, **part})
 
 
 def lay(environment: str, *packages: str) -> Path:
@@ -66,6 +66,19 @@ def test_an_environment_without_the_framework_is_none() -> None:
 def test_a_transport_that_is_apart_gets_an_environment_with_any_framework() -> None:
     assert codec_interpreter.joint_environment("numpy", offer(environment="own", pip=["x"])) == "codec-numpy-apart"
     assert "numpy>=2" in codec_interpreter.requirements("numpy")
+
+
+def test_the_environment_of_a_transport_that_has_the_framework_is_enough() -> None:
+    own = offer(environment="own", pip=["numpy"])
+    lay("apart", "PIL")
+    assert codec_interpreter.interpreter("numpy", own) is None
+    for number, version in enumerate(("1.26.4", "2.3.0")):
+        program = lay(f"apart-{number}", "numpy")
+        about = program.parents[1] / f"lib/python3.11/site-packages/numpy-{version}.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: numpy\nVersion: {version}\n")
+        found = codec_interpreter.interpreter("numpy", own.model_copy(update={"environment_name": f"apart-{number}"}))
+        assert (found.program if found else None) == (program if version > "2" else None)
 
 
 def test_the_systems_python_has_what_the_system_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

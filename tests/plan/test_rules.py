@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,3 +230,26 @@ def test_all_transports_are_those_that_can_be_ranked() -> None:
         ("shm", "process"),
         ("bus", "process"),
     ]
+
+
+def test_a_cell_whose_settings_choose_another_installation_needs_its_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopmeter.manifest.interpreter.folder", lambda name: tmp_path / name)
+    edition = {"default": "new", "choices": ["new", "old"], "help": "H."}
+    python = {
+        "waits": ["block"],
+        "library": "L",
+        "installations": {"old": {"where": {"edition": ["old"]}, "pip": ["p"]}},
+    }
+    bus = transport("bus", settings={"edition": edition}, languages={"python": python, "rust": LANGUAGE})
+    plan = make_plan(world(bus), language="each", wait="block", settings={"bus": {"edition": ["new", "old"]}})
+    dropped = {
+        (cell.axes.language, cell.carriage.profile): cell.dropped for cell in plan.cells if cell.axes.transport == "bus"
+    }
+    assert {key for key, reason in dropped.items() if not reason} == {
+        ("python", ""),
+        ("rust", ""),
+        ("rust", "edition=old"),
+    }
+    assert lacking(dropped["python", "edition=old"], "D-NOT-BUILT hopmeter build bus --set edition=old") == []

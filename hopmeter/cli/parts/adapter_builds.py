@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import typer
 
@@ -19,11 +20,22 @@ from hopmeter.report import formatting
 from hopmeter.system.terminal import Console
 
 
-def build_adapters(
-    transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """The adapters that the user wants to build."""
+
+    transports: Sequence[str]
+    languages: Sequence[str]
+    scenario: str
+    settings: Sequence[str]
+    """Settings that choose installations, as `NAME=A,B`."""
+
+
+def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None:
     """Build these adapters, or those that a scenario needs; exit with 1 if that failed."""
-    targets = needed_for(scenario) if scenario else select_targets(transports, languages)
+    scenario, transports = wanted.scenario, wanted.transports
+    chosen = (transports, wanted.languages, wanted.settings)
+    targets = needed_for(scenario) if scenario else select_targets(*chosen)
     console = Console(stderr=as_json, markup=True)
     if not transports:
         targets = _installable(console, targets)
@@ -48,10 +60,10 @@ def _installable(console: Console, targets: list[Target]) -> list[Target]:
 
 def is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
     """Return whether the build failed. A scenario needs one adapter, named adapters must all be built, and a build of
-    all adapters may leave out those whose library the system lacks."""
+    all adapters may leave out those whose library the system lacks or the registry does not have for it."""
     if for_scenario:
         return bool(outcomes) and not any(outcome.good for outcome in outcomes)
-    return any(not outcome.good and (named or not outcome.missing) for outcome in outcomes)
+    return any(not outcome.good and (named or not outcome.is_unavailable) for outcome in outcomes)
 
 
 def _build_all(console: Console, targets: list[Target], as_json: bool, system_packages: bool) -> list[Outcome]:

@@ -108,8 +108,8 @@ class House {
   std::mutex sharing;
   /// The executor that link ends share; it exists while at least one of them uses it.
   std::weak_ptr<Spinning> spinning;
-  /// The endpoints (threads) that call servers.
-  std::set<std::thread::id> clients;
+  /// The endpoints (threads) that have clients, once for each client.
+  std::multiset<std::thread::id> clients;
   /// The number of servers in the shared executor that wait for another server in the same executor.
   std::atomic<int> nested = 0;
 

@@ -103,12 +103,17 @@ class Client final : public hopmeter::Client {
   using Request = std::shared_ptr<typename Service::Request>;
 
   Client(House& house, const hopmeter::Link& link)
-      : link_(link),
+      : house_(house),
+        link_(link),
         room_(house, false),
         client_(house, [&] { return asking(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {client_.shared()}, {}, {}, house.context)) {
     const std::lock_guard lock(house.sharing);
-    house.clients.insert(std::this_thread::get_id());
+    house.clients.insert(endpoint_);
+  }
+  ~Client() override {
+    const std::lock_guard lock(house_.sharing);
+    house_.clients.extract(endpoint_);
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
@@ -143,6 +148,8 @@ class Client final : public hopmeter::Client {
     return taken;
   }
 
+  House& house_;
+  const std::thread::id endpoint_ = std::this_thread::get_id();
   const hopmeter::Link link_;
   Room room_;
   Made<rclcpp::Client<Service>> client_;

@@ -11,12 +11,14 @@ from typing import Any
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 from .rmw import demand_rmw, rmw_version
+from .sourced import demand_ros2, middleware
 
+demand_ros2()
 demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 
-from .messages import Carrier, topic_carrier  # noqa: E402
+from .messages import Carrier, generated, topic_carrier  # noqa: E402
 from .process_context import Called, NoReplyError, Polled, ProcessContext, domain_of, name_of  # noqa: E402
 
 
@@ -140,7 +142,7 @@ class Server:
 
     def serve(self, on_request: Handle) -> Called:
         assert isinstance(self._end, Called)
-        self._context.serves()
+        self._end.is_nested = self._context.note_server()
         self._handle, self._serves = on_request, True
         self._end.start()
         return self._end
@@ -155,7 +157,8 @@ class Client:
     """A client. The polling thread passes the responses to futures."""
 
     def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
-        context.calls_servers()
+        self._context, self._thread = context, threading.get_ident()
+        context.note_client(self._thread, 1)
         self._carrier, node = carrier, context.node()
         self._replies: list[Any] = []
         self._client = node.create_client(carrier.service, name_of(link))
@@ -174,6 +177,7 @@ class Client:
         return len(replies)
 
     def close(self) -> None:
+        self._context.note_client(self._thread, -1)
         self._polled.close()
 
 
@@ -185,7 +189,9 @@ class Transport:
 
     @staticmethod
     def version() -> str:
-        return f"rclpy {importlib.metadata.version('rclpy')}"
+        generated()  # without hopmeter's own messages, this adapter is not built
+        used = [os.environ.get("ROS_DISTRO", ""), rmw_version(rclpy.utilities.get_rmw_implementation_identifier())]
+        return f"rclpy {importlib.metadata.version('rclpy')} ({', '.join(filter(None, used))})"
 
     def _opened_context(self) -> ProcessContext:
         """Return the context; the first end opens it, so that its threads get the core of an endpoint."""
@@ -214,9 +220,8 @@ class Transport:
         facts = {"path": rmw, "rmw": rmw, "domain": str(domain_of(self._setup.run))}
         if self._context is not None:
             facts |= self._context.executor_facts()
-        if os.environ.get("ROS_DISTRO"):
-            facts["distribution"] = os.environ["ROS_DISTRO"]
-        return facts
+        found = {"distribution": os.environ.get("ROS_DISTRO", ""), "middleware": middleware()}
+        return facts | {name: text for name, text in found.items() if text}
 
     def close(self) -> None:
         if self._context is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -18,30 +21,35 @@ from hopmeter.node.typed import SECOND_NS, header_of, label, nanoseconds, no_pay
 from hopmeter.system import paths
 
 
-def services_folder() -> Path:
-    """Return the folder of the services' package, next to the nodes. `hopmeter build ros2 --language c++` created it
-    with ROS 2's tools.
+def interfaces_folders() -> list[Path]:
+    """Return the folder of the package of hopmeter's messages, which `hopmeter build ros2` made with ROS 2's tools next
+    to the nodes; none if the package is in the environment of this Python.
 
-    These libraries are requested by name only, in folders that were fixed when this process started; libraries that are
+    Its libraries are requested by name only, in folders that were fixed when this process started; libraries that are
     already loaded are found.
     """
-    for folder in paths.node_folders():
-        packages = sorted((folder / "hopmeter_ros2").glob("**/hopmeter_ros2/srv/__init__.py"))
-        if packages:
-            load(folder / "hopmeter_ros2/lib")
-            return packages[0].parents[2]
-    raise ImportError("the services of ros2 are not built: hopmeter build ros2 --language c++")
+    if Path(sys.prefix, "share/hopmeter_ros2").is_dir():
+        return []
+    for folder in (each / "ros2-interfaces" for each in paths.node_folders()):
+        if packages := sorted(folder.glob("**/hopmeter_ros2/srv/__init__.py")):
+            load(folder / "lib")
+            return [packages[0].parents[2]]
+    raise ImportError("the messages of ros2 are not built")
 
 
 def load(folder: Path) -> None:
-    """Load the C libraries of the services; their dependencies are found next to them."""
+    """Load the C libraries of the messages; their dependencies are found next to them."""
     for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
-with search_path(services_folder()):
-    from hopmeter_ros2.msg import Plain1K, Plain1M, Plain8M, Plain64K
-    from hopmeter_ros2.srv import CarryImage, CarryTiming
+@functools.cache
+def generated() -> Any:
+    """Return the package of hopmeter's own messages; only calls and plain messages need it."""
+    with search_path(*interfaces_folders()):
+        for kind in ("msg", "srv"):
+            importlib.import_module(f"hopmeter_ros2.{kind}")
+        return importlib.import_module("hopmeter_ros2")
 
 
 class Carrier:
@@ -51,7 +59,11 @@ class Carrier:
         self._width, self._height = link.width, link.height
         self.is_timing = link.payload == "timing"
         self.message = Header if self.is_timing else Image
-        self.service = CarryTiming if self.is_timing else CarryImage
+
+    @property
+    def service(self) -> Any:
+        """Return the service whose request and response carry such a message."""
+        return generated().srv.CarryTiming if self.is_timing else generated().srv.CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` to write a frame into a new message."""
@@ -78,18 +90,18 @@ class Carrier:
 class PlainCarrier(Carrier):
     """The smallest plain message type that has room."""
 
-    ROOM = ((1 << 10, Plain1K), (1 << 16, Plain64K), (1 << 20, Plain1M), (1 << 23, Plain8M))
+    ROOM = ((1 << 10, "Plain1K"), (1 << 16, "Plain64K"), (1 << 20, "Plain1M"), (1 << 23, "Plain8M"))
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)
         payload_bytes = link.frame_bytes - HEADER_BYTES
-        fitting = [message for room, message in self.ROOM if payload_bytes <= room]
+        fitting = [name for room, name in self.ROOM if payload_bytes <= room]
         if not fitting:
             raise AdapterError(
                 f"plain messages hold up to 8 MiB, and the payload has {payload_bytes} bytes",
                 "set message = standard, or measure smaller payloads",
             )
-        self.message = fitting[0]
+        self.message = getattr(generated().msg, fitting[0])
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` to write a frame into a new message."""

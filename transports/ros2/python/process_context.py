@@ -7,6 +7,7 @@ import importlib
 import itertools
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -66,8 +67,8 @@ class ProcessContext:
         self._node: Node | None = None
         self._group = MutuallyExclusiveCallbackGroup()
         self._spinning: Spinning | None = None
-        self._clients: set[int] = set()
-        """The endpoints (threads) that call servers."""
+        self._clients: Counter[int] = Counter()
+        """How many clients each endpoint (thread) has open."""
         self._nested = 0
         """The number of servers in the shared executor that wait for other servers in the same executor."""
         self.executors = self.ends = 0
@@ -108,26 +109,33 @@ class ProcessContext:
             self._spinning = None
         executor_thread.stop()
 
-    def calls_servers(self) -> None:
-        """Record an endpoint that opens a client."""
-        self._clients.add(threading.get_ident())
-
-    def serves(self) -> None:
-        """Record an endpoint that serves.
-
-        An endpoint that also calls servers occupies a thread of a shared executor.
-        """
-        if not self.shares or threading.get_ident() not in self._clients:
-            return
+    def note_client(self, thread: int, change: int) -> None:
+        """Record that an endpoint opens a client (1) or closes one (-1)."""
         with self._lock:
-            self._nested += 1
-            if self._nested >= self._parallel_calls():
+            self._clients[thread] += change
+
+    def note_server(self) -> bool:
+        """Record an endpoint that serves; return whether it also calls servers.
+
+        Such an endpoint occupies a thread of a shared executor until `forget_nested`.
+        """
+        with self._lock:
+            if not self.shares or not self._clients[threading.get_ident()]:
+                return False
+            if self._nested + 1 >= self._parallel_calls():
                 raise AdapterError(
                     f"servers that call servers share one executor, which runs {self._parallel_calls()} at once: "
                     "none is left for the last",
                     "ask for executor=multi with more threads than there are relays and callback_group_of=end, "
                     "or executor_of=end",
                 )
+            self._nested += 1
+            return True
+
+    def forget_nested(self) -> None:
+        """Record that a server that calls servers is closed."""
+        with self._lock:
+            self._nested -= 1
 
     def _parallel_calls(self) -> int:
         in_turn = self.settings["callback_group"] == "exclusive" and self.settings["callback_group_of"] == "process"
@@ -221,6 +229,8 @@ class Called:
     def __init__(self, context: ProcessContext, open_end: Callable[[Called], Callable[[], Any]]) -> None:
         self._context, self._gate, self._is_open = context, threading.Lock(), False
         self._spinning: Spinning | None = None
+        self.is_nested = False
+        """Whether it is a server that calls servers."""
         self.node, self.group = context.called_node(), context.group()
         leave = open_end(self)
         self._leave = leave if context.shares else self.node.destroy_node
@@ -242,4 +252,6 @@ class Called:
             self._is_open = False
         if self._spinning is not None:
             self._context.leave_executor(self._spinning)
+        if self.is_nested:
+            self._context.forget_nested()
         self._leave()

@@ -7,13 +7,13 @@ import os
 import re
 from pathlib import Path
 
-import ament_index_python
-
 from hopmeter.node.contract import AdapterError
 
 
 def demand_rmw() -> None:
     """Check the rmw before rclpy is imported: without the rmw, the import ends the process and names no remedy."""
+    import ament_index_python
+
     asked = os.environ.get("RMW_IMPLEMENTATION")
     here = sorted(set(ament_index_python.get_resources("rmw_typesupport")) - {"rmw_implementation"})
     if asked and asked not in here:
@@ -25,6 +25,8 @@ def demand_rmw() -> None:
 
 def rmw_version(name: str) -> str:
     """Return the version in its package.xml, because no rmw reports it."""
+    import ament_index_python
+
     with contextlib.suppress(LookupError, OSError):
         text = (Path(ament_index_python.get_package_share_directory(name)) / "package.xml").read_text()
         if found := re.search("<version>([^<]+)</version>", text):

@@ -1,0 +1,48 @@
+"""Build and install the CMake project that a transport needs before its adapters, such as generated messages."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+from hopmeter.build import cpp
+from hopmeter.build.command import BuildError
+from hopmeter.manifest import Manifest, Offer
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, system
+from hopmeter.system import paths
+
+
+def install(manifest: Manifest, offer: Offer, python: Interpreter | None, workshop: Path, log: Path) -> None:
+    """Install the project into the environment of the transport if it has one, otherwise next to the nodes.
+
+    `python` is that of the adapter; an adapter in another language needs the system's. Raises BuildError.
+    """
+    if not offer.first:
+        return
+    python = python or _system()
+    own = python.program.parents[1] if offer.environment == "own" else None
+    name = f"{own.name if own else manifest.name}-{offer.first}"
+    project = cpp.Project(
+        source=manifest.folder / offer.first,
+        folder=workshop / name,
+        prefix=own or paths.node_build_dir() / name,
+        owns_prefix=own is None,
+        python=python.program,
+        variables=python.fill(offer.variables),
+        mark=mark(offer, str(python.program)),
+    )
+    remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language {offer.language}`"
+    cpp.install(project, log, remedy)
+
+
+def _system() -> Interpreter:
+    try:
+        return system()
+    except NoPythonError as none:
+        raise BuildError("E-NO-PYTHON", str(none), none.remedy) from none
+
+
+def mark(offer: Offer, *more: str) -> str:
+    """Return a word for the library against which an adapter is built; empty if the system has just one."""
+    library = [offer.user.location] if offer.user else offer.pip if offer.environment == "own" else []
+    return f"{zlib.crc32(repr([*library, *more]).encode()):08x}" if library else ""

@@ -1,0 +1,18 @@
+"""The cost of building an adapter."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hopmeter.manifest.strict import Strict
+
+
+class BuildCost(Strict):
+    """The cost of the first build, with two cores and an empty cache. The instrument and system packages do not count,
+    because many transports share them."""
+
+    seconds: Annotated[float, Field(gt=0)]
+    megabytes: Annotated[float, Field(ge=0)] = 0
+    """The size of the download in megabytes."""

@@ -1,0 +1,68 @@
+"""Checks the ROS 2 of the environment before rclpy is imported, because its errors name no remedy."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from hopmeter.node.contract import AdapterError
+
+ANOTHER = (
+    "open a shell without a ROS 2 and hopmeter uses that of the Python registry, as with --set distribution=kilted"
+)
+LIBRARIES = {"fastdds": "Fast DDS", "fastrtps": "Fast DDS", "ddsc": "Cyclone DDS", "zenohc": "zenoh"}
+"""The libraries of middlewares, without `lib`."""
+
+
+def demand_ros2() -> None:
+    """Check that the environment has one ROS 2, for this Python. Raises AdapterError."""
+    # The packages of the Python registry are in an environment that nobody sources.
+    if not os.environ.get("AMENT_PREFIX_PATH") and Path(sys.prefix, "share/ament_index").is_dir():
+        os.environ["AMENT_PREFIX_PATH"] = sys.prefix
+    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
+    _demand_one(prefixes)
+    _demand_python(prefixes)
+
+
+def _demand_one(prefixes: list[Path]) -> None:
+    """Refuse two distributions. An overlay may have an rclpy of its own, but not of another distribution."""
+    found = {version: prefix for prefix in reversed(prefixes) if (version := _version(prefix))}
+    if len({version.partition(".")[0] for version in found}) > 1:
+        named = " and ".join(f"rclpy {version} in {prefix}" for version, prefix in found.items())
+        raise AdapterError(
+            f"two distributions of ROS 2 are sourced: {named}", "source only one of them, in a new shell"
+        )
+
+
+def _version(prefix: Path) -> str:
+    try:
+        text = (prefix / "share/rclpy/package.xml").read_text()
+    except OSError:
+        return ""
+    found = re.search("<version>([^<]+)</version>", text)
+    return found[1] if found else ""
+
+
+def _demand_python(prefixes: list[Path]) -> None:
+    """Refuse an rclpy that was built for another version of Python."""
+    spec, this = find_spec("rclpy"), f"python{sys.version_info.major}.{sys.version_info.minor}"
+    places = (
+        [Path(spec.origin)] if spec and spec.origin else [each for one in prefixes for each in one.glob("l*/**/rclpy")]
+    )
+    words = {word for place in places for word in place.parts if re.fullmatch(r"python3\.\d+", word)}
+    if words and this not in words:
+        other = max(words)
+        raise AdapterError(
+            f"the ROS 2 that is sourced is for {other}, and its nodes run with {this} ({sys.executable})",
+            f"make {other} the system's python3, or {ANOTHER}",
+        )
+
+
+def middleware() -> str:
+    """Return the middleware that this process has loaded, with its version; empty if it is unknown."""
+    loaded = Path("/proc/self/maps").read_text()
+    found = re.search(rf"/lib({'|'.join(LIBRARIES)})\.so\.(\d[\d.]*)$", loaded, re.MULTILINE)
+    return f"{LIBRARIES[found[1]]} {found[2]}" if found else ""
