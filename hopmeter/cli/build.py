@@ -81,9 +81,8 @@ def build(
     """
     languages = options.split_words("language", language or ())
     payloads = [_payload(each, include or ()) for each in message or ()]
-    for name in [
-        name for name, given in (("--framework", framework), ("--set", settings)) if given and (hosts or cluster)
-    ]:
+    if (hosts or cluster) and (framework or settings):
+        name = "--framework" if framework else "--set"
         remedy = f"start `hopmeter build {name} …` on each host instead"
         raise UsageError("E-OPTION-CONFLICT", f"{name} builds on this machine", remedy)
     with HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).open() as session:
