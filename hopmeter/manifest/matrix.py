@@ -96,16 +96,16 @@ def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
     """Return the library, and who installs the packages that the adapter needs: the user, or `hopmeter build`. The page
     does not depend on what the user has installed here."""
     if part.user is None:
-        return offer.library, _built(offer.apt, offer.pip)
+        return offer.library, _build_command(offer.apt, offer.pip)
     own = f"you: set `{part.user.variable}`"
     made = part.installations.get(part.user.otherwise)
     if made is None:
         return part.library, own
     library = f"{part.library}; if there is none: {made.library or part.library}"
-    return library, f"{own}; otherwise {_built(made.apt, [text.partition(';')[0] for text in made.pip])}"
+    return library, f"{own}; otherwise {_build_command(made.apt, [text.partition(';')[0] for text in made.pip])}"
 
 
-def _built(apt: Sequence[str], pip: Sequence[str]) -> str:
+def _build_command(apt: Sequence[str], pip: Sequence[str]) -> str:
     packages = [f"{kind}: {', '.join(names)}" for kind, names in (("apt", apt), ("pip", pip)) if names]
     return f"`hopmeter build`; {'; '.join(packages)}" if packages else "`hopmeter build`"
 

@@ -18,7 +18,7 @@ demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 
-from .messages import Carrier, generated, topic_carrier  # noqa: E402
+from .messages import Carrier, own_messages, topic_carrier  # noqa: E402
 from .process_context import Called, NoReplyError, Polled, ProcessContext, domain_of, name_of  # noqa: E402
 
 
@@ -189,7 +189,7 @@ class Transport:
 
     @staticmethod
     def version() -> str:
-        generated()  # without hopmeter's own messages, this adapter is not built
+        own_messages()  # without hopmeter's own messages, this adapter is not built
         used = [os.environ.get("ROS_DISTRO", ""), rmw_version(rclpy.utilities.get_rmw_implementation_identifier())]
         return f"rclpy {importlib.metadata.version('rclpy')} ({', '.join(filter(None, used))})"
 

@@ -44,7 +44,7 @@ def load(folder: Path) -> None:
 
 
 @functools.cache
-def generated() -> Any:
+def own_messages() -> Any:
     """Return the package of hopmeter's own messages; only calls and plain messages need it."""
     with search_path(*interfaces_folders()):
         for kind in ("msg", "srv"):
@@ -63,7 +63,7 @@ class Carrier:
     @property
     def service(self) -> Any:
         """Return the service whose request and response carry such a message."""
-        return generated().srv.CarryTiming if self.is_timing else generated().srv.CarryImage
+        return own_messages().srv.CarryTiming if self.is_timing else own_messages().srv.CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` to write a frame into a new message."""
@@ -101,7 +101,7 @@ class PlainCarrier(Carrier):
                 f"plain messages hold up to 8 MiB, and the payload has {payload_bytes} bytes",
                 "set message = standard, or measure smaller payloads",
             )
-        self.message = getattr(generated().msg, fitting[0])
+        self.message = getattr(own_messages().msg, fitting[0])
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` to write a frame into a new message."""
