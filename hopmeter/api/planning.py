@@ -19,6 +19,7 @@ from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.crowding import crowding
 from hopmeter.plan.expand import World
 from hopmeter.plan.hosts import assume_hosts
+from hopmeter.plan.replays import replay_notes
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
 
@@ -103,7 +104,8 @@ def _plan(
         notes = [*notes, ASSUMED.format(hosts=", ".join(assumed))]
     made = plan.make(path.stem, wanted, world)
     crowded = crowding(made.runnable, world.machine.allowed)
-    return Prepared(made, world, notes=[*notes, *([crowded] if crowded else [])], hosts=hosts)
+    notes = [*notes, *replay_notes(made.cells), *([crowded] if crowded else [])]
+    return Prepared(made, world, notes=notes, hosts=hosts)
 
 
 def name_question(

@@ -80,6 +80,8 @@ class Replay:
     """The mean size of the messages that count."""
     ends_s: float | None = None
     """When the last message is due if the recording ends before `duration_s`; otherwise None."""
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What was left out of the recording, and why; the same table has other notes if the recording is read better."""
 
 
 @dataclass(frozen=True)

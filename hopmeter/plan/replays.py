@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Replay
-from hopmeter.recordings.source import RecordingError, parse_recording
+from hopmeter.recordings.source import parse_recording
 from hopmeter.scenario.workload import Flow as FlowKeys
 
 if TYPE_CHECKING:  # the functions import these themselves, because few scenarios need NumPy
+    from hopmeter.recordings.excerpt import Excerpt
     from hopmeter.recordings.replay_file import Timing
 
 
@@ -43,14 +45,32 @@ class Replayed:
 
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
     """Read the recordings of the flows that replay one. Raises RecordingError, which names the flow."""
-    return {name: _plan_flow(name, keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
+    found = {name: _replay(keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
+    return {name: _plan(name, found[name], excerpt) for name, excerpt in read_replays(found).items()}
 
 
-def _plan_flow(name: str, keys: FlowKeys, duration_s: float, warmup_s: float) -> Replayed:
-    try:
-        return _plan(keys, duration_s, warmup_s)
-    except RecordingError as wrong:
-        raise RecordingError(wrong.code, f"flow {name}: {wrong.what}", wrong.remedy) from wrong
+def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
+    """Return the messages of each flow that replays a recording. Raises RecordingError, which names the flow."""
+    if not replays:
+        return {}
+    from hopmeter.recordings.replay_file import ReplayRequest, read_requests
+
+    requests = {flow: ReplayRequest(parse_recording(each.recording), timing_of(each)) for flow, each in replays.items()}
+    return read_requests(requests)
+
+
+def replay_notes(cells: Iterable[Cell]) -> list[str]:
+    """Return what the user should know about the recordings of a plan, such as messages that are left out."""
+    flows = [flow for cell in cells if cell.workload for flow in cell.workload.flows if flow.replay]
+    notes = [
+        f"flow {flow.name} ({flow.payload}): {note}" for flow in flows if flow.replay for note in flow.replay.notes
+    ]
+    return list(dict.fromkeys(notes))
+
+
+def _replay(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replay:
+    source = parse_recording(keys.replay or "")
+    return Replay(f"{source.path}:{source.topic}", keys.speed, keys.loop, warmup_s, duration_s)
 
 
 def timing_of(replay: Replay) -> Timing:
@@ -60,23 +80,20 @@ def timing_of(replay: Replay) -> Timing:
     return Timing(replay.speed, replay.loop, round(replay.warmup_s * 1e9), round(replay.duration_s * 1e9))
 
 
-def _plan(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replayed:
-    from hopmeter.recordings.excerpt import read_excerpt
-    from hopmeter.recordings.replay_file import schedule
+def _plan(flow: str, wanted: Replay, excerpt: Excerpt) -> Replayed:
+    from hopmeter.recordings.replay_file import naming, schedule
 
-    source = parse_recording(keys.replay or "")
-    found = Replay(f"{source.path}:{source.topic}", keys.speed, keys.loop, warmup_s, duration_s)
-    timing = timing_of(found)
-    excerpt = read_excerpt(source, timing.span_ns)
-    made = schedule(excerpt, timing)
-    sizes, period_s = excerpt.sizes[made.samples], excerpt.period_ns / keys.speed / 1e9
-    ends = excerpt.whole and not keys.loop and period_s < duration_s
+    timing = timing_of(wanted)
+    with naming(flow):
+        made = schedule(excerpt, timing)
+    sizes, period_s = excerpt.sizes[made.samples], (excerpt.period_ns or 0.0) / wanted.speed / 1e9
+    ends = excerpt.period_ns is not None and not wanted.loop and period_s < wanted.duration_s
     found = replace(
-        found,
+        wanted,
         mean_bytes=float(sizes.mean()),
         ends_s=float(made.due_ns[-1] - timing.warmup_ns) / 1e9 if ends else None,
+        notes=excerpt.notes,
     )
-    lasts_s = period_s if ends and period_s else duration_s
-    return Replayed(
-        found, source.label, len(sizes), made.warmup, int(excerpt.sizes[made.places].max()), len(sizes) / lasts_s
-    )
+    lasts_s = period_s if ends and period_s else wanted.duration_s
+    most_bytes = int(excerpt.sizes[made.places].max())
+    return Replayed(found, excerpt.source.label, len(sizes), made.warmup, most_bytes, len(sizes) / lasts_s)

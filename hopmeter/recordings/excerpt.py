@@ -1,154 +1,170 @@
-"""The part of a recording that a flow replays: the times and sizes of its messages, within limits."""
+"""The part of a recording that flows replay: the times and sizes of the messages of each topic, within limits."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-import struct
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.recordings.formats import Message, check_topic, read_messages
+from hopmeter.recordings import segments
+from hopmeter.recordings.formats import check_topic, read_messages
+from hopmeter.recordings.segments import Segment, Segments, Track, duration
 from hopmeter.recordings.source import RecordingError, RecordingSource
+from hopmeter.recordings.streams import MOST_BYTES
 
-MOST_BYTES = 1 << 30
-"""The most bytes of all messages together: each sender maps them, and reads them from memory."""
-MOST_MESSAGES = 1_000_000
-SORTABLE_NS = 1_000_000_000
-"""How far the times of a recording may go back. A recorder may store messages of several publishers out of order; a
-longer step back means that its clock was set."""
-MOST_NS = 1 << 63
 Integers = NDArray[np.int64]
-Keep = Callable[[Message], None]
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The messages of a recording in the order of their times."""
+    """The messages of one topic in the order of their times."""
 
     source: RecordingSource
     times_ns: Integers
-    """From the first message on, ascending."""
+    """From the first message of all topics on, ascending."""
     sizes: Integers
-    order: Integers
-    """The place of each message in the order in which they were read."""
-    fingerprint: str
-    """SHA-256 of times, sizes and bytes in the order in which they were read."""
-    whole: bool
-    """Whether the recording ends with these messages."""
+    numbers: Integers
+    """The place of each message among those of its topic in the recording."""
+    period_ns: float | None
+    """The time after which all topics repeat in a loop; None if the recording is longer than the replay."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
 
-    @property
-    def period_ns(self) -> float:
-        """Return the time after which the messages repeat: the last one is followed by the mean gap."""
-        many = len(self.times_ns)
-        return float(self.times_ns[-1]) * many / (many - 1) if many > 1 else 0.0
+
+Excerpts = Mapping[str, Excerpt | RecordingError]
+"""The excerpt of each topic of one recording, or why there is none."""
 
 
 def read_excerpt(source: RecordingSource, span_ns: int) -> Excerpt:
-    """Return the messages of the first `span_ns` of a recording. A recording that did not change is read once.
+    """Return the messages of the first `span_ns` of one topic. Raises RecordingError."""
+    return pick(read_excerpts(source.path, {source.topic: span_ns}), source.topic)
 
-    Raises RecordingError if the recording cannot be read, lacks the topic, exceeds a limit, or has impossible times.
+
+def pick(excerpts: Excerpts, topic: str) -> Excerpt:
+    """Return the excerpt of a topic. Raises RecordingError if there is none."""
+    found = excerpts[topic]
+    if isinstance(found, RecordingError):
+        raise found
+    return found
+
+
+def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
+    """Return the messages of topics of one recording, each within its span. All spans begin with the first message of
+    any of these topics. A recording that did not change is read once.
+
+    Raises RecordingError if the recording cannot be read.
     """
     try:
-        state = source.state
+        state = RecordingSource(path, "").state
     except OSError:
         state = ()  # reading it reports why
-    return _read_once(source, span_ns, state)
+    return _read_once(path, tuple(sorted(spans_ns.items())), state)
 
 
-@lru_cache(maxsize=64)
-def _read_once(source: RecordingSource, span_ns: int, _: tuple[int, ...]) -> Excerpt:
-    return copy_excerpt(source, span_ns, lambda _: None)
+@lru_cache(maxsize=16)
+def _read_once(path: Path, spans_ns: tuple[tuple[str, int], ...], _: tuple[int, ...]) -> Excerpts:
+    found, notes, wanted = Segments(dict(spans_ns)), list[str](), set(dict(spans_ns))
+    with closing(read_messages(path, wanted, notes)) as messages:
+        for message in messages:
+            if found.is_over(message):
+                break
+            found.add(message)
+            if not found.needs(message.topic):
+                wanted.discard(message.topic)
+    return {topic: _excerpt(RecordingSource(path, topic), found, notes) for topic, _ in spans_ns}
 
 
-def copy_excerpt(source: RecordingSource, span_ns: int, keep: Keep) -> Excerpt:
-    """Read the excerpt, and call `keep` with each message in the order in which they are read."""
-    reading = _Reading(source, span_ns)
-    for message in read_messages(source):
-        if reading.is_over(message):
-            break
-        if reading.add(message):
-            keep(message)
-    return reading.finish()
+def _excerpt(source: RecordingSource, found: Segments, notes: list[str]) -> Excerpt | RecordingError:
+    segment, topic = found.best, source.topic
+    track = segment.tracks[topic]
+    if (wrong := _fault(source, found, segment)) is not None:
+        return wrong
+    times = np.array(track.times, np.int64) - segment.start_ns
+    order = np.argsort(times, kind="stable")
+    order = order[times[order] < segment.spans_ns[topic]]
+    return Excerpt(
+        source,
+        times[order],
+        np.array(track.sizes, np.int64)[order],
+        np.array(track.numbers, np.int64)[order],
+        period_ns=segment.period_ns if segment.is_whole else None,
+        notes=(*notes, *_notes(found, segment, topic)),
+    )
 
 
-class _Reading:
-    """The messages so far."""
-
-    def __init__(self, source: RecordingSource, span_ns: int) -> None:
-        self._source, self._span_ns = source, span_ns
-        self._times: list[int] = []
-        self._sizes: list[int] = []
-        self._bytes = 0
-        self._first_ns = self._newest_ns = 0
-        self._stopped = False
-        self._hash = hashlib.sha256()
-
-    def is_over(self, message: Message) -> bool:
-        """Return whether no later message can belong to the excerpt."""
-        self._stopped = bool(self._times) and message.time_ns >= self._first_ns + self._span_ns + SORTABLE_NS
-        return self._stopped
-
-    def add(self, message: Message) -> bool:
-        """Add a message, and return whether it may belong to the excerpt."""
-        time_ns = message.time_ns
-        self._check_time(time_ns)
-        self._first_ns = min(time_ns, self._first_ns) if self._times else time_ns
-        self._newest_ns = max(time_ns, self._newest_ns)
-        if self._times and time_ns >= self._first_ns + self._span_ns:
-            self._stopped = True
-            return False
-        self._times.append(time_ns)
-        self._sizes.append(len(message.data))
-        self._bytes += len(message.data)
-        self._hash.update(struct.pack("<qQ", time_ns, len(message.data)))
-        self._hash.update(message.data)
-        self._check_room()
-        return True
-
-    def _check_time(self, time_ns: int) -> None:
-        what = f"{self._source.label}: message {len(self._times)}"
-        if not 0 <= time_ns < MOST_NS:
-            raise _times_error(f"{what} has the time {time_ns} ns, which is before 1970 or after 2262")
-        if self._times and time_ns < self._newest_ns - SORTABLE_NS:
-            back_s = (self._newest_ns - time_ns) / 1e9
-            raise _times_error(f"{what} is {back_s:.3g} s older than a message before it; hopmeter sorts within 1 s")
-
-    def _check_room(self) -> None:
-        if self._bytes > MOST_BYTES or len(self._times) > MOST_MESSAGES:
-            raise room_error(self._source)
-
-    def finish(self) -> Excerpt:
-        """Return the excerpt, sorted."""
-        if not self._times:
-            raise _empty_error(self._source)
-        times = np.array(self._times, np.int64)
-        order = np.argsort(times, kind="stable")
-        times = times[order] - times[order[0]]
-        order = order[times < self._span_ns]
-        times, sizes = times[: len(order)], np.array(self._sizes, np.int64)[order]
-        return Excerpt(self._source, times, sizes, order, self._hash.hexdigest(), not self._stopped)
+def _fault(source: RecordingSource, found: Segments, segment: Segment) -> RecordingError | None:
+    """Return why a topic cannot be replayed; None if it can."""
+    topic, track = source.topic, segment.tracks[source.topic]
+    if not found.seen[topic]:
+        return _missing_error(source)
+    if track.is_full:
+        return room_error(source)
+    if found.untimed[topic] == found.seen[topic]:
+        what = f"{source.label}: no message has a time; a time is from 1 ns to 2262, and message 0 has another"
+        return RecordingError("E-RECORDING-TIMES", what, "record it again with a clock that runs, or set the times")
+    if not track.seen:
+        return _absent_error(source, found, segment)
+    return None if track.times else late_error(source, track.first_ns - segment.start_ns)
 
 
-def _times_error(what: str) -> RecordingError:
-    return RecordingError("E-RECORDING-TIMES", what, "cut the recording where its clock was set, and replay one part")
+def _missing_error(source: RecordingSource) -> RecordingError:
+    try:
+        check_topic(source)
+    except RecordingError as wrong:
+        return wrong
+    what = f"{source.label}: the recording has no message of this topic"
+    return RecordingError("E-RECORDING-EMPTY", what, "choose another topic, or record it again")
+
+
+def _absent_error(source: RecordingSource, found: Segments, segment: Segment) -> RecordingError:
+    what = f"{source.label}: it has no message in the part of the recording that is replayed"
+    notes = "; ".join(_notes(found, segment, source.topic))
+    remedy = "cut the recording where its clock was set, and replay one part"
+    return RecordingError("E-RECORDING-EMPTY", f"{what}: {notes}", remedy)
+
+
+def late_error(source: RecordingSource, late_ns: float) -> RecordingError:
+    """Return the error for a topic whose first message is due after the end."""
+    what = f"{source.label}: its first message comes {duration(late_ns)} after the first of the flows of this recording"
+    remedy = "lengthen `duration`, raise `speed`, or omit the flows that begin earlier"
+    return RecordingError("E-RECORDING-EMPTY", what, remedy)
 
 
 def room_error(source: RecordingSource) -> RecordingError:
     """Return the error for an excerpt that exceeds the limits."""
-    limits = f"{MOST_BYTES >> 20:,} MiB or {MOST_MESSAGES:,} messages"
+    limits = f"{MOST_BYTES >> 20:,} MiB or {segments.MOST_MESSAGES:,} messages"
     what = f"{source.label}: the messages to replay are more than {limits}"
     return RecordingError("E-RECORDING-ROOM", what, "shorten `duration`, lower `speed`, or choose another topic")
 
 
-def _empty_error(source: RecordingSource) -> RecordingError:
-    check_topic(source)
-    what = f"{source.label}: the recording has no message of this topic"
-    return RecordingError("E-RECORDING-EMPTY", what, "choose another topic, or record it again")
+def _notes(found: Segments, segment: Segment, topic: str) -> Iterator[str]:
+    """Yield what was left out, and why."""
+    track = segment.tracks[topic]
+    before = segment.before[topic]
+    after = found.seen[topic] - found.untimed[topic] - before - track.seen
+    if many := found.untimed[topic]:
+        yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
+    if before:
+        yield f"left out {messages(before)} before the clock jumped {segment.jump}"
+    if after:
+        yield f"left out {messages(after)} after the clock jumped {segment.next_jump}"
+    if track.times and (silent := _silence(track)) > segment.spans_ns[topic]:
+        yield f"silent for {duration(silent)} after the first {messages(len(track.times))}"
+
+
+def _silence(track: Track) -> int:
+    return track.next_ns - max(track.times) if track.next_ns < segments.MOST_NS else 0
+
+
+def messages(many: int) -> str:
+    """Format a number of messages."""
+    return f"{many:,} message{'' if many == 1 else 's'}"
 
 
 def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tuple[Integers, Integers]:
@@ -158,7 +174,7 @@ def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tup
     """
     times = np.rint(excerpt.times_ns / speed).astype(np.int64)
     places = np.arange(len(times))
-    if loop and excerpt.whole and (rounds := _round_count(excerpt, speed, length_ns)) > 1:
+    if loop and excerpt.period_ns is not None and (rounds := _round_count(excerpt, speed, length_ns)) > 1:
         begins = np.rint(np.arange(rounds) * (excerpt.period_ns / speed)).astype(np.int64)
         times, places = (begins[:, None] + times).ravel(), np.tile(places, rounds)
     due = times < length_ns
@@ -166,11 +182,11 @@ def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tup
 
 
 def _round_count(excerpt: Excerpt, speed: float, length_ns: int) -> int:
-    period_ns = excerpt.period_ns / speed
+    period_ns = (excerpt.period_ns or 0.0) / speed
     if not period_ns:
         what = f"{excerpt.source.label}: all messages have the same time, so a loop of them has no length"
         raise RecordingError("E-RECORDING-TIMES", what, "omit `loop`, or record for longer")
     rounds = math.ceil(length_ns / period_ns)
-    if rounds * len(excerpt.times_ns) > MOST_MESSAGES:
+    if rounds * len(excerpt.times_ns) > segments.MOST_MESSAGES:
         raise room_error(excerpt.source)
     return rounds

@@ -1,122 +1,196 @@
-"""Read the messages of a topic: MCAP files with the library mcap, ROS bags with the library rosbags."""
+"""Open recordings of every kind that hopmeter reads: what a file is, its first bytes say."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO
 
+from hopmeter.recordings import mcap_file, ros1_bag
+from hopmeter.recordings.mcap_file import McapFile
+from hopmeter.recordings.message import Message, Storage
+from hopmeter.recordings.ros1_bag import Ros1Bag
+from hopmeter.recordings.ros2_database import Ros2Database
+from hopmeter.recordings.ros2_folder import list_storages
 from hopmeter.recordings.source import RecordingError, RecordingSource
+from hopmeter.recordings.streams import (
+    ZSTD_MAGIC,
+    DamageError,
+    FileWindow,
+    MissingReaderError,
+    UnknownKindError,
+    decompress,
+)
 from hopmeter.system.input_files import open_regular
+from hopmeter.system.scratch_dir import ScratchDir, new_run_id
 
-KINDS = "name an MCAP file (.mcap), a ROS 1 bag (.bag), or the folder of a ROS 2 bag with its metadata.yaml"
+KINDS = "name an MCAP file, a ROS 1 bag, the database (.db3) of a ROS 2 bag, or the folder of a ROS 2 bag"
+RESERVE_BYTES = 1 << 28
+"""What stays free on the disk to which a compressed file is decompressed."""
+OTHER_KINDS = {
+    b"version https://git-lfs": ("a pointer of Git LFS instead of the recording", "get the file with `git lfs pull`"),
+    b"/annex/objects/": ("a pointer of git-annex instead of the recording", "get the file with `git annex get`"),
+    b"\x1f\x8b": ("a file compressed with gzip", "decompress it with `gunzip`, and name the result"),
+    b"BZh": ("a file compressed with bzip2", "decompress it with `bunzip2`, and name the result"),
+    b"\xfd7zXZ": ("a file compressed with xz", "decompress it with `unxz`, and name the result"),
+    b"PK\x03\x04": ("a ZIP archive", "extract it, and name the recording in it"),
+    b"\x04\x22\x4d\x18": ("a file compressed with lz4", "decompress it with `unlz4`, and name the result"),
+}
 
 
-class Message(NamedTuple):
-    """A recorded message: when it was published, or else logged, and its bytes as they are in the recording."""
+def read_messages(path: Path, wanted: set[str], notes: list[str] | None = None) -> Generator[Message, None, None]:
+    """Yield the messages of topics as they were recorded; the caller may remove topics from `wanted`.
 
-    time_ns: int
-    data: bytes
-
-
-def read_messages(source: RecordingSource) -> Iterator[Message]:
-    """Yield the messages of a topic in the order of the recording. Raises RecordingError."""
-    with _translate_errors(source.path):
-        yield from _mcap_messages(source) if source.path.suffix == ".mcap" else _bag_messages(source)
+    At the end, `notes` gets what a user should know. Raises RecordingError.
+    """
+    with open_recording(path) as storage:
+        yield from storage.messages(wanted)
+        if notes is not None:
+            notes += storage.notes
 
 
 def read_topics(path: Path) -> list[str]:
     """Return the topics of a recording. Raises RecordingError."""
-    with _translate_errors(path):
-        if path.suffix == ".mcap":
-            return _mcap_topics(path)
-        with _open_bag(path) as bag:
-            return sorted({connection.topic for connection in bag.connections})
+    with open_recording(path) as storage:
+        return sorted(set(storage.topics()))
 
 
 def check_topic(source: RecordingSource) -> None:
     """Raise RecordingError if a recording cannot be read or lacks the topic."""
-    topics = read_topics(source.path)
-    if source.topic not in topics:
-        known = ", ".join(topics) or "none"
-        raise RecordingError("E-NO-TOPIC", f"{source.path} has no topic {source.topic}", f"its topics are: {known}")
-
-
-def _mcap_messages(source: RecordingSource) -> Iterator[Message]:
-    reader = _library("mcap.reader", source.path)
-    with open_regular(source.path) as file:
-        opened = reader.make_reader(file, validate_crcs=True)
-        summary = opened.get_summary()
-        # Without an index, the library would read the whole file into memory in order to sort it.
-        is_indexed = summary is not None and bool(summary.chunk_indexes)
-        for _, _, message in opened.iter_messages(topics=[source.topic], log_time_order=is_indexed):
-            yield Message(message.publish_time or message.log_time, bytes(message.data))
-
-
-def _mcap_topics(path: Path) -> list[str]:
-    reader = _library("mcap.reader", path)
-    with open_regular(path) as file:
-        opened = reader.make_reader(file)
-        summary = opened.get_summary()
-        if summary is not None:
-            return sorted({channel.topic for channel in summary.channels.values()})
-        return sorted({channel.topic for _, channel, _ in opened.iter_messages()})
-
-
-def _bag_messages(source: RecordingSource) -> Iterator[Message]:
-    with _open_bag(source.path) as bag:
-        wanted = [connection for connection in bag.connections if connection.topic == source.topic]
-        if not wanted:
-            return  # without connections the library would read all topics
-        with closing(bag.messages(connections=wanted)) as messages:
-            for _, time_ns, data in messages:
-                yield Message(time_ns, bytes(data))
+    topics: set[str] = set()
+    with open_recording(source.path) as storage:
+        for topic in storage.topics():
+            if topic == source.topic:
+                return
+            topics.add(topic)
+    known = ", ".join(sorted(topics)) or "none"
+    raise RecordingError("E-NO-TOPIC", f"{source.path} has no topic {source.topic}", f"its topics are: {known}")
 
 
 @contextmanager
-def _open_bag(path: Path) -> Iterator[Any]:
-    """Open a ROS bag for its raw messages: the definitions of their types do not matter."""
-    if path.suffix == ".bag":
-        module = "rosbags.rosbag1"
-        open_regular(path).close()
-    elif (path / "metadata.yaml").is_file():
-        module = "rosbags.rosbag2"
-    else:
-        raise _kind_error(path)
-    with _library(module, path).Reader(path) as bag:
-        yield bag
+def open_recording(path: Path) -> Iterator[Storage]:
+    """Open a recording: a file, or the folder of a ROS 2 bag. Raises RecordingError, also from within the block."""
+    with _translate_errors(path):
+        if path.is_dir():
+            folder = list_storages(path)
+            yield _Parts(folder.files, folder.notes)
+        else:
+            with _open_file(path) as storage:
+                yield storage
 
 
-def _kind_error(path: Path) -> RecordingError:
-    if path.exists():
-        return RecordingError("E-RECORDING", f"{path} is no recording that hopmeter reads", KINDS)
-    return RecordingError("E-FILE-UNREADABLE", f"{path} cannot be read: no such file", KINDS)
+class _Parts:
+    """The files of a split recording, one after another."""
+
+    def __init__(self, files: Sequence[Path], notes: Sequence[str]) -> None:
+        self._files, self.notes = files, [*notes]
+
+    def topics(self) -> Iterator[str]:
+        for file in self._files:
+            with _open_part(file) as storage:
+                yield from storage.topics()
+
+    def messages(self, wanted: set[str]) -> Iterator[Message]:
+        for file in self._files:
+            if not wanted:
+                return
+            with _open_part(file) as storage:
+                yield from storage.messages(wanted)
+                self.notes += [f"{file.name}: {note}" for note in storage.notes]
 
 
-def _library(module: str, path: Path) -> Any:
-    """Import the library that reads a recording. Raises RecordingError with the command that installs it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as cause:
-        name = module.partition(".")[0]
-        what = f"{path} is read with the Python package {name}, which is not installed"
-        raise RecordingError("E-READER-MISSING", what, f"pip install {name}") from cause
+@contextmanager
+def _open_part(path: Path) -> Iterator[Storage]:
+    with _translate_errors(path), _open_file(path) as storage:
+        yield storage
+
+
+@contextmanager
+def _open_file(path: Path) -> Iterator[Storage]:
+    """Open one file by what its first bytes say. Raises RecordingError, DamageError and others."""
+    with ExitStack() as stack:
+        file = stack.enter_context(open_regular(path))
+        begin = _peek(file)
+        if begin.startswith(ZSTD_MAGIC):
+            path = stack.enter_context(_decompress_file(file, path))
+            file = stack.enter_context(open_regular(path))
+            begin = _peek(file)
+        if begin.startswith(b"SQLite format 3\0"):
+            yield stack.enter_context(closing(Ros2Database(path)))
+        elif begin.startswith(mcap_file.MAGIC[:5]):
+            yield McapFile(file)
+        elif begin.startswith((ros1_bag.MAGIC[:8], b"#ROSRECORD", b"#ROSLOG")):
+            yield Ros1Bag(file)
+        else:
+            raise _kind_error(path, begin)
+
+
+def _peek(file: BinaryIO) -> bytes:
+    begin = file.read(200)
+    file.seek(0)
+    return begin
+
+
+@contextmanager
+def _decompress_file(file: BinaryIO, path: Path) -> Iterator[Path]:
+    """Decompress a file to the folder of temporary files. Raises RecordingError if that disk becomes full."""
+    into = Path(tempfile.gettempdir()) / f"hopmeter-{new_run_id()}"
+    content = decompress(FileWindow(file, 0, path.stat().st_size), "zstd")
+    with ScratchDir() as ground:
+        ground.keep((), [str(into)])  # so that the next command removes it if this process is killed
+        try:
+            with into.open("xb") as whole:
+                while block := content.read(1 << 20):
+                    _check_disk(path, into.parent)
+                    whole.write(block)
+            yield into
+        finally:
+            into.unlink(missing_ok=True)
+
+
+def _check_disk(path: Path, folder: Path) -> None:
+    if shutil.disk_usage(folder).free < RESERVE_BYTES:
+        what = f"{path.name}: {folder} has too little space to decompress it"
+        raise RecordingError(
+            "E-RECORDING-ROOM", what, "free space there, set TMPDIR to another folder, or use `unzstd`"
+        )
+
+
+def _kind_error(path: Path, begin: bytes) -> RecordingError:
+    for magic, (kind, remedy) in OTHER_KINDS.items():
+        if begin.startswith(magic) or (magic.startswith(b"/") and magic in begin):
+            return RecordingError("E-RECORDING", f"{path} is {kind}", remedy)
+    if not begin:
+        return RecordingError("E-RECORDING", f"{path} is empty", "restore the file, or record it again")
+    return RecordingError("E-RECORDING", f"{path} is no recording that hopmeter reads", KINDS)
 
 
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Turn every error of the libraries into a RecordingError: a damaged file may raise any of many."""
+    """Turn every error of reading into a RecordingError: a damaged file may raise any of many."""
     try:
         yield
     except RecordingError:
         raise
     except Exception as cause:
-        if isinstance(cause, OSError) and cause.filename:  # another error comes from reading beyond the end
-            raise RecordingError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", KINDS) from cause
-        said = " ".join(f"{type(cause).__name__}: {cause}".split())[:200].removesuffix(": ")
-        what = f"{path} is damaged or cut off ({said})"
-        raise RecordingError(
-            "E-RECORDING", what, "restore the file, or repair it, such as with `mcap recover`"
-        ) from cause
+        raise _translate(cause, path) from cause
+
+
+def _translate(cause: Exception, path: Path) -> RecordingError:
+    if isinstance(cause, MissingReaderError):
+        what = f"{path} is read with the Python package {cause}, which is not installed"
+        return RecordingError("E-READER-MISSING", what, f"pip install {cause}")
+    if isinstance(cause, UnknownKindError):
+        what = f"hopmeter cannot read this kind of recording yet: {path} has {cause}"
+        return RecordingError(
+            "E-RECORDING-KIND", what, "convert the recording to MCAP with zstd, or without compression"
+        )
+    if isinstance(cause, OSError) and cause.filename:  # other errors come from decompressing
+        return RecordingError("E-FILE-UNREADABLE", f"{path} cannot be read: {cause.strerror}", KINDS)
+    name = "" if isinstance(cause, DamageError) else f"{type(cause).__name__}: "
+    said = " ".join(f"{name}{cause}".split())[:200].removesuffix(": ")
+    remedy = "restore the file, or repair it, such as with `mcap recover`, `rosbag reindex` or `sqlite3 FILE .recover`"
+    return RecordingError("E-RECORDING", f"{path} is damaged or cut off ({said})", remedy)

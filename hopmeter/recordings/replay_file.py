@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,9 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hopmeter.errors import HopmeterError
-from hopmeter.recordings.excerpt import Excerpt, Integers, copy_excerpt, due_times
-from hopmeter.recordings.formats import Message
-from hopmeter.recordings.source import RecordingSource
+from hopmeter.recordings.excerpt import Excerpt, Integers, due_times, late_error, messages, pick, read_excerpts
+from hopmeter.recordings.formats import read_messages
+from hopmeter.recordings.message import Message
+from hopmeter.recordings.source import RecordingError, RecordingSource
 
 HEAD = struct.Struct("<8sIIQQ32x")
 RECORD = np.dtype([("due_ns", "<i8"), ("offset", "<u8"), ("bytes", "<u8"), ("checksum", "<u4"), ("unused", "<u4")])
@@ -50,10 +53,47 @@ class Schedule:
         return self.places[self.warmup :]
 
 
+@dataclass(frozen=True)
+class ReplayRequest:
+    """The topic that a flow replays, and when."""
+
+    source: RecordingSource
+    timing: Timing
+
+
+def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
+    """Return the excerpt of each flow. The flows of one recording share its origin, and the period of its loop.
+
+    Raises RecordingError, which names the flow.
+    """
+    spans: dict[Path, dict[str, int]] = {}
+    for one in requests.values():
+        topics = spans.setdefault(one.source.path, {})
+        topics[one.source.topic] = max(one.timing.span_ns, topics.get(one.source.topic, 0))
+    return {flow: _read_request(flow, one.source, spans[one.source.path]) for flow, one in requests.items()}
+
+
+def _read_request(flow: str, source: RecordingSource, spans_ns: Mapping[str, int]) -> Excerpt:
+    with naming(flow):
+        return pick(read_excerpts(source.path, spans_ns), source.topic)
+
+
+@contextmanager
+def naming(flow: str) -> Iterator[None]:
+    """Name the flow in each RecordingError."""
+    try:
+        yield
+    except RecordingError as wrong:
+        raise RecordingError(wrong.code, f"flow {flow}: {wrong.what}", wrong.remedy) from wrong
+
+
 def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
-    """Return the messages of the warm-up, and then those that count. Raises RecordingError if they are too many."""
+    """Return the messages of the warm-up, and then those that count. Raises RecordingError if they are too many, or if
+    no message counts."""
     first, first_ns = due_times(excerpt, timing.speed, timing.loop, timing.warmup_ns)
     then, then_ns = due_times(excerpt, timing.speed, timing.loop, timing.duration_ns)
+    if not len(then):
+        raise late_error(excerpt.source, float(excerpt.times_ns[0]))
     places, due_ns = np.concatenate([first, then]), np.concatenate([first_ns, then_ns + timing.warmup_ns])
     return Schedule(places, due_ns, len(first))
 
@@ -67,48 +107,59 @@ class ReplayFile:
     """What the result says about it."""
 
 
-def write_replay(source: RecordingSource, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
+def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
     """Write the messages of a recording that a flow sends; call `check` between them.
 
     Raises RecordingError if the recording cannot be replayed, HopmeterError if the disk is full.
     """
+    made = schedule(excerpt, timing)
     try:
         with into.open("xb") as file:
-            excerpt, made = _write(file, source, timing, check)
+            fingerprint = _write(file, excerpt, made, check)
             file.flush()
             os.fsync(file.fileno())
     except OSError as cause:
-        what = f"the messages of {source.label} could not be stored in {into.parent}: {cause.strerror or cause}"
+        what = f"the messages of {excerpt.source.label} could not be stored in {into.parent}: {cause.strerror or cause}"
         raise HopmeterError("E-RECORDING-ROOM", what, "free space on that disk, or shorten `duration`") from cause
-    return ReplayFile(into, _facts(excerpt, made, timing))
+    return ReplayFile(into, _facts(excerpt, made, timing) | {"sha256": fingerprint})
 
 
-def _write(
-    file: BinaryIO, source: RecordingSource, timing: Timing, check: Callable[[], None]
-) -> tuple[Excerpt, Schedule]:
+def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[], None]) -> str:
+    """Write the messages and their records, and return the SHA-256 of times, sizes and bytes as they were recorded."""
     from hopmeter._instrument import checksum  # imported here, because few commands need the instrument
 
-    offsets: list[int] = []
-    checksums: list[int] = []
-    end = file.write(bytes(HEAD.size))
-
-    def store(message: Message) -> None:
-        nonlocal end
+    offsets, checksums = (np.zeros(len(excerpt.numbers), np.int64) for _ in range(2))
+    end, digest = file.write(bytes(HEAD.size)), hashlib.sha256()
+    for place, message in _collect(excerpt):
         check()
-        offsets.append(end)
-        checksums.append(checksum(message.data))
+        offsets[place], checksums[place] = end, checksum(message.data)
+        digest.update(struct.pack("<qQ", message.time_ns, len(message.data)) + message.data)
         end += file.write(message.data)
-
-    excerpt = copy_excerpt(source, timing.span_ns, store)
-    made = schedule(excerpt, timing)
-    read = excerpt.order[made.places]
-    records = np.zeros(len(read), RECORD)
+    records = np.zeros(len(made.places), RECORD)
     records["due_ns"], records["bytes"] = made.due_ns, excerpt.sizes[made.places]
-    records["offset"], records["checksum"] = np.array(offsets)[read], np.array(checksums)[read]
+    records["offset"], records["checksum"] = offsets[made.places], checksums[made.places]
     file.write(records.tobytes())
     file.seek(0)
-    file.write(HEAD.pack(b"HMREPLAY", 1, RECORD.itemsize, len(read), end))
-    return excerpt, made
+    file.write(HEAD.pack(b"HMREPLAY", 1, RECORD.itemsize, len(records), end))
+    return digest.hexdigest()
+
+
+def _collect(excerpt: Excerpt) -> Iterator[tuple[int, Message]]:
+    """Yield the messages of an excerpt as they were recorded, with their places in it. Raises RecordingError if the
+    recording has others than before."""
+    places = {number: place for place, number in enumerate(excerpt.numbers.tolist())}
+    wanted = {excerpt.source.topic}
+    with closing(read_messages(excerpt.source.path, wanted)) as found:
+        for number, message in enumerate(found):
+            place = places.pop(number, None)
+            if place is not None:
+                if len(message.data) != excerpt.sizes[place]:
+                    break
+                yield place, message
+            if not places:
+                return
+    what = f"{excerpt.source.path} changed while it was read"
+    raise RecordingError("E-RECORDING", what, "wait until it is complete, and start again")
 
 
 def _facts(excerpt: Excerpt, made: Schedule, timing: Timing) -> dict[str, Any]:
@@ -122,7 +173,7 @@ def _facts(excerpt: Excerpt, made: Schedule, timing: Timing) -> dict[str, Any]:
         "most_bytes": int(sizes.max()),
         "speed": timing.speed,
         "loop": timing.loop,
-        "sha256": excerpt.fingerprint,
+        **({"notes": list(excerpt.notes)} if excerpt.notes else {}),
     }
 
 
@@ -132,4 +183,5 @@ def describe(facts: Mapping[str, Any]) -> str:
     speed = "" if facts["speed"] == 1 else f", {facts['speed']:g} times as fast"
     loop = f", {facts['recorded']:,} recorded messages in a loop" if facts["loop"] else ""
     topic = f"{facts['path']}, topic {facts['topic']}"
-    return f"{topic}: {facts['messages']:,} messages of {sizes}{speed}{loop}; SHA-256 {facts['sha256'][:16]}…"
+    what = f"{topic}: {messages(facts['messages'])} of {sizes}{speed}{loop}"
+    return "; ".join([what, *facts.get("notes", []), f"SHA-256 {facts['sha256'][:16]}…"])

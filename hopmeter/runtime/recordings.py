@@ -8,9 +8,8 @@ from pathlib import Path
 
 from hopmeter.model.workload import Replay
 from hopmeter.plan import Plan
-from hopmeter.plan.replays import timing_of
+from hopmeter.plan.replays import read_replays, timing_of
 from hopmeter.recordings.replay_file import ReplayFile, write_replay
-from hopmeter.recordings.source import parse_recording
 from hopmeter.runtime.run_files import make_files
 
 Recordings = dict[str, ReplayFile]
@@ -22,11 +21,13 @@ def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
 
     Raises RecordingError if a recording cannot be replayed, and InterruptedRunError.
     """
-    return make_files(_replays(plan), _write)
+    replays = _replays(plan)
+    excerpts = read_replays(replays)
 
+    def write(flow: str, replay: Replay, into: Path, check: Callable[[], None]) -> ReplayFile:
+        return write_replay(excerpts[flow], timing_of(replay), into, check)
 
-def _write(_flow: str, replay: Replay, into: Path, check: Callable[[], None]) -> ReplayFile:
-    return write_replay(parse_recording(replay.recording), timing_of(replay), into, check)
+    return make_files(replays, write)
 
 
 def _replays(plan: Plan) -> dict[str, Replay]:

@@ -9,6 +9,8 @@ from typing import Any
 from mcap.writer import IndexType, Writer
 from rosbags import rosbag1, rosbag2
 
+from .mcap_bytes import Parts, Sent, write
+
 Messages = Iterable[tuple[int, bytes]]
 START_NS = 1_700_000_000_000_000_000
 ROS1 = {"msgdef": "string data\n", "md5sum": "992ce8a1687cec8c8bd883ec73ca41d1"}
@@ -35,9 +37,18 @@ def write_mcap(path: Path, topics: dict[str, Messages], published: bool = True, 
     return path
 
 
-def write_ros1(path: Path, topics: dict[str, Messages]) -> Path:
+def write_in_order(path: Path, messages: Iterable[Sent]) -> Path:
+    """An MCAP file of messages of several topics in this order."""
+    path.write_bytes(write(messages, Parts()))
+    return path
+
+
+def write_ros1(path: Path, topics: dict[str, Messages], compression: str = "") -> Path:
     """A ROS 1 bag."""
-    return _write_bag(rosbag1.Writer(path), path, topics, ROS1)
+    writer = rosbag1.Writer(path)
+    if compression:
+        writer.set_compression(rosbag1.Writer.CompressionFormat[compression])
+    return _write_bag(writer, path, topics, ROS1)
 
 
 def write_ros2(path: Path, topics: dict[str, Messages], storage: str = "SQLITE3") -> Path:

@@ -1,0 +1,202 @@
+"""Read a ROS 1 bag record by record: its index, which a recorder writes last, only shortens the way."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from hopmeter.recordings.message import Message
+from hopmeter.recordings.streams import (
+    Block,
+    CutOffError,
+    DamageError,
+    RecordFile,
+    UnknownKindError,
+    open_block,
+)
+
+MAGIC = b"#ROSBAG V2.0\n"
+MESSAGE, BAG_HEADER, INDEX, CHUNK, CONNECTION = 0x02, 0x03, 0x04, 0x05, 0x07
+NO_INDEX = (
+    "the bag has no index, or an incomplete one, as if its recorder was killed; all whole records before are read"
+)
+
+Fields = dict[bytes, bytes]
+
+
+class Record(NamedTuple):
+    """A record of the file: its header, and where its data is."""
+
+    fields: Fields
+    start: int
+    length: int
+
+    @property
+    def opcode(self) -> int:
+        """Return the kind of the record."""
+        return _number(self.fields, b"op")
+
+    @property
+    def end(self) -> int:
+        """Return the place of the next record."""
+        return self.start + self.length
+
+
+class Ros1Bag(RecordFile):
+    """An open ROS 1 bag of format 2.0."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        self._check_version(file)
+        self._head = self._record(len(MAGIC))
+        if self._head.opcode != BAG_HEADER:
+            raise DamageError("the first record is not the header of a bag")
+        if encryptor := self._head.fields.get(b"encryptor"):
+            raise UnknownKindError(f"the encryption {encryptor.decode(errors='replace')}")
+        self._topics: dict[int, str] = {}
+        self._index = _number(self._head.fields, b"index_pos")
+        self._is_indexed = self._read_index()
+
+    def _check_version(self, file: BinaryIO) -> None:
+        file.seek(0)
+        version = file.readline(40)
+        if version != MAGIC:
+            named = version.decode(errors="replace").strip().removeprefix("#")
+            raise UnknownKindError(f'the format "{named}"; convert it to "ROSBAG V2.0" with `rosbag fix`')
+
+    def topics(self) -> Iterator[str]:
+        """Yield the topics of the bag, some repeatedly."""
+        yield from list(self._topics.values())
+        for record in () if self._is_indexed else self._data():
+            if record.opcode == CONNECTION:
+                yield self._add_connection(record.fields)
+            elif record.opcode == CHUNK:
+                yield from (
+                    self._add_connection(fields)
+                    for fields, _ in self._chunk(record)
+                    if _number(fields, b"op") == CONNECTION
+                )
+
+    def messages(self, wanted: set[str]) -> Iterator[Message]:
+        """Yield the messages of topics in the order of the file; the caller may remove topics from `wanted`."""
+        for record in self._data():
+            if not wanted:
+                return
+            if record.opcode == CONNECTION:
+                self._add_connection(record.fields)
+            elif record.opcode == CHUNK and self._may_have(record.end, wanted):
+                yield from self._chunk_messages(record, wanted)
+            elif record.opcode == MESSAGE and self._topic(record.fields) in wanted:
+                yield self._message(record.fields, self.read(record.start, record.length))
+
+    def _chunk_messages(self, record: Record, wanted: set[str]) -> Iterator[Message]:
+        for fields, data in self._chunk(record):
+            opcode = _number(fields, b"op")
+            if opcode == CONNECTION:
+                self._add_connection(fields)
+            elif opcode == MESSAGE and self._topic(fields) in wanted:
+                yield self._message(fields, data)
+
+    def _data(self) -> Iterator[Record]:
+        """Yield the records from the header on. An index that is cut off does not matter."""
+        if not self._is_indexed:
+            self.notes[:] = [NO_INDEX]
+        at = self._head.end
+        try:
+            while at < self.size:
+                record = self._record(at)
+                yield record
+                at = record.end
+        except CutOffError:
+            if not 0 < self._index <= at:
+                raise
+
+    def _record(self, at: int) -> Record:
+        """Return the record at a place. Raises CutOffError."""
+        [header] = struct.unpack("<I", self.read(at, 4, at))
+        fields = _parse_fields(self.read(at + 4, header, at))
+        [length] = struct.unpack("<I", self.read(at + 4 + header, 4, at))
+        found = Record(fields, at + 8 + header, length)
+        if found.end > self.size:
+            raise CutOffError(at, self.size)
+        return found
+
+    def _read_index(self) -> bool:
+        """Read the connections of the index, and return whether it lists all. A broken index is as good as none."""
+        at = self._index
+        try:
+            for _ in range(_number(self._head.fields, b"conn_count") if at else 0):
+                record = self._record(at)
+                self._add_connection(record.fields)
+                at = record.end
+        except (DamageError, UnknownKindError, struct.error):
+            return False
+        return at > 0
+
+    def _may_have(self, at: int, wanted: set[str]) -> bool:
+        """Return whether the chunk that ends at a place may have a message of a topic."""
+        if not self._is_indexed:
+            return True
+        indexed = list(self._indexed_connections(at))
+        return not indexed or any(self._topics.get(each) in {None, *wanted} for each in indexed)
+
+    def _indexed_connections(self, at: int) -> Iterator[int]:
+        while at < self.size:
+            record = self._record(at)
+            if record.opcode != INDEX:
+                return
+            yield _number(record.fields, b"conn")
+            at = record.end
+
+    def _chunk(self, record: Record) -> Iterator[tuple[Fields, bytes]]:
+        """Yield the header and the data of each record of a chunk."""
+        compression = record.fields.get(b"compression", b"none").decode(errors="replace")
+        raw = self.window(record.start, record.length)
+        block = open_block(raw, compression if record.length else "none", _number(record.fields, b"size"))
+        while block.position < block.size:
+            yield _parse_fields(_read_counted(block)), _read_counted(block)
+        block.check_end(0)
+
+    def _topic(self, fields: Fields) -> str:
+        number = _number(fields, b"conn")
+        if number not in self._topics:
+            raise DamageError(f"a message of connection {number}, which no record before it describes")
+        return self._topics[number]
+
+    def _add_connection(self, fields: Fields) -> str:
+        topic = _field(fields, b"topic").decode()
+        self._topics[_number(fields, b"conn")] = topic
+        return topic
+
+    def _message(self, fields: Fields, data: bytes) -> Message:
+        seconds, nanoseconds = struct.unpack("<II", _field(fields, b"time"))
+        return Message(seconds * 1_000_000_000 + nanoseconds, data, self._topic(fields))
+
+
+def _read_counted(block: Block) -> bytes:
+    return block.read(int.from_bytes(block.read(4), "little"))
+
+
+def _parse_fields(header: bytes) -> Fields:
+    """Return the fields of a header: each is a length, a name, "=" and a value."""
+    fields: Fields = {}
+    at = 0
+    while at < len(header):
+        end = at + 4 + int.from_bytes(header[at : at + 4], "little")
+        name, equals, value = header[at + 4 : end].partition(b"=")
+        if end > len(header) or not equals:
+            raise DamageError("the header of a record has a field that cannot be read")
+        fields[name] = value
+        at = end
+    return fields
+
+
+def _field(fields: Fields, name: bytes) -> bytes:
+    if name not in fields:
+        raise DamageError(f"the header of a record has no field {name.decode()}")
+    return fields[name]
+
+
+def _number(fields: Fields, name: bytes) -> int:
+    return int.from_bytes(_field(fields, name), "little")

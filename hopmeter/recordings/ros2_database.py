@@ -1,0 +1,71 @@
+"""Read the SQLite database of a ROS 2 bag with plain queries, which suit the tables of every version of rosbag2."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from hopmeter.recordings.message import Message
+from hopmeter.recordings.streams import UnknownKindError, unpack_message
+
+TABLES = {"messages", "topics"}
+
+
+class Ros2Database:
+    """An open database."""
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(_address(path), uri=True)
+        try:
+            self._topics = self._read_topics()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def _read_topics(self) -> dict[int, tuple[str, str]]:
+        """Return the name and the serialization format of each topic."""
+        found = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not found >= TABLES:
+            raise UnknownKindError("a database without the tables of a ROS 2 bag, `messages` and `topics`")
+        rows = self._database.execute("SELECT id, name, serialization_format FROM topics")
+        return {number: (name, encoding) for number, name, encoding in rows}
+
+    def topics(self) -> Iterator[str]:
+        """Yield the topics of the database, some repeatedly."""
+        yield from [topic for topic, _ in self._topics.values()]
+
+    def messages(self, wanted: set[str]) -> Iterator[Message]:
+        """Yield the messages of topics as they were stored; the caller may remove topics from `wanted`."""
+        after: int | None = None
+        while numbers := [number for number, (topic, _) in self._topics.items() if topic in wanted]:
+            many = len(wanted)
+            for row, message in self._rows(numbers, after):
+                after = row
+                yield message
+                if len(wanted) < many:
+                    break  # the next query leaves out the topics that were removed
+            else:
+                return
+
+    def _rows(self, numbers: Sequence[int], after: int | None) -> Iterator[tuple[int, Message]]:
+        places = ",".join("?" * len(numbers))
+        query = f"SELECT rowid, topic_id, timestamp, CAST(data AS BLOB) FROM messages WHERE topic_id IN ({places})"
+        query += "" if after is None else f" AND rowid > {after}"
+        for row, number, time_ns, data in self._database.execute(query + " ORDER BY rowid", numbers):
+            topic, encoding = self._topics[number]
+            yield row, Message(int(time_ns or 0), unpack_message(data or b"", encoding), topic)
+
+
+def _address(path: Path) -> str:
+    """Return how to open a database without changing it. A log of changes next to it belongs to its content."""
+    logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
+    whole = not any(log.exists() and log.stat().st_size for log in logs)
+    return f"file:{quote(str(path))}?mode=ro{'&immutable=1' if whole else ''}"
