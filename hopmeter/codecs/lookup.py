@@ -11,6 +11,7 @@ Each file defines some of these names:
 - `PACKAGE`, optional: the package to import if the codec has no types of its own.
 - `MEGABYTES`: the size of the download, and the size on disk.
 - `write(obj, frames, depth) -> str`: appends the object's memory to `frames` and returns its node as JSON.
+- `WRITERS`, optional: for a type, the function that `write` would call, so that small objects need one call less.
 - `WHOLE`, optional: for a type, a function that makes all frames at once if the general way would cost too much; or
   a function that returns that, if the framework has to be imported for it.
 - `READERS`: for each tag of a node, `reader(node, reading)`, which checks it and returns the object's maker.

@@ -66,7 +66,7 @@ def writer_of(kind: type) -> Writer:
         if codec is None and dataclasses.is_dataclass(base):
             codec = codecs()["plain"]
         if codec is not None:
-            writer: Writer = codec.write
+            writer: Writer = getattr(codec, "WRITERS", {}).get(kind, codec.write)
             whole = getattr(codec, "WHOLE", {})
             _whole.update(whole() if callable(whole) else whole)
             return _writers.setdefault(kind, writer)

@@ -31,7 +31,7 @@ USUAL_NAN = struct.pack(">d", math.nan)
 
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Write numbers and short text to the header; each bytes object gets its own frame."""
-    writer = _WRITERS.get(type(obj))
+    writer = WRITERS.get(type(obj))
     if writer is not None:
         return writer(obj, frames, depth)  # type: ignore[no-any-return]
     kind: Any = type(obj)
@@ -130,7 +130,7 @@ def _dict(obj: dict[Any, Any], frames: Frames, depth: int) -> str:
     return f'["{type(obj).__name__}",[{",".join(items)}]]'
 
 
-_WRITERS: dict[type, Any] = {
+WRITERS: dict[type, Any] = {
     type(None): lambda obj, frames, depth: "null",
     bool: lambda obj, frames, depth: "true" if obj else "false",
     int: _integer,

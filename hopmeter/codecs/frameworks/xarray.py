@@ -26,16 +26,18 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     """Append an object without its indexes; the receiver makes them again from the coordinates."""
     xr = lookup.import_package("xarray", EXTRA)
     if type(obj) is xr.DataArray:
-        _refuse_indexes(xr, obj)
+        coords = obj.coords.variables
+        if coords:
+            _refuse_indexes(xr, coords, obj.xindexes)
         name = "null" if obj.name is None else node_of(obj.name, frames, depth)
         variable = _variable(obj.variable, frames, depth)
-        coords = obj.coords
-        return f'["xarray.array",{name},{variable},{_variables(coords, frames, depth) if len(coords) else "[]"}]'
+        return f'["xarray.array",{name},{variable},{_variables(coords, frames, depth) if coords else "[]"}]'
     if type(obj) is xr.Dataset:
-        _refuse_indexes(xr, obj)
+        coords = obj.coords.variables
+        _refuse_indexes(xr, coords, obj.xindexes)
         attrs = node_of(dict(obj.attrs), frames, depth)
-        names = {name: obj[name] for name in obj.data_vars}
-        return f'["xarray.dataset",{attrs},{_variables(names, frames, depth)},{_variables(obj.coords, frames, depth)}]'
+        names = {name: obj.variables[name] for name in obj.data_vars}
+        return f'["xarray.dataset",{attrs},{_variables(names, frames, depth)},{_variables(coords, frames, depth)}]'
     if type(obj) is xr.Variable:
         return f'["xarray.variable",{_variable(obj, frames, depth)}]'
     if type(obj) is xr.IndexVariable:
@@ -45,15 +47,13 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
     raise refusal(obj, "send arrays, datasets or variables")
 
 
-def _refuse_indexes(xr: Any, obj: Any) -> None:
+def _refuse_indexes(xr: Any, coords: Any, indexes: Any) -> None:
     """Raise CodecError for indexes that the receiver would not make: it makes one for each coordinate that is named as
     its dimension, and no other."""
-    if not len(obj.coords):
-        return
-    indexes = obj.xindexes
-    usual = {name for name, of in obj.coords.items() if of.dims == (name,)}
-    odd = set(indexes) ^ usual or {name for name, of in indexes.items() if type(of) is not xr.indexes.PandasIndex}
-    if odd and not any(type(of) is xr.indexes.PandasMultiIndex for of in indexes.values()):
+    kinds = {name: type(of) for name, of in indexes.items()}
+    usual = {name for name, of in coords.items() if of.dims == (name,)}
+    odd = kinds.keys() ^ usual or {name for name, kind in kinds.items() if kind is not xr.indexes.PandasIndex}
+    if odd and xr.indexes.PandasMultiIndex not in kinds.values():
         raise CodecError(
             "E-NO-FORM",
             f"the index of the coordinate {min(map(str, odd))!r} would not be made again",
@@ -99,7 +99,7 @@ def _dimension_names(dims: Any, frames: Frames, depth: int) -> str:
 
 
 def _variables(found: Any, frames: Frames, depth: int) -> str:
-    pairs = (f"[{node_of(name, frames, depth)},{_variable(of.variable, frames, depth)}]" for name, of in found.items())
+    pairs = (f"[{node_of(name, frames, depth)},{_variable(of, frames, depth)}]" for name, of in found.items())
     return f"[{','.join(pairs)}]"
 
 
