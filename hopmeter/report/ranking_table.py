@@ -230,9 +230,9 @@ def _note(row: Row, name: str) -> str:
                 *(text for text in row["require_each"] or [] if not text.endswith(": meets")),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
-                *(split_code(text)[0] for text, _ in setting_hints([row])),
                 f"its reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else "",
                 "" if is_ok else _shorten(split_code(str(row["reason"] or ""))[0]),
+                *(split_code(text)[0] for text, _ in setting_hints([row])),
             ]
         )
     )

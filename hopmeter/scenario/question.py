@@ -21,6 +21,8 @@ MOST_VALUES = 3
 """The most payloads, sizes and rates that a question lists."""
 BYTES = "bytes:"
 WITH = "with "
+UNSAID = ("pace", "burst", "heap", "dispatch", "device", "share")
+"""Axes whose default a question does not mention."""
 PACED = (["open"], ["poisson"], ["burst"])
 CALLS = (["rpc"], ["scatter"])
 
@@ -49,6 +51,7 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
     is_call = not scenario.flow and _calls(several)
     left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if "burst" in given else [])}
     left_out |= {"codec"} if _is_in_noun(several) else set()
+    left_out |= {name for name in UNSAID if given.get(name) == DEFAULTS[name]}
     for name in given:
         if name in DEFAULTS and name not in left_out and (words := phrase(name, given[name])):
             yield words.replace("receiver", "server") if is_call else words

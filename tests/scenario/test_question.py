@@ -142,6 +142,11 @@ APPROVED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "and flatbuffers?",
     ),
     (
+        {"payload": ["timing"], "pace": ["open"], "heap": ["retain"], "sinks": [2]},
+        (),
+        "Which transport is fastest for a small message at 1,000 Hz, to 2 receivers?",
+    ),
+    (
         {"payload": ["file:x64/a1x2.bin"], "touch": ["none"]},
         (),
         "Which transport is fastest for the file a1x2.bin at 1,000 Hz, without touching the payload?",
