@@ -18,6 +18,8 @@ from hopmeter.recordings.segments import Segment, Segments, Track, duration
 from hopmeter.recordings.source import RecordingError, RecordingSource
 from hopmeter.recordings.streams import MOST_BYTES
 
+LONG_SILENCE_NS = 10_000_000_000
+"""The least silence of a topic that is noted, if it is also longer than the replay."""
 Integers = NDArray[np.int64]
 
 
@@ -154,7 +156,7 @@ def _notes(found: Segments, segment: Segment, topic: str) -> Iterator[str]:
         yield f"left out {messages(before)} before the clock jumped {segment.jump}"
     if after:
         yield f"left out {messages(after)} after the clock jumped {segment.next_jump}"
-    if track.times and (silent := _silence(track)) > segment.spans_ns[topic]:
+    if track.times and (silent := _silence(track)) > max(LONG_SILENCE_NS, segment.spans_ns[topic]):
         yield f"silent for {duration(silent)} after the first {messages(len(track.times))}"
 
 

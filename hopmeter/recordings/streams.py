@@ -6,6 +6,7 @@ import bz2
 import importlib
 import io
 import os
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
@@ -116,8 +117,8 @@ class Block:
 
 
 def _zstd(raw: io.RawIOBase) -> io.RawIOBase:
-    made = import_reader("zstandard").ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    return cast("io.RawIOBase", made)
+    module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return cast("io.RawIOBase", import_reader(module, "backports.zstd").ZstdFile(io.BufferedReader(raw, BLOCK)))
 
 
 def _lz4(raw: io.RawIOBase) -> io.RawIOBase:

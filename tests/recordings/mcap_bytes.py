@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 import struct
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import lz4.frame
-import zstandard
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 ATTACHMENT, ATTACHMENT_INDEX, STATISTICS, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END = range(9, 16)
-COMPRESSORS = {"": bytes, "zstd": zstandard.compress, "lz4": lz4.frame.compress}
+COMPRESSORS = {"": bytes, "zstd": zstd.compress, "lz4": lz4.frame.compress}
 
 
 class Sent(NamedTuple):

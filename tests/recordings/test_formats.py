@@ -94,7 +94,7 @@ def test_what_is_no_recording_says_what_would_be_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "package"),
-    [("mcap", "zstandard"), ("ros1 lz4", "lz4"), ("ros2 sqlite3", "pyyaml"), ("ros2 mcap", "pyyaml")],
+    [("mcap", "backports.zstd"), ("ros1 lz4", "lz4"), ("ros2 sqlite3", "pyyaml"), ("ros2 mcap", "pyyaml")],
 )
 def test_a_library_that_is_not_installed_is_named_with_its_command(
     tmp_path: Path, kind: str, package: str, monkeypatch: pytest.MonkeyPatch

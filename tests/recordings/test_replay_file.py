@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,22 @@ import pytest
 from hopmeter._instrument import checksum
 from hopmeter.errors import HopmeterError
 from hopmeter.recordings.excerpt import read_excerpt
-from hopmeter.recordings.replay_file import HEAD, RECORD, ReplayFile, Timing, describe, write_replay
+from hopmeter.recordings.replay_file import (
+    HEAD,
+    RECORD,
+    ReplayFile,
+    ReplayRequest,
+    Timing,
+    describe,
+    read_requests,
+    schedule,
+    write_replay,
+)
 from hopmeter.recordings.source import RecordingError, RecordingSource
 from tests.coded import refuses
 
-from .made import START_NS, payload, write_mcap
+from .made import START_NS, payload, write_in_order, write_mcap
+from .mcap_bytes import Sent
 
 MS = 1_000_000
 SIZES = [100, 0, 7, 3000]
@@ -88,3 +101,55 @@ def test_a_recording_that_vanished_and_a_disk_that_cannot_be_written(tmp_path: P
     source.path.unlink()
     with refuses(RecordingError, "E-FILE-UNREADABLE one.mcap"):
         write(Timing(1.0, False, MS, MS), source, tmp_path / "f.replay")
+
+
+@pytest.mark.parametrize(("speed", "loop"), [(1.0, False), (0.5, False), (1.0, True), (4.0, True)])
+def test_flows_of_one_recording_keep_their_offset_in_warm_up_loop_and_speed(
+    tmp_path: Path, speed: float, loop: bool
+) -> None:
+    imu = [Sent("/imu", START_NS + ms * MS, b"imu") for ms in range(0, 200, 10)]
+    odometry = [Sent("/odometry", START_NS + (ms + 5) * MS, b"odometry") for ms in range(0, 200, 40)]
+    path = write_in_order(tmp_path / "one.mcap", sorted(imu + odometry, key=lambda each: each.time_ns))
+    timing = Timing(speed, loop, warmup_ns=100 * MS, duration_ns=900 * MS)
+    requests = {name: ReplayRequest(RecordingSource(path, f"/{name}"), timing) for name in ("imu", "odometry")}
+    due = {flow: schedule(excerpt, timing) for flow, excerpt in read_requests(requests).items()}
+    fast, slow = due["imu"].due_ns, due["odometry"].due_ns
+    assert len(due["odometry"].samples) == (math.ceil(len(due["imu"].samples) / 4) if loop else 5)
+    assert set((slow - round(5 * MS / speed)).tolist()) <= set(fast.tolist())
+
+
+def test_flows_at_different_speeds_share_their_origin(tmp_path: Path) -> None:
+    messages = [Sent("/a", START_NS, b"a"), Sent("/b", START_NS + 20 * MS, b"b"), Sent("/a", START_NS + 30 * MS, b"a")]
+    path = write_in_order(tmp_path / "one.mcap", messages)
+    timings = {"/a": Timing(1.0, True, 0, 100 * MS), "/b": Timing(2.0, True, 0, 100 * MS)}
+    requests = {topic: ReplayRequest(RecordingSource(path, topic), timing) for topic, timing in timings.items()}
+    due = {flow: schedule(each, timings[flow]).due_ns / MS for flow, each in read_requests(requests).items()}
+    assert due["/a"].tolist() == [0, 30, 60, 90]
+    assert due["/b"].tolist() == [10, 40, 70]
+
+
+def test_a_flow_whose_messages_come_too_late_is_named_with_the_delay(tmp_path: Path) -> None:
+    path = write_in_order(tmp_path / "one.mcap", [Sent("/a", START_NS, b"a"), Sent("/b", START_NS + 900 * MS, b"b")])
+    late = Timing(1.0, False, 1000 * MS, 800 * MS)
+    requests = {topic: ReplayRequest(RecordingSource(path, topic), late) for topic in ("/a", "/b")}
+    with refuses(RecordingError, "E-RECORDING-EMPTY 0.9 s `duration`"):
+        schedule(read_requests(requests)["/b"], late)
+    with refuses(RecordingError, "E-RECORDING-EMPTY flow /b: 0.9 s `duration`"):
+        early = Timing(1.0, False, 0, 800 * MS)
+        read_requests({topic: replace(each, timing=early) for topic, each in requests.items()})
+
+
+def test_a_recording_that_changes_between_planning_and_writing_is_an_error(tmp_path: Path) -> None:
+    source = recording(tmp_path)
+    excerpt = read_excerpt(source, 100 * MS)
+    for changed in (MESSAGES[:2], [(time, data + b"!") for time, data in MESSAGES]):
+        write_mcap(source.path, {"/t": changed})
+        with refuses(RecordingError, "E-RECORDING one.mcap changed"):
+            write_replay(excerpt, Timing(1.0, False, 0, 100 * MS), tmp_path / f"{len(changed)}", lambda: None)
+
+
+def test_the_facts_say_what_was_left_out(tmp_path: Path) -> None:
+    path = write_in_order(tmp_path / "one.mcap", [Sent("/t", time, b"") for time in (0, 0, START_NS)])
+    made = write(Timing(1.0, False, 0, MS), RecordingSource(path, "/t"), tmp_path / "f.replay")
+    assert "left out 2 messages without a valid time" in describe(made.facts)
+    assert "notes" not in write(Timing(1.0, False, 0, MS), recording(tmp_path), tmp_path / "g.replay").facts
