@@ -106,7 +106,7 @@ def legend(labels: Sequence[str]) -> alt.Legend | None:
 def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
     """Return a legend in as many columns as fit; a name that is too long for one line gets several."""
     widest = min(ROOM, max(map(len, labels)))
-    columns = max(1, int(theme.WIDTH // (widest * folding.LETTER + SYMBOL)))
+    columns = max(1, int(theme.WIDTH // (widest * folding.WIDE + SYMBOL)))
     how = folding.fold_labels(labels, ROOM) | how
     return alt.Legend(columns=min(columns, len(labels)), symbolOpacity=1, title=None, **how)
 

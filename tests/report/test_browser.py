@@ -38,8 +38,8 @@ def test_it_asks_the_network_for_nothing_and_complains_about_nothing(page: webdr
 
 def test_every_cell_that_was_measured_has_a_row(page: webdriver.Chrome) -> None:
     assert len(page.find_elements(By.CSS_SELECTOR, "table.ranking tbody tr")) == 12 + 3 + 6
-    assert names(page)[0] == "shm rust"
-    assert names(page)[-2:] == ["tcp python", "zeromq python defaults"]
+    assert names(page)[0] == "shm (Rust)"
+    assert names(page)[-2:] == ["tcp (Python)", "zeromq (Python) defaults"]
 
 
 def test_every_figure_is_drawn_and_told_in_words(page: webdriver.Chrome) -> None:
@@ -97,12 +97,12 @@ def test_a_heading_sorts_both_ways_and_keeps_the_empty_last(page: webdriver.Chro
     page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", heading)
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    assert names(page)[0] == "unix rust"
-    assert names(page)[-1] == "zeromq python defaults"
+    assert names(page)[0] == "unix (Rust)"
+    assert names(page)[-1] == "zeromq (Python) defaults"
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert names(page)[0] == "zenoh python"
-    assert names(page)[-1] == "zeromq python defaults"
+    assert names(page)[0] == "zenoh (Python)"
+    assert names(page)[-1] == "zeromq (Python) defaults"
 
 
 def test_groups_fold_and_open_again(page: webdriver.Chrome) -> None:
