@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from hopmeter.recordings import segments
 from hopmeter.recordings.formats import check_topic, read_messages
-from hopmeter.recordings.segments import Segment, Segments, Track, duration
+from hopmeter.recordings.parts import Choice, DisorderError, Parts
+from hopmeter.recordings.segments import Track, duration, messages
 from hopmeter.recordings.source import RecordingError, RecordingSource
 from hopmeter.recordings.streams import MOST_BYTES
 
@@ -71,22 +72,26 @@ def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
 
 @lru_cache(maxsize=16)
 def _read_once(path: Path, spans_ns: tuple[tuple[str, int], ...], _: tuple[int, ...]) -> Excerpts:
-    found, notes, wanted = Segments(dict(spans_ns)), list[str](), set(dict(spans_ns))
-    with closing(read_messages(path, wanted, notes)) as messages:
-        for message in messages:
+    found, notes, wanted = Parts(dict(spans_ns)), list[str](), set(dict(spans_ns))
+    with closing(read_messages(path, wanted, notes)) as found_messages:
+        for message in found_messages:
             if found.is_over(message):
                 break
-            found.add(message)
+            try:
+                found.add(message)
+            except DisorderError as cause:
+                raise RecordingError("E-RECORDING-TIMES", f"{path}: {cause}", "sort its messages by time") from cause
             if not found.needs(message.topic):
                 wanted.discard(message.topic)
-    return {topic: _excerpt(RecordingSource(path, topic), found, notes) for topic, _ in spans_ns}
+    choice = found.choose()
+    return {topic: _excerpt(RecordingSource(path, topic), found, choice, notes) for topic, _ in spans_ns}
 
 
-def _excerpt(source: RecordingSource, found: Segments, notes: list[str]) -> Excerpt | RecordingError:
-    segment, topic = found.best, source.topic
-    track = segment.tracks[topic]
-    if (wrong := _fault(source, found, segment)) is not None:
+def _excerpt(source: RecordingSource, found: Parts, choice: Choice, notes: list[str]) -> Excerpt | RecordingError:
+    if (wrong := _fault(source, found, choice)) is not None:
         return wrong
+    segment, topic = choice.segment, source.topic
+    track = segment.tracks[topic]
     times = np.array(track.times, np.int64) - segment.start_ns
     order = np.argsort(times, kind="stable")
     order = order[times[order] < segment.spans_ns[topic]]
@@ -96,13 +101,13 @@ def _excerpt(source: RecordingSource, found: Segments, notes: list[str]) -> Exce
         np.array(track.sizes, np.int64)[order],
         np.array(track.numbers, np.int64)[order],
         period_ns=segment.period_ns if segment.is_whole else None,
-        notes=(*notes, *_notes(found, segment, topic)),
+        notes=(*notes, *_notes(found, choice, topic)),
     )
 
 
-def _fault(source: RecordingSource, found: Segments, segment: Segment) -> RecordingError | None:
+def _fault(source: RecordingSource, found: Parts, choice: Choice) -> RecordingError | None:
     """Return why a topic cannot be replayed; None if it can."""
-    topic, track = source.topic, segment.tracks[source.topic]
+    topic, track = source.topic, choice.segment.tracks[source.topic]
     if not found.seen[topic]:
         return _missing_error(source)
     if track.is_full:
@@ -111,8 +116,8 @@ def _fault(source: RecordingSource, found: Segments, segment: Segment) -> Record
         what = f"{source.label}: no message has a time; a time is from 1 ns to 2262, and message 0 has another"
         return RecordingError("E-RECORDING-TIMES", what, "record it again with a clock that runs, or set the times")
     if not track.seen:
-        return _absent_error(source, found, segment)
-    return None if track.times else late_error(source, track.first_ns - segment.start_ns)
+        return _absent_error(source, found, choice)
+    return None if track.times else late_error(source, track.first_ns - choice.segment.start_ns)
 
 
 def _missing_error(source: RecordingSource) -> RecordingError:
@@ -124,9 +129,9 @@ def _missing_error(source: RecordingSource) -> RecordingError:
     return RecordingError("E-RECORDING-EMPTY", what, "choose another topic, or record it again")
 
 
-def _absent_error(source: RecordingSource, found: Segments, segment: Segment) -> RecordingError:
+def _absent_error(source: RecordingSource, found: Parts, choice: Choice) -> RecordingError:
     what = f"{source.label}: it has no message in the part of the recording that is replayed"
-    notes = "; ".join(_notes(found, segment, source.topic))
+    notes = "; ".join(_notes(found, choice, source.topic))
     remedy = "cut the recording where its clock was set, and replay one part"
     return RecordingError("E-RECORDING-EMPTY", f"{what}: {notes}", remedy)
 
@@ -145,28 +150,20 @@ def room_error(source: RecordingSource) -> RecordingError:
     return RecordingError("E-RECORDING-ROOM", what, "shorten `duration`, lower `speed`, or choose another topic")
 
 
-def _notes(found: Segments, segment: Segment, topic: str) -> Iterator[str]:
+def _notes(found: Parts, choice: Choice, topic: str) -> Iterator[str]:
     """Yield what was left out, and why."""
-    track = segment.tracks[topic]
-    before = segment.before[topic]
-    after = found.seen[topic] - found.untimed[topic] - before - track.seen
+    track = choice.segment.tracks[topic]
     if many := found.untimed[topic]:
         yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
-    if before:
-        yield f"left out {messages(before)} before the clock jumped {segment.jump}"
-    if after:
-        yield f"left out {messages(after)} after the clock jumped {segment.next_jump}"
-    if track.times and (silent := _silence(track)) > max(LONG_SILENCE_NS, segment.spans_ns[topic]):
+    yield from [f"left out {each}" for each in choice.left_out(topic)]
+    if many := found.early[topic]:
+        yield f"left out {messages(many)} from before the other topics"
+    if track.times and (silent := _silence(track)) > max(LONG_SILENCE_NS, choice.segment.spans_ns[topic]):
         yield f"silent for {duration(silent)} after the first {messages(len(track.times))}"
 
 
 def _silence(track: Track) -> int:
     return track.next_ns - max(track.times) if track.next_ns < segments.MOST_NS else 0
-
-
-def messages(many: int) -> str:
-    """Format a number of messages."""
-    return f"{many:,} message{'' if many == 1 else 's'}"
 
 
 def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tuple[Integers, Integers]:

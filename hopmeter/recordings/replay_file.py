@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hopmeter.errors import HopmeterError
-from hopmeter.recordings.excerpt import Excerpt, Integers, due_times, late_error, messages, pick, read_excerpts
+from hopmeter.recordings.excerpt import Excerpt, Integers, due_times, late_error, pick, read_excerpts
 from hopmeter.recordings.formats import read_messages
 from hopmeter.recordings.message import Message
+from hopmeter.recordings.segments import messages
 from hopmeter.recordings.source import RecordingError, RecordingSource
 
 HEAD = struct.Struct("<8sIIQQ32x")

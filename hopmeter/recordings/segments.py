@@ -1,12 +1,10 @@
-"""Split the messages of a recording where its clock was set, and collect those that a replay needs."""
+"""A part of a recording between two jumps of its clock, with the messages that a replay needs."""
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Mapping
 
-from hopmeter.recordings.message import Message
 from hopmeter.recordings.streams import MOST_BYTES
 
 MOST_MESSAGES = 1_000_000
@@ -54,13 +52,10 @@ class Track:
 class Segment:
     """The messages between two jumps of the clock."""
 
-    def __init__(self, spans_ns: Mapping[str, int], before: Counter[str], jump: str) -> None:
+    def __init__(self, spans_ns: Mapping[str, int]) -> None:
         self.spans_ns, self.span_ns = spans_ns, max(spans_ns.values())
         self.tracks = {topic: Track() for topic in spans_ns}
         self.start_ns, self.newest_ns = MOST_NS, -1
-        self.before, self.jump = before, jump
-        """How many messages of each topic are before this segment, and how the clock jumped to its beginning."""
-        self.next_jump = ""
 
     @property
     def length_ns(self) -> int:
@@ -78,6 +73,11 @@ class Segment:
         return sum(track.seen for track in self.tracks.values())
 
     @property
+    def used_tracks(self) -> list[tuple[str, Track]]:
+        """Return the topics that have messages, and their tracks."""
+        return [(topic, track) for topic, track in self.tracks.items() if track.seen]
+
+    @property
     def is_whole(self) -> bool:
         """Return whether every topic ends within the replay."""
         return self.length_ns < self.span_ns
@@ -88,96 +88,31 @@ class Segment:
         gaps = [track.gap_ns for track in self.tracks.values() if track.gap_ns]
         return self.length_ns + (min(gaps) if gaps else self.length_ns / max(1, self.message_count - 1))
 
-    def jump_to(self, topic: str, time_ns: int) -> str:
-        """Describe how the clock jumped before a message; empty if it did not."""
-        back_ns = self.tracks[topic].newest_ns - time_ns
-        if back_ns > SORTABLE_NS:
-            return f"back by {duration(back_ns)}"
-        forward_ns = time_ns - self.newest_ns
-        return (
-            f"forward by {duration(forward_ns)}"
-            if self.message_count and forward_ns > max(SILENCE_NS, self.span_ns)
-            else ""
-        )
+    def continues_with(self, topic: str, time_ns: int) -> bool:
+        """Return whether the clock did not jump between the messages so far and one of a topic."""
+        if self.newest_ns < 0:
+            return True
+        is_forward = time_ns <= self.newest_ns + max(SILENCE_NS, self.span_ns)
+        return is_forward and time_ns >= self.tracks[topic].newest_ns - SORTABLE_NS
 
-    def add(self, message: Message, number: int) -> None:
+    def begins_after(self, time_ns: int) -> bool:
+        """Return whether a message belongs before this segment."""
+        return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
+
+    def add(self, topic: str, time_ns: int, size: int, number: int) -> None:
         """Add a message, the n-th of its topic in the recording."""
-        self.start_ns, self.newest_ns = min(message.time_ns, self.start_ns), max(message.time_ns, self.newest_ns)
-        end_ns = self.start_ns + self.spans_ns[message.topic]
-        self.tracks[message.topic].add(message.time_ns, len(message.data), number, end_ns)
+        self.start_ns, self.newest_ns = min(time_ns, self.start_ns), max(time_ns, self.newest_ns)
+        self.tracks[topic].add(time_ns, size, number, self.start_ns + self.spans_ns[topic])
+
+    def add_all(self, other: Segment) -> None:
+        """Add the messages of a later segment that is shorter than the replay, so that all were collected."""
+        for topic, track in other.tracks.items():
+            for time_ns, size, number in zip(track.times, track.sizes, track.numbers, strict=True):
+                self.add(topic, time_ns, size, number)
 
     def has_passed(self, topic: str) -> bool:
         """Return whether no later message of a topic can belong to the replay."""
         return self.tracks[topic].newest_ns >= self.start_ns + self.span_ns + SORTABLE_NS
-
-
-class Segments:
-    """The segment of a recording that is replayed: the first that lasts long enough, or the one with most messages."""
-
-    def __init__(self, spans_ns: Mapping[str, int]) -> None:
-        self.seen: Counter[str] = Counter(dict.fromkeys(spans_ns, 0))
-        self.untimed: Counter[str] = Counter()
-        """The messages without a time."""
-        self._zeros: dict[str, tuple[Message, int]] = {}
-        self._now = self._best = Segment(spans_ns, Counter(), "")
-
-    @property
-    def best(self) -> Segment:
-        """Return the segment that is replayed, after all messages were added."""
-        self._keep_zeros()
-        return max((self._best, self._now), key=lambda each: (each.is_enough, each.message_count, each.length_ns))
-
-    def add(self, message: Message) -> None:
-        """Add a message."""
-        number = self.seen[message.topic]
-        self.seen[message.topic] += 1
-        if 0 < message.time_ns < MOST_NS:
-            self._add_timed(message, number)
-        else:
-            self._add_untimed(message, number)
-
-    def is_over(self, message: Message) -> bool:
-        """Return whether the clock jumped before this message, and the replay needs no message after that."""
-        is_timed = 0 < message.time_ns < MOST_NS
-        return is_timed and self._now.is_enough and bool(self._now.jump_to(message.topic, message.time_ns))
-
-    def needs(self, topic: str) -> bool:
-        """Return whether a later message of a topic may belong to the replay."""
-        return not self._now.has_passed(topic)
-
-    def _begin(self, jump: str) -> None:
-        before = Counter(self._now.before)
-        before.update({topic: track.seen for topic, track in self._now.tracks.items()})
-        self._now.next_jump = jump
-        self._best, self._now = self.best, Segment(self._now.spans_ns, before, jump)
-
-    def _add_timed(self, message: Message, number: int) -> None:
-        if message.time_ns <= SORTABLE_NS:
-            self._keep_zeros()
-        self._zeros.clear()
-        if jump := self._now.jump_to(message.topic, message.time_ns):
-            self._begin(jump)
-        self._now.add(message, number)
-
-    def _add_untimed(self, message: Message, number: int) -> None:
-        """Count a message without a time. Time 0 is one if a clock begins with it: a topic has it once at most,
-        and the next time follows within a second."""
-        self.untimed[message.topic] += 1
-        track = self._now.tracks[message.topic]
-        if message.time_ns == 0 and not track.seen and self.untimed[message.topic] == 1:
-            if self._now.newest_ns < 0:
-                self._zeros[message.topic] = message, number
-            elif self._now.start_ns <= SORTABLE_NS:
-                self._now.add(message, number)
-                self.untimed[message.topic] = 0
-
-    def _keep_zeros(self) -> None:
-        if any(self.untimed[topic] > 1 for topic in self._zeros):
-            return
-        for topic, (message, number) in self._zeros.items():
-            self._now.add(message, number)
-            self.untimed[topic] = 0
-        self._zeros.clear()
 
 
 def duration(nanoseconds: float) -> str:
@@ -186,3 +121,8 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= 2e9 * seconds:
             return f"{nanoseconds / 1e9 / seconds:,.3g} {unit}"
     return f"{nanoseconds / 1e9:.3g} s"
+
+
+def messages(many: int) -> str:
+    """Format a number of messages."""
+    return f"{many:,} message{'' if many == 1 else 's'}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hopmeter.recordings import parts
 from hopmeter.recordings.excerpt import Excerpt, pick, read_excerpt, read_excerpts
 from hopmeter.recordings.source import RecordingError, RecordingSource
 from tests.coded import refuses
@@ -135,3 +136,29 @@ def test_a_topic_without_a_message_in_the_replay_says_when_its_first_comes(tmp_p
     lost = [("/lost", SECOND), *[("/t", time) for time in steady(START_NS, 60)]]
     with refuses(RecordingError, "E-RECORDING-EMPTY /lost 1 message before clock"):
         replay_all(tmp_path, lost)
+
+
+def test_messages_that_are_only_stored_out_of_order_are_sorted(tmp_path: Path) -> None:
+    batches = [steady(START_NS + second * SECOND, 10) for second in (4, 0, 2, 1, 5, 3)]
+    found = replay(tmp_path, [time for batch in batches for time in batch], 10 * SECOND)
+    assert (found.times_ns.tolist(), found.notes) == (steady(0, 60), ())
+    assert found.numbers.tolist()[:11] == [*range(10, 20), 30]
+    assert found.period_ns == 6 * SECOND
+
+
+def test_topics_that_are_stored_one_after_another_meet_as_they_were_recorded(tmp_path: Path) -> None:
+    first = [("/a", time) for time in steady(START_NS + 3 * SECOND, 50)]
+    then = [("/b", time) for time in steady(START_NS, 90)]
+    short = replay_all(tmp_path, first + then, 10 * SECOND)
+    assert short["/a"].times_ns.tolist() == steady(3 * SECOND, 50)
+    assert short["/b"].times_ns.tolist() == steady(0, 90)
+    enough = replay_all(tmp_path, first + then, 2 * SECOND)
+    assert enough["/a"].times_ns.tolist() == steady(SECOND, 10), "times up to a second before others are sorted"
+    assert enough["/b"].times_ns.tolist() == steady(0, 20)
+    assert enough["/b"].notes == ("left out 20 messages from before the other topics",)
+
+
+def test_times_without_any_order_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_SEGMENTS", 5)
+    with refuses(RecordingError, "E-RECORDING-TIMES one.mcap 5 times"):
+        replay(tmp_path, [START_NS + second * 2 * SECOND for second in (9, 7, 5, 3, 1, 0)], 60 * SECOND)
