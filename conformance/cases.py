@@ -12,7 +12,7 @@ import pytest
 
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import ConformanceSettings, Manifest
-from hopmeter.manifest.readiness import readiness_of_all
+from hopmeter.manifest.readiness import Readiness, readiness, readiness_of_all
 from hopmeter.system import paths
 from tests.hosts.network import Host
 
@@ -70,6 +70,21 @@ READY = [(MANIFESTS[transport], language) for (transport, language), answer in R
 """Every transport and language whose node runs here."""
 
 
+INSTALLATIONS: dict[str, Readiness] = {}
+"""The adapters in the installations that settings for conformance choose, by their titles."""
+
+
+def _installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> Readiness:
+    """The adapter in the installation that settings choose."""
+    other = manifest.for_settings(chosen.settings)
+    if other is manifest or not manifest.languages[language].installations:
+        return READINESS[manifest.name, language]
+    title = f"{manifest.name} ({', '.join([language, *other.choice])})"
+    if title not in INSTALLATIONS:
+        INSTALLATIONS[title] = readiness(other, language)
+    return INSTALLATIONS[title]
+
+
 def adapters(pattern: str = "pubsub") -> list[Case]:
     """Every adapter with each wait that it offers."""
     return [
@@ -99,6 +114,7 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
         if pattern in manifest.offers[language].patterns
         for chosen in manifest.conformance
         if chosen.languages is None or language in chosen.languages
+        if _installation(manifest, language, chosen).ready
     ]
     return [case for each in settings for case in (_settings_case(*each), *_peer_cases(*each))]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import READINESS, Case
+from conformance.cases import INSTALLATIONS, READINESS, Case
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
@@ -84,6 +84,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Lists the adapters that were not tested because they are not ready here."""
-    for each in READINESS.values():
+    adapters = {f"{each.transport} ({each.language})": each for each in READINESS.values()} | INSTALLATIONS
+    for title, each in adapters.items():
         if not each.ready:
-            terminalreporter.write_line(f"not tested: {each.transport} ({each.language}): {each.missing}; {each.get}")
+            terminalreporter.write_line(f"not tested: {title}: {each.missing}; {each.get}")

@@ -25,6 +25,9 @@ DOMAINS = 99
 """The ports of lower domains are below the ephemeral ports of the system."""
 
 
+LONG_S = 1.0
+
+
 class NoReplyError(Exception):
     """A request stays unanswered. rclpy sends every value that a callback returns; only an exception prevents this."""
 
@@ -199,6 +202,8 @@ class Spinning:
 
     def __init__(self, context: ProcessContext, node: Node) -> None:
         self.ends, self._executor, self._stopped = 0, context.executor(), False
+        # Without a time limit, the events executor of rclpy 9.1.2 of the Python registry spins and calls nothing.
+        self._timeout_s = LONG_S if context.settings["executor"] == "events" else None
         context.executors += 1
         self._executor.add_node(node)
         self._thread = threading.Thread(target=self._run)
@@ -207,7 +212,7 @@ class Spinning:
     def _run(self) -> None:
         while not self._stopped:
             with contextlib.suppress(NoReplyError):
-                self._executor.spin_once()
+                self._executor.spin_once(self._timeout_s)
 
     def stop(self) -> None:
         self._stopped = True
