@@ -74,15 +74,15 @@ INSTALLATIONS: dict[str, Readiness] = {}
 """The adapters in the installations that settings for conformance choose, by their titles."""
 
 
-def _installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> Readiness:
-    """The adapter in the installation that settings choose."""
+def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
+    """Whether the installation that settings choose is built, if they choose one."""
     other = manifest.for_settings(chosen.settings)
-    if other is manifest or not manifest.languages[language].installations:
-        return READINESS[manifest.name, language]
+    if other is manifest or not other.installations_in(language):
+        return True
     title = f"{manifest.name} ({', '.join([language, *other.choice])})"
     if title not in INSTALLATIONS:
         INSTALLATIONS[title] = readiness(other, language)
-    return INSTALLATIONS[title]
+    return INSTALLATIONS[title].ready
 
 
 def adapters(pattern: str = "pubsub") -> list[Case]:
@@ -114,7 +114,7 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
         if pattern in manifest.offers[language].patterns
         for chosen in manifest.conformance
         if chosen.languages is None or language in chosen.languages
-        if _installation(manifest, language, chosen).ready
+        if _has_installation(manifest, language, chosen)
     ]
     return [case for each in settings for case in (_settings_case(*each), *_peer_cases(*each))]
 

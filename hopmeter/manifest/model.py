@@ -13,6 +13,7 @@ from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value, Wait
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.hint import Hint
+from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
@@ -230,6 +231,10 @@ class Manifest(Strict):
         other._chosen = chosen
         other.__dict__.pop("offers", None)
         return other
+
+    def installations_in(self, language: str) -> Mapping[str, Installation]:
+        """Return the installations in a language, in which the transport may have no adapter."""
+        return next((part.installations for name, part in self.languages.items() if name == language), {})
 
     @property
     def reference(self) -> str:

@@ -47,8 +47,7 @@ class World:
         """Return the node of a transport with these settings, or None if the transport has none in this language."""
         known = self.manifests.get(transport)
         chosen = known.for_settings(settings) if known else None
-        part = chosen.languages.get(language) if chosen else None  # type: ignore[call-overload]
-        if chosen is None or chosen is known or part is None or not part.installations:
+        if chosen is None or chosen is known or not chosen.installations_in(language):
             return self.ready.get((transport, language))
         key = (chosen.reference, language)
         if key not in self._installations:
