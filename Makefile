@@ -44,6 +44,8 @@ AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.
 TORCH_PACKAGE := python3-torch
 SYSTEM_PYTHON := /usr/bin/python3
+# The oldest Python on which nodes run, that of Ubuntu 22.04.
+NODE_PYTHON := 3.10
 # What is too heavy for .venv, or conflicts with it, has environments of its own; `build/pytest` is lent to those that people use too.
 FRAMEWORKS := build/environments/frameworks
 HEAVY := jax tensorflow paddle cupy
@@ -137,6 +139,7 @@ lint-python: $(STAMPS)/develop
 	ruff check .
 	lint-imports
 	mypy
+	vermin --no-tips --target=$(NODE_PYTHON)- --violations $$(python setup/node_files.py)
 
 # A function that only a participle names.
 lint-names: $(STAMPS)/develop

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,6 +54,8 @@ def codes(messages: Iterable[str]) -> list[str]:
 
 def table() -> dict[str, dict[str, list[str]]]:
     """Return the meaning and the remedy of each code, by section."""
+    import tomllib  # novm: nodes on Python 3.10 do not call this function
+
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 

@@ -29,7 +29,7 @@ def install(manifest: Manifest, offer: Offer, python: Interpreter | None, worksh
         owns_prefix=own is None,
         python=python.program,
         variables=python.fill(offer.variables),
-        mark=mark(offer, str(python.program)),
+        mark=mark(offer, str(python.program), *map(str, python.version)),
     )
     remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language {offer.language}`"
     cpp.install(project, log, remedy)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
+from hopmeter.build.old_python import provide_instrument
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
 from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
@@ -30,6 +31,7 @@ def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
     except NoPythonError as none:
         raise BuildError("E-NO-PYTHON", str(none), none.remedy) from none
     assert found is not None, "its environment was made"
+    provide_instrument(found, log)
     if offer.environment != "own":
         _refuse_elsewhere(manifest, offer, found)
     if packages:

@@ -16,8 +16,8 @@ from pathlib import Path
 from hopmeter.manifest.language_part import Offer
 from hopmeter.system import paths
 
-OLDEST = (3, 11)
-"""The Python versions that the instrument is built for."""
+OLDEST = (3, 10)
+"""The oldest Python that runs nodes, that of Ubuntu 22.04; hopmeter itself needs a newer one."""
 PATIENCE_S = 20
 ABOUT = (
     "import json, site, sys; "
@@ -33,6 +33,7 @@ class Interpreter:
     packages: tuple[Path, ...]
     borrowed: Path | None = None
     """A folder of packages of another Python, which precede its own."""
+    version: tuple[int, ...] = sys.version_info[:2]
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return environment variables of a manifest, with the folder of this Python's environment."""
@@ -42,11 +43,11 @@ class Interpreter:
     @property
     def command(self) -> list[str]:
         """Return the command that runs a node."""
-        # -P: a file of the user's working folder must not replace a module of a library.
+        # -P: a file of the user's working folder must not replace a module of a library. A script does not look there.
         if self.program == Path(sys.executable):
             return [sys.executable, "-P", "-m", "hopmeter.node"]
         borrowed = ["--borrow", str(self.borrowed)] if self.borrowed else []
-        return [str(self.program), "-P", str(paths.PACKAGE / "node/start.py"), *borrowed]
+        return [str(self.program), str(paths.PACKAGE / "node/start.py"), *borrowed]
 
 
 class NoPythonError(Exception):
@@ -107,7 +108,7 @@ def system() -> Interpreter:
             continue
         version, _, packages = about
         if version >= OLDEST:
-            return Interpreter(Path(place) / "python3", tuple(map(Path, packages)))
+            return Interpreter(Path(place) / "python3", tuple(map(Path, packages)), version=version)
         found = f"the system's Python is {_format_version(version)}, but nodes need {_format_version(OLDEST)}"
     remedy = (
         f"install the system's own python3, {_format_version(OLDEST)} or newer (Debian 12 and Ubuntu 24.04 include one)"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from hopmeter.node.contract import AdapterError, Fill, Handle, Take
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: Python 3.10 does not have it
 
 Parts = tuple[Any, ...]
 """A frame as `take` and `handle` accept it: one buffer, or a header and a payload."""

@@ -14,11 +14,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hopmeter.node import base
 from hopmeter.node.base import BaseTransport, Opened
 from hopmeter.node.contract import Closable, Handle, Link, Setup, Take
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: Python 3.10 does not have it
 
 ROOM = 64
 """The maximum number of frames and requests in transit; the same number as in the queues of `memory`."""

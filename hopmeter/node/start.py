@@ -29,6 +29,9 @@ def borrow(folder: str) -> None:
 
 
 if __name__ == "__main__":
+    # The files of this folder must not replace modules of libraries. Python 3.10 has no option -P for that.
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
     lend(Path(__file__).resolve().parents[1])
     if sys.argv[1:2] == ["--borrow"]:
         borrow(sys.argv[2])

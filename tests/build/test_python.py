@@ -112,4 +112,4 @@ def test_without_a_python_of_the_system_building_says_what_to_install(
     outcome = work.build_one(target(tmp_path, "json", interpreter="system"))
     interpreter.system.cache_clear()
     assert outcome.code == "E-NO-PYTHON"
-    assert "python3, 3.11" in outcome.remedy
+    assert "python3, 3.10" in outcome.remedy

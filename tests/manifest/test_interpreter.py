@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_an_environment_that_was_made_runs_the_node_and_is_lent_only_the_package
     program.symlink_to(sys.executable)
     found = interpreter.interpreter(transport(environment="own").offers["python"])
     assert found is not None
-    assert found.command == [str(program), "-P", str(paths.PACKAGE / "node/start.py")]
+    assert found.command == [str(program), str(paths.PACKAGE / "node/start.py")]
 
 
 def test_the_first_python_on_the_systems_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ def test_the_first_python_on_the_systems_path_is_taken(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("says", "missing"),
     [
-        ("[[3, 9], false, []]", "E-NO-PYTHON 3.9, 3.11"),
+        ("[[3, 9], false, []]", "E-NO-PYTHON 3.9, 3.10"),
         ("[[3, 12], true, []]", "E-NO-PYTHON python3"),
         ("something else", "E-NO-PYTHON python3"),
     ],
@@ -87,13 +88,31 @@ def test_without_a_python_of_the_system_it_is_said_what_to_install(
     answer = readiness(transport(tmp_path, interpreter="system"), "python")
     assert not answer.ready
     assert lacking(tag(answer.code, answer.missing), missing) == []
-    assert "python3, 3.11" in answer.get
+    assert "python3, 3.10" in answer.get
 
 
-def test_the_oldest_python_is_the_one_that_the_package_demands() -> None:
-    demanded = re.search(r'requires-python = ">=(\d+)\.(\d+)"', (CHECKOUT / "pyproject.toml").read_text())
-    assert demanded is not None
-    assert tuple(map(int, demanded.groups())) == interpreter.OLDEST
+def test_a_python_that_is_older_than_the_one_of_hopmeter_runs_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standard_path(tmp_path / "bin", '[[3, 10], false, ["/usr/lib/python3/dist-packages"]]', monkeypatch)
+    found = interpreter.system()
+    assert found.version == (3, 10)
+    assert found.command == [str(tmp_path / "bin/python3"), str(paths.PACKAGE / "node/start.py")]
+
+
+def test_the_oldest_python_of_nodes_is_the_one_that_is_linted() -> None:
+    linted = re.search(r"^NODE_PYTHON := (\d+)\.(\d+)$", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
+    assert linted is not None
+    assert tuple(map(int, linted.groups())) == interpreter.OLDEST
+
+
+def test_the_files_of_nodes_hide_no_module_of_a_library(tmp_path: Path) -> None:
+    assert (paths.PACKAGE / "node/objects.py").exists()
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python/adapter.py").write_text("import objects")
+    command = [sys.executable, paths.PACKAGE / "node/start.py", "--describe", "--adapter", tmp_path / "python"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "No module named 'objects'" in done.stderr
 
 
 @pytest.mark.parametrize(

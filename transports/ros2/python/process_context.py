@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,6 +27,8 @@ DOMAINS = 99
 
 
 LONG_S = 1.0
+FIRST_WITH_RANGE = 4
+"""The rclpy of Iron, the first that reads the range of the discovery."""
 
 
 class NoReplyError(Exception):
@@ -62,6 +65,8 @@ class ProcessContext:
         self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        if int(metadata.version("rclpy").partition(".")[0]) < FIRST_WITH_RANGE:
+            os.environ["ROS_LOCALHOST_ONLY"] = "1"
         self.ros_context = Context()
         # Logging would write files into the user's home folder.
         self.ros_context.init([], initialize_logging=False, domain_id=domain_of(setup.run))

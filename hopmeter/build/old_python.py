@@ -1,0 +1,43 @@
+"""Builds the instrument for a system's Python that is older than the limited API which the instrument uses."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from hopmeter.build import rust
+from hopmeter.build.command import BuildError, run_logged
+from hopmeter.manifest.interpreter import Interpreter
+from hopmeter.system import paths
+
+LIMITED = (3, 11)
+"""From this version on, one file serves all versions."""
+SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+
+
+def provide_instrument(python: Interpreter, log: Path) -> None:
+    """Build the instrument for this Python next to the one for newer versions, if it needs one of its own. Raises
+    BuildError."""
+    if python.version >= LIMITED:
+        return
+    tree, version = paths.checkout(), ".".join(map(str, python.version))
+    if tree is None:
+        raise BuildError(
+            "E-NOT-PACKAGED",
+            f"this package of hopmeter has no instrument for Python {version}, which the system has",
+            "build it in a checkout of hopmeter, with Rust",
+        )
+    target = tree / "build" / f"instrument-{version}"
+    run_logged(
+        [rust.cargo(), "build", "--release", "--package", "hopmeter-python", "--no-default-features"],
+        log,
+        cwd=tree,
+        env={"CARGO_TARGET_DIR": str(target), "PYO3_PYTHON": str(python.program)},
+        remedy="correct instrument/python, then run this again",
+    )
+    rust.replace(target / "release/lib_instrument.so", paths.PACKAGE / f"_instrument{_suffix(python.program)}")
+
+
+def _suffix(program: Path) -> str:
+    done = subprocess.run([str(program), "-I", "-c", SUFFIX], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
