@@ -1,7 +1,8 @@
 """Do quick looks find what a long run finds? Measures one long run of the quick scenario, then ten looks.
 
 `python benches/first_look.py --looks 10 --rounds 40`; `--transport unix,tcp` measures some transports only, `--out DIR`
-stores the runs. A pair is clear if its ratio in the long run is 1.5 or more.
+stores the runs. A pair is clear if its ratio in the long run is 1.5 or more. The limits are about pairs of transports
+that can be installed; each look also shows these pairs by payload, and the pairs with a reference.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import hopmeter
 from hopmeter.analysis.rounds import Comparison, TableRanking
 from hopmeter.api.runs import Run
 from hopmeter.statistics import rounds_needed
-from hopmeter.statistics.families import CHOICES
+from hopmeter.statistics.families import CHOICES, REFERENCES
 
 CLEAR = 1.5
 UNDECIDED = 0.1
@@ -35,13 +36,13 @@ Pair = tuple[str, str, str]
 """The table and the names of two cells, in the order of the alphabet."""
 
 
-def compared_pairs(run: Run) -> dict[Pair, Comparison]:
-    """Return the pairs of choices of all tables that have a ratio, by names: ids depend on the other cells."""
+def compared_pairs(run: Run, family: str = CHOICES) -> dict[Pair, Comparison]:
+    """Return the pairs of a family of all tables that have a ratio, by names: ids depend on the other cells."""
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
     for group, table in run.results.rankings.items():
-        for each in choices_of(table):
-            if each.ratio is not None:
+        for each in table.comparisons:
+            if each.family == family and each.ratio is not None:
                 turned = each if names[each.a] < names[each.b] else each.swap()
                 found[group, names[turned.a], names[turned.b]] = turned
     return found
@@ -65,6 +66,38 @@ class Look:
     """The rounds that each of these pairs would need."""
     wrong: list[Pair]
     """The pairs that it decides against the long run."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """Some clear pairs of a look."""
+
+    clear: int
+    decided: int
+    wrong: int
+
+    @classmethod
+    def of(cls, seen: Mapping[Pair, Comparison], truth: Mapping[Pair, Comparison]) -> Count:
+        """Count the clear pairs, those that the look decides, and those that it decides against the long run."""
+        clear = [pair for pair, each in truth.items() if is_clear(each)]
+        decided = [pair for pair in clear if pair in seen and seen[pair].decided]
+        wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]
+        return cls(len(clear), len(decided), len(wrong))
+
+    def __str__(self) -> str:
+        wrong = f", {self.wrong} the wrong way" if self.wrong else ""
+        return f"{self.decided} of {self.clear}{wrong}"
+
+
+def count_kinds(run: Run, long: Run) -> dict[str, Count]:
+    """Count the pairs of transports to install by payload, and the pairs with a reference."""
+    seen, truth = compared_pairs(run), compared_pairs(long)
+    payloads = {row.cell.group: str(row["payload"]) for row in long.results.rows}
+    found = {
+        payload: Count.of(seen, {pair: each for pair, each in truth.items() if payloads[pair[0]] == payload})
+        for payload in dict.fromkeys(payloads[group] for group, _, _ in truth)
+    }
+    return found | {"references": Count.of(compared_pairs(run, REFERENCES), compared_pairs(long, REFERENCES))}
 
 
 def compare(run: Run, truth: Mapping[Pair, Comparison]) -> Look:
@@ -114,7 +147,8 @@ def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple
         look, steal = compare(run, truth), fmean(trial["steal_share"] or 0.0 for trial in run.results.trials)
         times = f"{look.measuring_s:.0f} s of measuring, {time.monotonic() - began:.0f} s in all, steal {steal:.1%}"
         decided = f"{1 - look.undecided:.1%} of clear pairs decided, {len(look.wrong)} pairs the wrong way"
-        print(f"look {number}: {look.rounds} rounds, {times}: {decided}", flush=True)
+        kinds = "; ".join(f"{kind} {count}" for kind, count in count_kinds(run, long).items())
+        print(f"look {number}: {look.rounds} rounds, {times}: {decided} ({kinds})", flush=True)
         found.append(look)
     return truth, found
 

@@ -6,21 +6,22 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import count
 from statistics import fmean, median
 from typing import Any
 
+from hopmeter.analysis.budgeted_table import UNITS, Table, table_of
 from hopmeter.analysis.in_question import InQuestion
-from hopmeter.analysis.open_questions import Answer, IsJudged, Question, look, look_at_requirements
+from hopmeter.analysis.open_questions import Answer, IsJudged, look, look_at_requirements
 from hopmeter.analysis.trial_medians import Value
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.budget import LEVEL_ROUNDS, shows_level, trial_s
+from hopmeter.plan.budget import trial_s
 from hopmeter.plan.make import Plan
 from hopmeter.runtime.executor import HOPELESS
 from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
-from hopmeter.scenario.resolve import decision, least_rounds
+from hopmeter.scenario.resolve import decision
 from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.system import humanize
 
@@ -28,52 +29,6 @@ LOOKS = 1.6
 """The factor from the rounds of one look to those of the next: few looks, because each costs certainty."""
 LAST_SHARE = 0.85
 """After this share of the rounds that fit, the next look is the last one."""
-UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
-"""The unit of the open questions; medians if a percentage is asked."""
-
-
-@dataclass
-class Table:
-    """A table's cells, and what is known about it."""
-
-    group: str
-    cells: list[Cell]
-    level_only: bool
-    """Whether it only shows the level, and decides nothing."""
-    next_look: int
-    least_if_alone: int | None = None
-    """The rounds of a table with one candidate, which has no order; None if there are more."""
-    rounds: int = 0
-    next_number: int = 0
-    active: frozenset[str] = frozenset()
-    answer: Answer | None = None
-    decided: frozenset[Question] = frozenset()
-    """What any look has decided; it stays decided."""
-    looks: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def asks(self) -> bool:
-        """Return whether looks decide its question; a workload has many, and is measured until the time is over."""
-        return not self.level_only and self.cells[0].workload is None
-
-    @property
-    def is_decided(self) -> bool:
-        """Return whether further rounds would decide nothing."""
-        if self.level_only:
-            return self.rounds >= LEVEL_ROUNDS
-        if self.least_if_alone is not None:
-            return self.rounds >= self.least_if_alone
-        return self.answer is not None and not self.open
-
-    @property
-    def open(self) -> frozenset[Question]:
-        """Return the questions that no look has decided."""
-        return self.answer.asked - self.decided if self.answer else frozenset()
-
-    @property
-    def spent_level(self) -> float:
-        """Return the level that the looks so far have spent."""
-        return float(sum(each["alpha"] for each in self.looks))
 
 
 class BudgetedRounds:
@@ -93,7 +48,7 @@ class BudgetedRounds:
         decides which flows of workloads are measured alone; without it all are."""
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
-        self._least, self._value, self._clock = least_rounds(plan.scenario), value, clock
+        self._value, self._clock = value, clock
         self._is_judged = is_judged if self.until == "require" else None
         self._in_question = in_question
         self._draw = random.Random(plan.seed + len(done))
@@ -105,19 +60,13 @@ class BudgetedRounds:
         self._steal: list[float] = []
         self._disturbed: dict[str, int] = {}
         self._cells = {cell.id: cell for cell in plan.runnable}
-        self._tables = [self._table(plan, *each) for each in tables(plan.runnable).items()]
+        self._tables = [table_of(plan, self.until, *each) for each in tables(plan.runnable).items()]
         self._used_before_s = sum(each.wall_s for each in done)
         self._began: float | None = None
         for result in done:
             self.note(result)
         self._disturbed.clear()
         self._resume(plan, done, looks or {})
-
-    def _table(self, plan: Plan, group: str, cells: list[Cell]) -> Table:
-        only = all(shows_level(cell, plan) for cell in cells)
-        has_pairs = cells[0].workload is not None or sum(cell.comparison.ranked for cell in cells) > 1
-        least = self._least if UNITS.get(self.until) == "pairs" and not has_pairs else None
-        return Table(group, cells, only, self._least, least, active=frozenset(cell.id for cell in cells))
 
     def _resume(self, plan: Plan, done: Sequence[TrialResult], looks: Mapping[str, list[dict[str, Any]]]) -> None:
         """Set where each table continues."""
@@ -195,7 +144,7 @@ class BudgetedRounds:
         if not possible:
             self._look_last()
             return []
-        return self._turns(min(possible, key=self._urgency))
+        return self._turns(min(possible, key=Table.urgency))
 
     def _repetitions(self) -> list[Turn]:
         """Return the trials of the last round that are measured again, if the time suffices: both sides of a cell."""
@@ -210,17 +159,13 @@ class BudgetedRounds:
         return [self._turn(cell, rounds[cell.id]) for cell in shuffle(cells, self._draw)]
 
     def _turns(self, table: Table) -> list[Turn]:
+        number, cells = table.next_number, shuffle(self._cells_of_round(table), self._draw)
         table.rounds += 1
         table.next_number += 1
-        cells = shuffle([cell for cell in table.cells if self._is_active(table, cell)], self._draw)
-        return [self._turn(cell, table.next_number - 1) for cell in cells]
+        return [self._turn(cell, number) for cell in cells]
 
     def _turn(self, cell: Cell, number: int) -> Turn:
         return Turn(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), number)
-
-    def _urgency(self, table: Table) -> float:
-        """Return the share of its rounds that a table has had; tables that show a level get theirs in between."""
-        return table.rounds * (self._least / LEVEL_ROUNDS if table.level_only else 1.0)
 
     def _may_continue(self, table: Table) -> bool:
         return not table.is_decided and self._round_s(table) <= self.left_s and self._round_s(table) > 0
@@ -239,9 +184,18 @@ class BudgetedRounds:
         is_in_question = self._in_question is None or self._in_question.includes(beside)
         return is_in_question and self._is_active(table, self._cells[beside])
 
+    def _cells_of_round(self, table: Table) -> list[Cell]:
+        """Return the cells of the next round of a table."""
+        return [cell for cell in table.cells if self._is_active(table, cell) and table.is_due(cell)]
+
     def _round_s(self, table: Table) -> float:
         """Estimate how long the next round of a table takes."""
-        return sum(self._trial_s(cell) for cell in table.cells if self._is_active(table, cell))
+        return sum(map(self._trial_s, self._cells_of_round(table)))
+
+    def _mean_round_s(self, table: Table) -> float:
+        """Estimate how long a further round of a table takes on average."""
+        active = (cell for cell in table.cells if self._is_active(table, cell))
+        return sum(self._trial_s(cell) * table.share_of_rounds(cell) for cell in active)
 
     def _trial_s(self, cell: Cell) -> float:
         took = self._took.get(cell.id)
@@ -255,10 +209,16 @@ class BudgetedRounds:
             table.next_look = max(table.rounds + 1, round(table.rounds * LOOKS))
             self._look(table, share)
 
-    def _rounds_that_fit(self, table: Table) -> float:
-        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables continue."""
-        open_s = sum(self._round_s(each) for each in self._tables if not each.is_decided and not each.level_only)
-        return table.rounds + max(self.left_s, 0.0) / open_s if open_s else float(table.rounds)
+    def _rounds_that_fit(self, table: Table) -> int:
+        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables take turns."""
+        took_s = {each.group: self._mean_round_s(each) for each in self._tables}
+        ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
+        left_s = self.left_s
+        while possible := [each for each in ahead if took_s[each.group] <= left_s and not each.is_decided]:
+            following = min(possible, key=Table.urgency)
+            following.rounds += 1
+            left_s -= took_s[following.group]
+        return next((each.rounds for each in ahead if each.group == table.group), table.rounds)
 
     def _look(self, table: Table, share: float) -> None:
         alpha = spend(share, table.spent_level)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from hopmeter.analysis.choices import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise
+from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise, rounds_for_ratio
 from hopmeter.statistics.families import CHOICES
-from hopmeter.statistics.ranking import BEST
+from hopmeter.statistics.ranking import ALPHA, BEST
 
+CLEAR = 1.5
+"""A ratio that a run with a budget is to decide first, whatever the table."""
 Question = frozenset[str]
 """The cells of a question: the two of a pair, or the one whose median is to be known, or that has requirements."""
 Bounds = tuple[float | None, float | None, float | None]
@@ -26,6 +28,8 @@ class Answer:
     decided: frozenset[Question]
     needed: frozenset[str]
     """Cells that belong to every further round: the best one, and those without a result."""
+    needed_rounds: float | None = None
+    """How many rounds the noise of the open pairs needs to decide a clear ratio; None if that is unknown."""
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
@@ -70,7 +74,9 @@ def _medians(result: Ranking, asked: Iterable[str], needed: frozenset[str], unti
 def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> Answer:
     asked = _asked_pairs(cells, result)
     decided = frozenset(pair.cells for pair in asked if pair.decided)
-    return Answer(frozenset(pair.cells for pair in asked), decided, needed)
+    still_open = [pair for pair in asked if not pair.decided]
+    rounds = rounds_for_ratio(still_open, CLEAR, ALPHA / len(asked)) if asked else None
+    return Answer(frozenset(pair.cells for pair in asked), decided, needed, rounds)
 
 
 def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[Pair]:

@@ -1,6 +1,6 @@
 """Statistics of rounds: ranks, ratios with intervals, verdicts and when to stop. Knows no run, cell or file."""
 
-from hopmeter.statistics.detection import detectable, rounds_needed
+from hopmeter.statistics.detection import detectable, rounds_for_ratio, rounds_needed
 from hopmeter.statistics.duets import pair_turns
 from hopmeter.statistics.looks import is_precise, level_of_result, look_rounds, retain_decisions, spend
 from hopmeter.statistics.noise_model import is_beyond_use
@@ -22,6 +22,7 @@ __all__ = [
     "look_rounds",
     "pair_turns",
     "retain_decisions",
+    "rounds_for_ratio",
     "rounds_needed",
     "spend",
     "verdict",

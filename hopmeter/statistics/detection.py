@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -37,6 +38,16 @@ def pair_rounds_needed(pair: Pair) -> int | None:
     if pair.low is None or not distance:
         return None
     return math.ceil(_need(pair.error, pair.freedom, pair.rounds, pair.level, distance))
+
+
+def rounds_for_ratio(pairs: Sequence[Pair], ratio: float, level: float) -> float | None:
+    """Return how many rounds would decide a ratio for three quarters of these pairs, by their noise alone.
+
+    None if no pair has an interval, or if they are compared as differences.
+    """
+    known = [each for each in pairs if each.low is not None and each.ratio is not None]
+    needs = [_need(each.error, each.freedom, each.rounds, level, math.log(ratio)) for each in known]
+    return float(np.quantile(needs, 0.75)) if needs else None
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:

@@ -44,6 +44,7 @@ class Run:
     made: Plan
     median: Callable[[Cell], float] = lambda cell: float(cell.axes.transport[1:])
     noise: float = 0.05
+    noise_of: Callable[[Cell], float] | None = None
     now: float = 0.0
     trials: list[TrialResult] = field(default_factory=list)
     looks: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -58,7 +59,8 @@ class Run:
 
     def value(self, cell: Cell, result: TrialResult) -> float:
         draw = random.Random(f"{cell.id} {result.trial}")
-        return self.median(cell) * math.exp(draw.gauss(0, self.noise))
+        noise = self.noise_of(cell) if self.noise_of else self.noise
+        return self.median(cell) * math.exp(draw.gauss(0, noise))
 
     def rounds(self, most: int = 10_000) -> Iterator[list[Turn]]:
         self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now, self.is_judged)
@@ -103,11 +105,13 @@ def test_settled_cells_stop_and_both_ends_of_an_open_pair_continue_with_the_best
     assert run.budget.left_s < 2 * TRIAL_S * 3
 
 
-def test_a_floor_is_in_every_round() -> None:
+def test_a_floor_is_in_every_second_round_until_the_end() -> None:
     floor = cell(id="f", transport="t5", ranked=False, floor="f")
     candidates = [each.with_values(floor="f") for each in cells_of(20, 40, 40.1, 80, 160)]
-    counts = Run(plan([*candidates, floor])).counts()
-    assert counts["f"] == counts["c1"] == counts["c2"] > counts["c4"]
+    run = Run(plan([*candidates, floor]))
+    counts = run.counts()
+    assert counts["c1"] == counts["c2"] > 20 > counts["c4"]
+    assert [trial.round for trial in trials_of(run, "f")] == list(range(0, counts["c1"], 2))
 
 
 def trials_of(run: Run, cell: str) -> list[TrialResult]:
@@ -174,6 +178,50 @@ def test_tables_take_turns_and_a_round_is_of_one_table() -> None:
     groups = [{turn.cell.group for turn in turns} for turns in rounds]
     assert all(len(each) == 1 for each in groups)
     assert all(len(list(same)) == 1 for _, same in groupby(groups))
+
+
+def larger(cells: Sequence[Cell]) -> list[Cell]:
+    """The same transports in another table."""
+    return [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells]
+
+
+def rounds_of_tables(run: Run) -> dict[str, int]:
+    list(run.rounds())
+    return {table.cells[0].axes.payload: table.rounds for table in run.budget._tables}
+
+
+def test_a_table_waits_when_it_has_the_rounds_that_its_noise_needs_until_the_others_have_theirs() -> None:
+    cells = cells_of(10, 10.1, 10.2, 10.3, 10.4)
+    run = Run(plan([*cells, *larger(cells)], "100s"))
+    run.noise_of = lambda cell: 0.3 if cell.axes.payload == "bytes:9" else 0.02
+    rounds = rounds_of_tables(run)
+    assert 8 <= rounds["timing"] < rounds["bytes:9"] / 2
+    long = Run(plan([*cells, *larger(cells)], "200s"))
+    long.noise_of = run.noise_of
+    assert rounds["timing"] < rounds_of_tables(long)["timing"]
+    assert rounds_of_tables(Run(plan([*cells, *larger(cells)], "100s"))) == {"timing": 20, "bytes:9": 20}
+
+
+def test_a_difference_that_only_seems_large_gets_no_further_rounds() -> None:
+    """Tables of one noise have equal rounds, although one of them has a pair that a few more rounds would decide."""
+    cells, other = cells_of(10, 10.01, 10.02, 10.03, 10.04), cells_of(10, 10.9, 10.01, 10.02, 10.03)
+    rounds = rounds_of_tables(Run(plan([*cells, *larger(other)], "100s"), noise=0.1))
+    assert abs(rounds["timing"] - rounds["bytes:9"]) <= 2
+
+
+@pytest.mark.parametrize("noise", [(0.1, 0.1), (0.05, 0.4)])
+def test_tables_that_share_a_budget_call_equal_cells_different_as_seldom_as_they_say(
+    noise: tuple[float, float],
+) -> None:
+    many, wrong = 60, {"timing": 0, "bytes:9": 0}
+    for seed in range(many):
+        cells = [cell(id=f"e{seed}-{number}", transport="t10", installable=number < 4) for number in range(5)]
+        run = Run(plan([*cells, *larger(cells)], "60s"))
+        run.noise_of = lambda cell: noise[cell.axes.payload == "bytes:9"]
+        list(run.rounds())
+        for table in run.budget._tables:
+            wrong[table.cells[0].axes.payload] += bool(table.decided)
+    assert max(wrong.values()) <= 0.065 * many
 
 
 def test_cells_that_show_the_level_have_three_rounds_in_between() -> None:
@@ -286,7 +334,8 @@ def test_references_prolong_no_run_but_stay_while_their_ratio_to_the_best_is_ope
     cells = cells_of(10, 10.1, 40, 41, 9.9, 80)
     made = [*cells[:1], *(each.with_values(installable=False) for each in cells[1:2] + cells[4:]), *cells[2:4]]
     counts = Run(plan(made)).counts()
-    assert counts["c1"] == counts["c4"] == counts["c0"] == counts["c2"] > 5 == counts["c5"]
+    assert counts["c0"] == counts["c2"] > 20
+    assert counts["c1"] == counts["c4"] == (counts["c0"] + 1) // 2 > 3 == counts["c5"]
     decided = [each.with_values(transport=f"t{us}") for each, us in zip(cells[:3], (10, 10.1, 40), strict=True)]
     run = Run(plan([decided[0], decided[1].with_values(installable=False), decided[2]]))
     assert max(run.counts().values()) < 20

@@ -12,13 +12,16 @@ BENCHES = Path(__file__).parents[2] / "benches"
 ASKED = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from first_look import Look, is_wrong, limits
+from first_look import Count, Look, is_wrong, limits
 from hopmeter.analysis.rounds import Comparison
 rounds, seconds, undecided, wrong = map(float, sys.argv[2:6])
 looks = [Look(int(rounds), seconds, undecided, {}, [("t", "a", "b")] * int(wrong))] * 10
 print(*limits(looks).values(), sep=",")
 truth, close = Comparison("a", "b", 2.0, 1.5, 3.0, True), Comparison("a", "b", 1.1, 0.8, 1.4, False)
 seen = Comparison("a", "b", 0.5, 0.3, 0.8, True)
+pairs, decided = {("t", "a", "b"): truth, ("t", "a", "c"): close}, {("t", "a", "b"): truth}
+assert str(Count.of(decided, pairs)) == "1 of 1" and str(Count.of({}, pairs)) == "0 of 1"
+assert str(Count.of({("t", "a", "b"): seen}, pairs)) == "1 of 1, 1 the wrong way"
 assert is_wrong(seen, truth) and not is_wrong(seen, close) and not is_wrong(truth, truth)
 """
 HOLDS, MISSED = "holds", "MISSED"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from hopmeter.analysis.budgeted_table import REFERENCE_STEP
 from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.families import Family, best_divisors, make_families
 from hopmeter.statistics.levels import level_intervals
@@ -118,11 +119,12 @@ class Outcome:
 
 
 def follow_rule(trials: Trials, references: int = 0) -> Outcome:
-    """Follow the whole stopping rule; the last `references` cells take part in each round."""
+    """Follow the whole stopping rule; the last `references` cells take part in every second round."""
     values, steal = trials
     tables, cells, rounds = values.shape
     first, second = np.triu_indices(cells, 1)
     families, known, spent = families_of(cells, references), np.ones(values.shape, bool), 0.0
+    known[:, cells - references :, 1::REFERENCE_STEP] = False
     nothing = np.zeros((tables, len(first)))
     outcome = Outcome(nothing, nothing, nothing, nothing != 0)
     for look in look_rounds(rounds):
@@ -131,7 +133,7 @@ def follow_rule(trials: Trials, references: int = 0) -> Outcome:
         tests = compare_pairs((values[..., :look], steal[..., :look]), known[..., :look])
         outcome.update(tests, *decide(tests, families, alpha))
         done = finished_cells(outcome.signs, first, second, cells, references)
-        known[..., look:] = ~done[:, :, None]
+        known[..., look:] &= ~done[:, :, None]
     return outcome
 
 
