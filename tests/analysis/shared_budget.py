@@ -29,11 +29,11 @@ MOST_ROUNDS = {True: 48, False: 100}
 
 def false_shares(settings: tuple[Setting, Setting], runs: int) -> list[float]:
     """Return the share of runs in which a pair of equal choices is decided, for each of the two tables."""
-    found = [_decided(settings, seed) for seed in range(runs)]
+    found = [_find_decided(settings, seed) for seed in range(runs)]
     return [sum(each[place] for each in found) / runs for place in range(len(PAYLOADS))]
 
 
-def _decided(settings: tuple[Setting, Setting], seed: int) -> list[bool]:
+def _find_decided(settings: tuple[Setting, Setting], seed: int) -> list[bool]:
     rounds = [MOST_ROUNDS[setting in RECORDED] for setting in settings]
     drawn = {
         payload: draw(setting, (1, CHOICES + REFERENCES, many), 10 * seed + place)
