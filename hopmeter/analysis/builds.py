@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hopmeter.analysis.run_results import Row
 from hopmeter.model.language_names import language_name, languages_in
 
-DEBUG = "debug build"
+DEBUG, RELEASE = "debug build", "release build"
 _LEVEL = re.compile(r"(?<!\S)-O(\w*)")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 NOT_OPTIMISED = ("0", "1", "g")
@@ -18,6 +18,11 @@ def is_debug_build(build: str) -> bool:
     """Return whether a build, with its compiler and flags as `run.json` has them, is slower than a release build."""
     levels, words = _LEVEL.findall(build), build.split()
     return (bool(levels) and levels[-1] in NOT_OPTIMISED) or ("-g" in words and "-DNDEBUG" not in words)
+
+
+def kind_of_build(build: str) -> str:
+    """Return whether a build is a debug or a release build; empty if its flags are unknown, as those of Python."""
+    return DEBUG if is_debug_build(build) else RELEASE if _LEVEL.search(build) else ""
 
 
 def has_debug_build(row: Row) -> bool:

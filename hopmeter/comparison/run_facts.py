@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hopmeter.analysis.builds import kind_of_build
 from hopmeter.analysis.history import SYSTEM
 from hopmeter.analysis.run_results import Run
 from hopmeter.comparison.between_runs import Runs
@@ -65,7 +66,8 @@ def _facts(side: Runs) -> dict[str, set[str]]:
     for run in side.runs:
         machine = run.part("machine")
         system = {name.replace("_", " "): machine.get(name) for name in SYSTEM}
-        for name, value in {"hopmeter": run.text("hopmeter"), **run.part("versions"), **system}.items():
+        builds = {f"build of {name}": kind_of_build(str(how)) for name, how in run.part("builds").items()}
+        for name, value in {"hopmeter": run.text("hopmeter"), **run.part("versions"), **builds, **system}.items():
             if value:
                 found.setdefault(name, set()).add(str(value))
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopmeter.api.comparing import compare as api_compare
 from hopmeter.comparison import baselines, between_runs, sources
 from hopmeter.comparison.change import Change
 from hopmeter.errors import HopmeterError, UsageError
@@ -186,6 +187,14 @@ def test_a_baseline_of_two_machines_is_refused_with_the_remedy(tmp_path: Path) -
         baselines.store("main", runs)
     assert "baseline for each machine" in refused.value.remedy
     assert not baselines.names()
+
+
+def test_a_debug_build_on_one_side_is_named(tmp_path: Path) -> None:
+    builds = {"shm (rust)": "rustc 1.95.0 -O0", "unix (rust)": "rustc 1.95.0 -O3", "nng (python)": "Python 3.11"}
+    old = make_run(tmp_path / "old", [(SHM, medians(10, 7))], builds=builds)
+    new = make_run(tmp_path / "new", [(SHM, medians(10, 7))], builds=dict.fromkeys(builds, "rustc 1.96.0 -O3"))
+    notes = api_compare(old, new).notes
+    assert notes[-1] == "Also different: build of shm (rust) debug build → release build."
 
 
 def test_an_upgrade_of_the_system_is_compared_and_named(baseline: str, tmp_path: Path, hopmeter_here: Hopmeter) -> None:
