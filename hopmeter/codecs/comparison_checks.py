@@ -158,10 +158,17 @@ def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], 
         raise
     except BaseException as cause:
         raise _array_refusal(profile, array, str(cause)) from cause
-    if type(back) is not np.ndarray or back.shape != probe.shape or back.tobytes() != probe.tobytes():
+    if type(back) is not np.ndarray or back.shape != probe.shape or not _has_same_bytes(back, probe):
         raise _array_refusal(profile, array, "it would arrive as another array")
     if dtypes.to_node(back.dtype) != node:
         raise _array_refusal(profile, array, f"it would arrive as {back.dtype}")
+
+
+def _has_same_bytes(one: Any, other: Any) -> bool:
+    """Return whether the values of two arrays have the same bytes; NumPy does not copy gaps between fields."""
+    if one.dtype.names is None or one.dtype.names != other.dtype.names:
+        return bool(one.tobytes() == other.tobytes())
+    return all(_has_same_bytes(one[name], other[name]) for name in one.dtype.names)
 
 
 def _array_refusal(profile: Profile, array: Any, why: str) -> CodecError:

@@ -90,8 +90,13 @@ def _arrays(one: Any, other: Any) -> bool:
         return identical(one.tolist(), other.tolist())
     if one.dtype.char == "T":
         return repr(one.tolist()) == repr(other.tolist())
-    plain = np.asarray(one), np.asarray(other)
-    return plain[0].tobytes() == plain[1].tobytes()
+    return _bytes(np.asarray(one)) == _bytes(np.asarray(other))
+
+
+def _bytes(array: Any) -> list[bytes]:
+    """The bytes of the values; NumPy does not copy gaps between fields, so these may contain anything."""
+    names = array.dtype.names
+    return [array.tobytes()] if names is None else [part for name in names for part in _bytes(array[name])]
 
 
 def _compare_masked(one: Any, other: Any) -> bool:

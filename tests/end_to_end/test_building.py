@@ -58,7 +58,7 @@ def test_a_message_that_cannot_be_built_drops_its_row_and_leaves_nothing(
     run_in: Callable[..., Ran], package: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "own.proto"
-    file.write_text(file.read_text().replace("double", "doubel"))
+    file.write_text(file.read_text().replace("Pose", "Position"))
     ran = run_in(*RUN, "--build")
     assert ran.returncode != 0 and "E-NO-CELLS" in ran.stderr
     assert [row["reason"].rpartition(" ")[2] for row in rows(ran)] == ["[D-BUILD-FAILED]"]

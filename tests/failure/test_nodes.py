@@ -44,7 +44,7 @@ def test_real_time_without_the_right_to_it_is_refused_clearly(tmp_path: Path) ->
     failed = row(done, "unix")
     assert (done.returncode, failed["status"]) == (1, "failed")
     assert "taking SCHED_FIFO priority 10: Operation not permitted" in failed["reason"]
-    assert "raise the limit `rtprio` in /etc/security/limits.conf, or leave `fifo` out" in failed["reason"]
+    assert "raise the limit `rtprio` in /etc/security/limits.conf, or omit fifo" in failed["reason"]
 
 
 def test_memory_that_may_not_be_locked_is_refused_clearly(tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ impl Transport for Zenoh {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let way = if self.sessions.reach_others() { format!("tcp on {}", self.device) } else { "within one session".into() };
+        let way =
+            if self.sessions.reach_others() { format!("tcp on {}", self.device) } else { "within one session".into() };
         self.arrivals.facts(&way, self.shared_memory.is_used_for(self.largest_frame_bytes))
     }
 }
