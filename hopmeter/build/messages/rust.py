@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +21,8 @@ def build_crate(
     """Write the crate of a codec around `library`, the text that includes its generated code; build it, and put the
     library into a folder."""
     crate = folder / "crate"
-    # Another process may build another message in the same folder of Cargo.
-    name = f"hopmeter-codec-{schema.content_id}"
+    # Another process may build another message, or the same one, in the same folder of Cargo.
+    name = f"hopmeter-codec-{schema.content_id}-{os.getpid()}"
     source = crate / "src"
     source.mkdir(parents=True, exist_ok=True)
     (crate / "Cargo.toml").write_text(_manifest(name, dependencies, has_script=(crate / "build.rs").exists()))

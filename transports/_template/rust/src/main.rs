@@ -150,7 +150,10 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd> {
 
 fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
     SocketAddrUnix::new(path)
-        .context(format!("{} is too long for the address of a Unix socket, which has at most 107 bytes", path.display()))
+        .context(format!(
+            "{} is too long for the address of a Unix socket, which has at most 107 bytes",
+            path.display()
+        ))
         .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
 }
 
