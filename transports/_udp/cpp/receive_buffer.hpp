@@ -21,7 +21,8 @@ inline std::uint32_t granted_bytes(std::uint32_t requested_bytes) {
   return std::min(static_cast<std::uint32_t>(bytes) / 2, requested_bytes);  // Linux reports double
 }
 
-/// The consequence of a buffer that is smaller than requested, and the remedy. The Python adapters report the same text.
+/// The consequence of a buffer that is smaller than requested, and the remedy. The Python adapters report the same
+/// text.
 inline std::string short_buffer(std::uint32_t granted_bytes, std::uint32_t requested_bytes) {
   const auto requested = std::to_string(requested_bytes);
   return "the kernel grants " + std::to_string(granted_bytes) + " of " + requested +
