@@ -78,7 +78,7 @@ class Count:
 
     @classmethod
     def of(cls, seen: Mapping[Pair, Comparison], truth: Mapping[Pair, Comparison]) -> Count:
-        """Count the clear pairs, those that the look decides, and those that it decides against the long run."""
+        """Count the clear pairs, the clear pairs that the look decides, and the pairs that it decides the wrong way."""
         clear = [pair for pair, each in truth.items() if is_clear(each)]
         decided = [pair for pair in clear if pair in seen and seen[pair].decided]
         wrong = [pair for pair, each in truth.items() if pair in seen and is_wrong(seen[pair], each)]

@@ -156,7 +156,7 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 
 def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
-    """The marks of a case. What only its users can install may lack a part that they did not build."""
+    """The marks of a case. A transport that users build themselves may lack an optional part: its cases are skipped."""
     is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]

@@ -49,8 +49,8 @@ def _files_folder() -> Path:
 
 
 def build_files(schema: Schema, described: Sequence[Tree], work: Path, log: Path) -> dict[str, ProtoFile]:
-    """Return the libraries of a schema's files by the names of the files; build those that are not built. Files that
-    the library of Protocol Buffers contains have no library of their own."""
+    """Build the missing libraries of a schema's files, and return all of them by file name. The Protocol Buffers
+    library contains some files itself: those have no library."""
     files = _identify(schema, described)
     if missing := [name for name, file in files.items() if not file.library.exists()]:
         _generate(schema, {name: files[name] for name in missing}, work, log)
