@@ -52,7 +52,7 @@ class HostBroker:
 
 def serve(order: dict[str, Any]) -> None:
     """Run the broker until the input ends."""
-    manifest = discovery.load(Path(order["transport"]))
+    manifest = discovery.load(Path(order["transport"])).for_settings(order["settings"])
     assert manifest.daemon is not None
     directory, log = Path(order["directory"]), Path(order["log"])
     context = BrokerContext(order["run"], directory, order["settings"], log, host=order["host"])

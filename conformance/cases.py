@@ -75,9 +75,10 @@ INSTALLATIONS: dict[str, Readiness] = {}
 
 
 def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
-    """Whether the installation that settings choose is built, if they choose one."""
+    """Whether the node runs in the environment that settings choose, if they choose one: its installation is built, and
+    the parts of the library are installed that only the user can install."""
     other = manifest.for_settings(chosen.settings)
-    if other is manifest or not other.installations_in(language):
+    if other is manifest or not other.chooses_for(language):
         return True
     title = f"{manifest.name} ({', '.join([language, *other.choice])})"
     if title not in INSTALLATIONS:

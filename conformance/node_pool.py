@@ -151,12 +151,13 @@ class NodePool:
         if manifest.name not in self._open_files:
             self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
+        manifest = manifest.for_settings(settings)
         self._ensure_daemon(manifest, settings)
         at = {"bind": host.address, "advertised": host.address} if host else {}
         opening = {"settings": settings, "largest_frame_bytes": frame_bytes, **at}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
-        node = idle.pop(0) if idle else self._start(manifest.for_settings(settings), language, host)
+        node = idle.pop(0) if idle else self._start(manifest, language, host)
         self.nodes.append(node)
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:

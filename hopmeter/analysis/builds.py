@@ -28,8 +28,10 @@ def kind_of_build(build: str) -> str:
 def has_debug_build(row: Row) -> bool:
     """Return whether an adapter of a row is a debug build."""
     builds = row.run.part("builds")
-    names = (f"{row['transport']} ({language})" for language in languages_in(str(row["language"])))
-    return any(is_debug_build(str(builds.get(name) or "")) for name in names)
+    names = [f"{row['transport']} ({language}" for language in languages_in(str(row["language"]))]
+    # Settings that choose the environment of the node follow the language.
+    found = [str(how or "") for name, how in builds.items() if name.partition(",")[0].rstrip(")") in names]
+    return any(map(is_debug_build, found))
 
 
 def are_of_one_version(rows: Sequence[Row]) -> bool:

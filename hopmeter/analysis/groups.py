@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -188,15 +189,26 @@ def name_in_table(row: Row, rows: Iterable[Row]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """Return the settings of a row that are not the defaults of its transport.
+    """Return the settings of a row that are not the defaults of its transport. A value that names a part of the library
+    has the version of that part: `rmw=rmw_zenoh_cpp 0.6.1`.
 
     A row with all defaults is named after the one setting that other `rows` of its transport vary; `defaults` if they
     vary several.
     """
     if row["profile"]:
-        return str(row["profile"])
+        version = str(row["library_version"] or "")
+        return " ".join(_with_version(word, version) for word in str(row["profile"]).split())
     alike = [str(other["profile"] or "") for other in rows if other["transport"] == row["transport"]]
     varied = {each.partition("=")[0] for text in alike for each in text.split()}
     settings = row.cell.carriage.settings
     known = [f"{name}={humanize.setting(settings[name])}" for name in varied if name in settings]
     return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""
+
+
+def _with_version(word: str, library_version: str) -> str:
+    """Return `name=value`, with the version that the library reports for the value, if it reports one."""
+    value = word.partition("=")[2]
+    found = (
+        re.search(rf"(?<!\S){re.escape(value)} (\d+(?:\.\d+)+)", library_version.replace("(", " ")) if value else None
+    )
+    return f"{word} {found[1]}" if found else word

@@ -17,6 +17,7 @@ from hopmeter.plan import Plan
 from hopmeter.plan.build_remedy import building_command
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.crowding import crowding
+from hopmeter.plan.environment_notes import environment_notes
 from hopmeter.plan.expand import World
 from hopmeter.plan.hosts import assume_hosts
 from hopmeter.plan.replays import replay_notes
@@ -105,6 +106,7 @@ def _plan(
     made = plan.make(path.stem, wanted, world)
     crowded = crowding(made.runnable, world.machine.allowed)
     notes = [*notes, *replay_notes(made.cells), *([crowded] if crowded else [])]
+    notes += environment_notes(made.runnable, world)
     return Prepared(made, world, notes=notes, hosts=hosts)
 
 

@@ -93,7 +93,7 @@ def _message(target: MessageTarget, host: str, world: World) -> Iterator[Part]:
 
 def _manifest(carrier: Carrier, world: World) -> Manifest:
     """Return the manifest of a transport, with the installation that its settings choose."""
-    return world.manifests[carrier.transport].for_settings(carrier.settings)
+    return world.manifests[carrier.transport].for_installation(carrier.settings)
 
 
 def _framework(codec: str, manifest: Manifest, world: World) -> Iterator[Part]:

@@ -10,6 +10,7 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hopmeter.build.command import run_logged
@@ -68,7 +69,7 @@ def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> O
     manifests = every([revision.tree / "transports"])
     ready = {pair: _readiness(revision, manifests[pair[0]], pair[1]) for pair in needed if _is_offered(manifests, pair)}
     _check_nodes(name, ready.values())
-    old = World(manifests, ready, world.machine, world.carrier)
+    old = World(manifests, ready, world.machine, world.carrier, describe=partial(_readiness, revision))
 
     def old_cell(cell: Cell) -> Cell:
         return _old_cell(cell, world.manifests[cell.axes.transport], manifests.get(cell.axes.transport))
@@ -171,7 +172,8 @@ def _is_offered(manifests: dict[str, Manifest], pair: Pair) -> bool:
 
 
 def _readiness(revision: Revision, manifest: Manifest, language: str) -> Readiness:
-    return describe(manifest, language, _command(revision, manifest, language), revision.environment)
+    environment = {**revision.environment, **manifest.variables}
+    return describe(manifest, language, _command(revision, manifest, language), environment)
 
 
 def _command(revision: Revision, manifest: Manifest, language: str) -> list[str]:

@@ -57,15 +57,15 @@ def select_targets(
         if language not in LANGUAGES:
             raise UsageError("E-UNKNOWN-LANGUAGE", f"language {one_of(language, LANGUAGES)}")
     manifests = list((find_transports(transports) if transports else every()).values())
+    given = _parse(settings)
     if settings:
-        given = _parse(settings)
         manifests = [chosen for manifest in manifests for chosen in choices(manifest, given)]
     found = [
         Target(manifest, offer)
         for manifest in manifests
         for offer in manifest.offers.values()
         if not languages or offer.language in languages
-        if not settings or manifest.languages[offer.language].installations
+        if not settings or (manifest.languages[offer.language].installations and manifest.choosing & set(given))
     ]
     if settings and not found:
         named = ", ".join(settings)
@@ -94,7 +94,7 @@ def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Ma
     """Return the manifest with each installation that the values of settings choose; other settings do not matter."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
-    return list({each.reference: each for each in map(manifest.for_settings, combinations)}.values())
+    return list({each.reference: each for each in map(manifest.for_installation, combinations)}.values())
 
 
 def _value(manifest: Manifest, name: str, given: Value) -> Value:

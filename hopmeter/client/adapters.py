@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +63,21 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given settings in the manifest's types. Raises UsageError for an unknown setting or value."""
     return {name: _check_setting(manifest, name, value) for name, value in given.items()}
+
+
+def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
+    """Raise UsageError if settings need environment variables that this program does not have: libraries read them when
+    they are loaded."""
+    lacking = {
+        name: text for name, text in manifest.for_settings(settings).variables.items() if os.environ.get(name) != text
+    }
+    if lacking:
+        words = " ".join(f"{name}={shlex.quote(text)}" for name, text in lacking.items())
+        raise UsageError(
+            "E-ENVIRONMENT",
+            f"{manifest.title} reads these settings from the environment, which this program does not have",
+            f"start the program with {words}",
+        )
 
 
 def away(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:

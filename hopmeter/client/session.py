@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from hopmeter.client.adapters import adapter, away, checked_settings, manifest_of
+from hopmeter.client.adapters import adapter, away, check_environment, checked_settings, manifest_of
 from hopmeter.client.calls import Client
 from hopmeter.client.errors import ConnectError
 from hopmeter.client.frames import HEADER
@@ -65,7 +65,8 @@ def connect(
     waits = _wait(offer, wait)
     _shareable(share, kept, host)
     largest = _largest(manifest, largest_bytes)
-    if manifest.daemon is not None and daemon is None:
+    check_environment(manifest, checked)
+    if manifest.daemon is not None and not manifest.daemon.where and daemon is None:
         address = _to_fill_in(without_secret(manifest.daemon.address).replace("{host}", LOOPBACK))
         remedy = f'start the broker, and give its address: connect("{transport}", daemon="{address}")'
         raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)

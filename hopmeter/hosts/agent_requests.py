@@ -170,7 +170,7 @@ class Requests:
         return {}
 
     def _program(self, one: Manifest, language: str, codecs: tuple[str, ...]) -> Readiness:
-        key = (one.reference, language, codecs)
+        key = (one.key, language, codecs)
         if key not in self._programs:
             has_codecs = bool(codecs) and language == "python"
             found = readiness_with_codecs(one, codecs) if has_codecs else readiness(one, language)

@@ -81,7 +81,7 @@ class AgentTrial:
                 spec=self._resolve(checks.table(ask, "spec"), manifest, language),
                 spec_file=self.part.folder / f"node{number}.json",
                 log=log,
-                environment={**program.environment, **_own_variables(manifest, checks.texts(ask, "environment"))},
+                environment={**program.environment, **_own_variables(chosen, checks.texts(ask, "environment"))},
             )
         )
         return self.nodes[number]
@@ -155,9 +155,13 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a transport. Raises ValueError for any that its manifest does not have."""
+    """Return the settings of a transport. Raises ValueError for any that its manifest does not have, and for a file: a
+    file of the coordinator is not on this host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
+    for name, value in given.items():
+        if manifest.settings[name].file and value != manifest.settings[name].default:
+            raise ValueError(f"the setting {name} of {manifest.name} names a file of another machine")
     return {name: manifest.settings[name].check(value) for name, value in given.items()}
 
 

@@ -11,7 +11,9 @@ from typing import Annotated
 from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest.choices import Value
 from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.user_environment import expand_paths
 
 LINE = "line: "
 PYTHON = "{python}"
@@ -29,7 +31,7 @@ class Daemon(Strict):
     title: str
     """The name of the daemon in messages and results."""
     command: Annotated[list[str], Field(min_length=1)]
-    """The first word may contain an environment variable, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
+    """The first word may begin with an environment variable, `$YARP_ROOT/bin/yarpserver`, or be `{python}`."""
     apt: list[str] = []
     version: list[str] = []
     """A command that prints the version in its first line."""
@@ -46,6 +48,10 @@ class Daemon(Strict):
     the user's group."""
     environment: dict[str, str] = {}
     """Environment variables for the daemon and for the nodes."""
+    own_environment: dict[str, str] = {}
+    """Environment variables for the daemon alone."""
+    where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
+    """The values of settings with which the transport needs the daemon; it always does if this is empty."""
 
     _python: Callable[[], str | None] | None = PrivateAttr(default=None)
     """Returns the path of the Python for `{python}`; called when it is needed, because hopmeter may have to build it
@@ -62,6 +68,11 @@ class Daemon(Strict):
         own `environment`, and the rest for the host whose `here` and `directory` are given. Others are left out."""
         known = {name: text for name, text in self.environment.items() if name in environment}
         return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
+
+    @property
+    def needed_with(self) -> str:
+        """Return the settings with which a transport needs the daemon: `NAME=VALUE`; empty if it always does."""
+        return ", ".join(f"{name}={' or '.join(map(str, values))}" for name, values in self.where.items())
 
     @property
     def line(self) -> str:
@@ -92,6 +103,6 @@ def without_secret(text: str) -> str:
 
 def find_program(program: str) -> str | None:
     """Return the path of a program, also in the usual folders of daemons; its name may begin with an environment
-    variable."""
-    program = os.path.expandvars(program)
-    return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))
+    variable, which may have several folders."""
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])
+    return next(filter(None, (shutil.which(each, path=places) for each in expand_paths(program))), None)

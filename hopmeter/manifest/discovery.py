@@ -45,8 +45,8 @@ def load(path: Path) -> Manifest:
             "use the same name for both",
         )
     manifest._folder = path.parent
-    if manifest.daemon is not None and "python" in manifest.offers:
-        manifest.daemon._python = partial(_python, manifest.offers["python"])
+    if manifest.any_daemon is not None and "python" in manifest.offers:
+        manifest.any_daemon._python = partial(_python, manifest.offers["python"])
     return manifest
 
 

@@ -38,8 +38,6 @@ class LanguagePart(Strict):
     """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
     installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
     """For Python: installations of the library that hopmeter makes instead, by name."""
-    reads: list[str] = []
-    """Environment variables that change which library a node uses: it describes itself anew with another value."""
     first: str = ""
     """A folder of the transport with a CMake project that is installed before the adapter is built."""
     objects: list[str] = []
@@ -84,7 +82,6 @@ class Offer(BaseModel):
     variables: dict[str, str] = {}
     """Environment variables of its nodes."""
     interpreter: str | None = None
-    reads: list[str] = []
     first: str = ""
     objects: list[str] = []
 

@@ -59,9 +59,16 @@ def page(manifests: Iterable[Manifest]) -> str:
 def summary_row(manifest: Manifest) -> list[str]:
     """Format the row of one transport: its languages, its broker and one sentence."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
-    daemon = manifest.daemon.title if manifest.daemon else NONE
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
-    return [f"`{manifest.name}`", *languages, daemon, network(manifest), language_pairs(manifest), what]
+    return [f"`{manifest.name}`", *languages, broker(manifest), network(manifest), language_pairs(manifest), what]
+
+
+def broker(manifest: Manifest) -> str:
+    """Return the broker of a transport, and the settings with which the transport needs it."""
+    daemon = manifest.any_daemon
+    if daemon is None:
+        return NONE
+    return f"{daemon.title} with `{daemon.needed_with}`" if daemon.needed_with else daemon.title
 
 
 def network(manifest: Manifest) -> str:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value, Wait
+from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value
+from hopmeter.manifest.conformance_settings import ConformanceSettings, Lossless
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.hint import Hint
-from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
@@ -21,37 +21,6 @@ from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-
-
-class ConformanceSettings(Strict):
-    """Settings with which the conformance suite also tests a transport, and the conditions of that test."""
-
-    settings: Annotated[dict[str, Value], Field(min_length=1)]
-    placement: Placement = "process"
-    wait: Wait | None = None
-    """The default is the first wait that does not spin."""
-    languages: list[Language] | None = None
-    """The default is all patterns."""
-    path: str = ""
-    """A regular expression for the fact `path` of the receiver; a match proves that the setting takes effect."""
-    facts: dict[str, str] = {}
-    """Regular expressions for other facts of the receiver, by the names of the facts."""
-    payload_bytes: Annotated[int, Field(gt=0)] = 60_000
-    """The largest payload that these settings carry."""
-    meets: list[Language] = []
-    """Peers with default settings with which the adapter must also exchange messages, in both directions."""
-    file: str = ""
-    """A pattern of files, such as `$YARP_ROOT/lib/**/plugin.so`; if there is none, the conformance suite skips these
-    settings by name, because a part of the transport is not installed that only its users can build."""
-
-
-class Lossless(Strict):
-    """How to use a transport so that it loses no message while senders and receivers run."""
-
-    settings: dict[str, Value] = {}
-    """The settings that this needs beyond the defaults."""
-    max_receivers: Annotated[int, Field(gt=0)] | None = None
-    """The most receivers of a message for which they apply."""
 
 
 class Manifest(Strict):
@@ -91,7 +60,8 @@ class Manifest(Strict):
     open_leftovers: dict[str, list[str]] = {}
     """Patterns of files whose names hopmeter does not choose, and the files that go with each of them (`{name}`)."""
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
-    daemon: Daemon | None = None
+    any_daemon: Daemon | None = Field(None, alias="daemon")
+    """The daemon that the transport needs, with all settings or with some."""
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
     """None if messages can be lost with all settings, or if that is unknown."""
@@ -101,7 +71,7 @@ class Manifest(Strict):
 
     _folder: Path = PrivateAttr(default=Path())
     _chosen: dict[str, Value] = PrivateAttr(default={})
-    """The settings that choose installations, as far as they are not the defaults."""
+    """The settings on which the environment depends, as far as they are not the defaults."""
 
     @model_validator(mode="after")
     def _rpc_is_explained(self) -> Manifest:
@@ -161,6 +131,7 @@ class Manifest(Strict):
     def _where_can_be_set(self) -> Manifest:
         for name, setting in self.settings.items():
             self._check_where(f"settings.{name}.where", setting.where)
+        self._check_where("daemon.where", self.any_daemon.where if self.any_daemon else {})
         return self
 
     def _check_where(self, key: str, where: Mapping[str, Sequence[Value]]) -> None:
@@ -215,15 +186,52 @@ class Manifest(Strict):
         is_missing = part.user is not None and not part.user.is_here
         name = next(found, part.user.otherwise if part.user is not None and is_missing else "")
         if not name:
-            return {"environment_name": self.name}
-        return part.installations[name].as_offer(part.library, f"{self.name}-{name}")
+            return {"environment_name": self.name, "variables": self.variables}
+        made = part.installations[name].as_offer(part.library, f"{self.name}-{name}")
+        return {**made, "variables": {**made["variables"], **self.variables}}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables that the chosen settings set."""
+        chosen = [self.settings[name].fill(value) for name, value in self._chosen.items()]
+        return {name: text for variables in chosen for name, text in variables.items()}
+
+    @property
+    def daemon(self) -> Daemon | None:
+        """Return the daemon that the transport needs with the chosen settings; None if it needs none."""
+        daemon = self.any_daemon
+        if daemon is None or not self.has_effect(daemon.where):
+            return None
+        own = {**self.variables, **daemon.own_environment}
+        return daemon.model_copy(update={"own_environment": own}) if self.variables else daemon
+
+    def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
+        """Return whether settings, by default the chosen ones, are in force with values that `where` lists."""
+        return all(self.value_in_force(name, settings) in values for name, values in where.items())
+
+    def value_in_force(self, name: str, settings: Mapping[str, Value] | None = None) -> Value:
+        """Return the value of a setting, by default the chosen one; instead of the default that of the user's
+        environment."""
+        setting, values = self.settings[name], self._chosen if settings is None else settings
+        return setting.in_force(values.get(name, setting.default))
 
     def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the installations that these settings choose."""
-        names = {
-            name for part in self.languages.values() for each in part.installations.values() for name in each.where
-        }
-        chosen = {name: settings[name] for name in names & set(settings)}
+        """Return the manifest with the environment that these settings choose: installations, variables and daemon."""
+        others = {name for name, each in self.settings.items() if each.variables or each.needs}
+        others |= set(self.any_daemon.where) if self.any_daemon else set()
+        return self._choose(settings, others | self.choosing)
+
+    def for_installation(self, settings: Mapping[str, Value]) -> Manifest:
+        """Return the manifest with the installations that these settings choose, without the rest of the environment."""
+        return self._choose(settings, self.choosing)
+
+    @property
+    def choosing(self) -> set[str]:
+        """Return the settings that choose installations."""
+        return {name for part in self.languages.values() for each in part.installations.values() for name in each.where}
+
+    def _choose(self, settings: Mapping[str, Value], names: set[str]) -> Manifest:
+        chosen = {name: settings[name] for name in sorted(names & set(settings))}
         chosen = {name: value for name, value in chosen.items() if value != self.settings[name].default}
         if chosen == self._chosen:
             return self
@@ -232,19 +240,26 @@ class Manifest(Strict):
         other.__dict__.pop("offers", None)
         return other
 
-    def installations_in(self, language: str) -> Mapping[str, Installation]:
-        """Return the installations in a language, in which the transport may have no adapter."""
-        return next((part.installations for name, part in self.languages.items() if name == language), {})
+    def chooses_for(self, language: str) -> bool:
+        """Return whether the chosen settings change the environment of the nodes in a language."""
+        installations = any(part.installations for name, part in self.languages.items() if name == language)
+        return installations or bool(set(self._chosen) - self.choosing)
 
     @property
     def reference(self) -> str:
-        """Return the words that name the transport, and its installation, on a command line."""
-        return " ".join([self.name, *(f"--set {each}" for each in self.choice)])
+        """Return the words that name the transport, and its installation, on the command line of a build."""
+        chosen = self.for_installation(self._chosen).choice
+        return " ".join([self.name, *(f"--set {each}" for each in chosen)])
+
+    @property
+    def key(self) -> str:
+        """Return what tells the environment of its nodes from that with other settings."""
+        return " ".join([self.name, *self.choice])
 
     @property
     def choice(self) -> list[str]:
-        """Return the settings that choose installations, as far as they are not the defaults."""
-        return [f"{name}={value}" for name, value in sorted(self._chosen.items())]
+        """Return the settings on which the environment depends, as far as they are not the defaults."""
+        return [f"{name}={self.settings[name].label(value)}" for name, value in sorted(self._chosen.items())]
 
     @property
     def language_pairs(self) -> list[str]:
@@ -277,7 +292,7 @@ class Manifest(Strict):
 
 PYTHON_ONLY = ("environment", "interpreter", "installations", "objects")
 PLAIN = (
-    *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first", "reads"),
+    *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
     *("environment", "interpreter", "objects"),
 )
 """Keys that only the table of a language may have."""

@@ -81,27 +81,24 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     the codec."""
     user = manifest.offers[language].user
     if user is not None and not user.is_here:
-        return Readiness(
-            manifest.name, language, ready=False, code="E-NOT-INSTALLED", missing=NOT_INSTALLED, get=user.remedy
-        )
+        return _unready(manifest, language, "E-NOT-INSTALLED", NOT_INSTALLED, user.remedy)
     try:
         command = node_command(manifest, language, codec)
     except NoPythonError as none:
-        return Readiness(manifest.name, language, ready=False, code="E-NO-PYTHON", missing=str(none), get=none.remedy)
+        return _unready(manifest, language, "E-NO-PYTHON", str(none), none.remedy)
     if command is None and codec != NO_CODEC:
         return _unready(manifest, language, "E-FRAMEWORK-MISSING", *_frameworkless(manifest, codec))
     if command is None:
         return _unready(manifest, language, "E-NOT-BUILT", NOT_BUILT)
-    if manifest.daemon is not None and manifest.daemon.program is None:
-        gone = f"{manifest.daemon.title} is not installed"
-        return _unready(manifest, language, "E-NO-BROKER", gone, user.remedy if user else "")
     variables = node_variables(manifest, language, codec)
+    if absent := _absent_part(manifest, variables, user):
+        return _unready(manifest, language, *absent)
     describe = [*command, "--describe"]
     if language == "python":
         describe += ["--adapter", str(manifest.folder / "python")]
     mark = _mark(_depends_on(manifest, language, command, codec)) + _user_library(user)
     mark += [[name, text] for name, text in variables.items()]
-    mark += [[name, os.environ.get(name, "")] for name in manifest.offers[language].reads]
+    mark += [[name, os.environ.get(name, "")] for each in manifest.settings.values() for name in each.variables]
     about = _cached_answer(manifest, language, mark)
     if about is None:
         try:
@@ -114,6 +111,18 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
         return _unready(manifest, language, "E-NODE-OUTDATED", OF_ANOTHER_VERSION, again)
     version = str(about.get("version", ""))
     return Readiness(manifest.name, language, True, version, command=tuple(command), about=about, environment=variables)
+
+
+def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
+    """Return the code of what the chosen settings, or the user's environment, need that is not installed, its name, and
+    how to install it; `variables` are those of the node."""
+    for name, setting in manifest.settings.items():
+        value = manifest.value_in_force(name)
+        if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
+            return "E-NOT-INSTALLED", f"{value} is not installed", setting.needs.how(str(value), variables)
+    if manifest.daemon is not None and manifest.daemon.program is None:
+        return "E-NO-BROKER", f"{manifest.daemon.title} is not installed", user.remedy if user else ""
+    return None
 
 
 def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readiness:
@@ -254,8 +263,9 @@ def _user_library(user: Owned | None) -> list[list[str | int]]:
 
 
 def _memory(manifest: Manifest, language: str, mark: list[list[str | int]]) -> Path:
-    # Two environments on one machine have different libraries, and so has each codec with its own environment.
-    place = zlib.crc32(f"{manifest.folder} {sys.prefix} {mark[0][0]}".encode())
+    # Two environments on one machine have different libraries, and so has each codec with its own environment. Settings
+    # may choose another library.
+    place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"
 
 

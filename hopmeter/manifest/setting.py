@@ -1,15 +1,23 @@
-"""A setting of a transport: its default, and which values it allows."""
+"""A setting of a transport: its default, which values it allows, and what it changes in the environment of nodes."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest import setting_file
 from hopmeter.manifest.choices import Language, Placement, Value, Wait
+from hopmeter.manifest.needs import Needs
 from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.user_environment import value_in_environment
+from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
+
+VALUE = "{value}"
+"""Stands for the value in the texts of `variables`."""
 
 
 class Setting(Strict):
@@ -27,6 +35,16 @@ class Setting(Strict):
     placements: list[Placement] | None = None
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     """Other settings, with those of their values for which this setting has an effect."""
+    pattern: str = ""
+    """A regular expression for the values of a word that has no `choices`; the default need not match it."""
+    file: bool = False
+    """Whether a value other than the default is the path of a file, which must exist."""
+    text: str = ""
+    """For a file: how a value begins that is the content itself instead of a path."""
+    variables: dict[str, str] = {}
+    """Environment variables of the nodes and of the broker if the value is not the default; `{value}` is the value."""
+    needs: Needs | None = None
+    """What a value other than the default needs, which only the user can install."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
@@ -42,11 +60,32 @@ class Setting(Strict):
             )
         if self.choices is not None and value not in self.choices:
             raise RefusedValueError("E-VALUE-CHOICE", one_of(value, self.choices))
+        if self.pattern and value != self.default and not re.fullmatch(self.pattern, str(value)):
+            said = f'"{value}" is neither "{self.default}" nor of the form {self.pattern}'
+            raise RefusedValueError("E-VALUE-CHOICE", said)
+        if self.file and value != self.default:
+            return setting_file.find(str(value), self.text)
         if self.min is not None and not isinstance(value, str) and value < self.min:
             raise RefusedValueError("E-VALUE-RANGE", f"{value} is below the minimum, {self.min:g}")
         if self.max is not None and not isinstance(value, str) and value > self.max:
             raise RefusedValueError("E-VALUE-RANGE", f"{value} is above the maximum, {self.max:g}")
         return value
+
+    def in_force(self, value: Value) -> Value:
+        """Return the value, or instead of the default the one that the user's environment has."""
+        if value != self.default or not isinstance(value, str):
+            return value
+        return value_in_environment(self.variables, VALUE) or value
+
+    def fill(self, value: Value) -> dict[str, str]:
+        """Return the environment variables that a value sets: none for the default."""
+        if value == self.default:
+            return {}
+        return {name: text.replace(VALUE, humanize.setting(value)) for name, text in self.variables.items()}
+
+    def label(self, value: Value) -> str:
+        """Return a word for the value in results; that of a file changes with the content."""
+        return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
         """Convert a word of the command line to a value. Raises ValueError with the allowed values."""

@@ -18,7 +18,6 @@ from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.language_choice import preferred_language
 from hopmeter.scenario import Ask, Scenario
-from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
@@ -40,19 +39,21 @@ class World:
     """The hosts of `--hosts` or `--cluster`, in their order; empty if all nodes run on this machine."""
     highest_priority: int = 99
     """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
-    _installations: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
-    """The nodes of installations that settings choose, by their reference and language."""
+    describe: Callable[[Manifest, str], Readiness] = readiness
+    """Returns the node of a manifest in the environment that settings choose, by language."""
+    _chosen: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
+    """The nodes in environments that settings choose, by the key of the manifest and language."""
 
     def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
         """Return the node of a transport with these settings, or None if the transport has none in this language."""
         known = self.manifests.get(transport)
         chosen = known.for_settings(settings) if known else None
-        if chosen is None or chosen is known or not chosen.installations_in(language):
+        if chosen is None or chosen is known or not chosen.chooses_for(language):
             return self.ready.get((transport, language))
-        key = (chosen.reference, language)
-        if key not in self._installations:
-            self._installations[key] = readiness(chosen, language)
-        return self._installations[key]
+        key = (chosen.key, language)
+        if key not in self._chosen:
+            self._chosen[key] = self.describe(chosen, language)
+        return self._chosen[key]
 
 
 def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
@@ -225,8 +226,9 @@ def _placement(word: str, manifest: Manifest, parts: tuple[str, str, str]) -> st
 
 def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
     """Return the settings that differ from the defaults, as `name=value name=value`."""
-    differing = ((name, value) for name, value in sorted(given.items()) if value != manifest.settings[name].default)
-    return " ".join(f"{name}={humanize.setting(value)}" for name, value in differing)
+    settings = manifest.settings
+    differing = ((name, value) for name, value in sorted(given.items()) if value != settings[name].default)
+    return " ".join(f"{name}={settings[name].label(value)}" for name, value in differing)
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:

@@ -78,7 +78,7 @@ def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
     carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
     needed = [(cell, flow) for cell in carried for flow in _object_flows(cell) if "python" in _languages(cell, flow)]
-    used = {(one.reference, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, world)]}
+    used = {(one.key, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, world)]}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(used[pair], pair[1]), used)
         carriers = dict(zip(used, found, strict=True))
@@ -113,7 +113,7 @@ def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
 
 
 def _key(manifest: Manifest, flow: Flow) -> Key:
-    return manifest.reference, flow.codec, flow.device, flow.share
+    return manifest.key, flow.codec, flow.device, flow.share
 
 
 def _measure_sizes(
@@ -123,7 +123,7 @@ def _measure_sizes(
     for cell in cells:
         for flow in (each for each in _object_flows(cell) if not is_message(each.payload)):
             manifest = _manifest(cell, flow, world)
-            key, carrier = _key(manifest, flow), carriers[manifest.reference, flow.codec]
+            key, carrier = _key(manifest, flow), carriers[manifest.key, flow.codec]
             if carrier.ready:
                 one = asked.get(key) or asked.setdefault(key, _question(manifest, flow, carrier))
                 one.payloads[object_of(flow.payload)] = None
@@ -163,7 +163,7 @@ class _Sizes:
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
         """Return why there is no object; empty if there is one."""
-        carrier = self.carriers.get((_manifest(cell, flow, self.world).reference, flow.codec))
+        carrier = self.carriers.get((_manifest(cell, flow, self.world).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
             return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")

@@ -32,7 +32,8 @@ def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manife
     """Return the hosts of each flow; the broker, if there is one, runs on the host of the first node."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
-    broker = {shape.nodes[0][0].host} if manifests[carrier.transport].daemon else set()
+    has_broker = manifests[carrier.transport].for_settings(carrier.settings).daemon is not None
+    broker = {shape.nodes[0][0].host} if has_broker else set()
     return [hosts | broker for hosts in found]
 
 
@@ -85,8 +86,19 @@ def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) ->
     """Yield why messages do not reach the hosts that the flows of a transport join."""
     for carrier, joined in joined_hosts(cell, manifests):
         manifest = manifests[carrier.transport]
+        is_away = any(not hosts[name].is_here for names in joined for name in names)
+        if is_away and (file := _file(manifest, carrier.settings)):
+            yield tag("D-HOST-LACKS", f"the other hosts do not have {file}")
         if not all(is_one_machine(names, hosts) for names in joined):
             if why := manifest.why_local(carrier.settings):
                 yield tag("D-HOST-NETWORK", why)
         elif manifest.meets_in_folder and any(len(names) > 1 for names in joined):
             yield tag("D-HOST-NETWORK", f"{manifest.name} finds its endpoints in one folder, and each host has its own")
+
+
+def _file(manifest: Manifest, settings: Mapping[str, Any]) -> str:
+    """Return a file of this machine that a setting names; empty if none does."""
+    known = manifest.settings
+    return next(
+        (str(value) for name, value in settings.items() if known[name].file and value != known[name].default), ""
+    )

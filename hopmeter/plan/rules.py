@@ -217,7 +217,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
                 )
                 return tag("D-SETTING-IDLE", said)
         for other, values in setting.where.items():
-            if cell.carriage.settings[other] not in values:
+            if not manifest.has_effect({other: values}, cell.carriage.settings):
                 needed = " or ".join(f"{other}={humanize.setting(each)}" for each in values)
                 return tag("D-SETTING-IDLE", f"setting {name} of {cell.axes.transport} has no effect without {needed}")
     return ""

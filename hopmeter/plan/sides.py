@@ -9,6 +9,7 @@ from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest.readiness import describe
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, profile_of
@@ -84,7 +85,14 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 def node_side(name: str, world: World, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
     """Return the old side on which a transport has this node in one language; `why_same` says why a cell would be the
     same on both sides."""
-    old = replace(world, ready={**world.ready, (node.transport, node.language): node})
+
+    def describe_old(chosen: Manifest, language: str) -> Readiness:
+        if (chosen.name, language) != (node.transport, node.language):
+            return world.describe(chosen, language)
+        return describe(chosen, language, node.command, {**node.environment, **chosen.variables})
+
+    ready = {**world.ready, (node.transport, node.language): node}
+    old = replace(world, ready=ready, describe=describe_old, _chosen={})
     return OldSide(name, old, lambda cell: replace(cell, dropped=why_same(cell)))
 
 

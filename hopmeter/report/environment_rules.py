@@ -73,19 +73,20 @@ def stolen_time(runs: Sequence[Run]) -> Iterator[Caution]:
 
 @rule
 def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a transport was measured in several versions of its library."""
-    seen: dict[tuple[str, str], set[str]] = {}
+    """Warn if a transport was measured in several versions of its library. Settings may choose the version on
+    purpose."""
+    seen: dict[tuple[str, str, str], set[str]] = {}
     for row in measured_rows(runs):
         if row["library_version"]:
-            seen.setdefault((row["transport"], row["language"]), set()).add(str(row["library_version"]))
-    for (transport, language), versions in seen.items():
+            key = (row["transport"], row["language"], str(row["profile"] or ""))
+            seen.setdefault(key, set()).add(str(row["library_version"]))
+    versions_of: dict[tuple[str, str], set[str]] = {}
+    for (transport, language, _), versions in seen.items():
         if len(versions) > 1:
-            yield Caution(
-                "W-MIXED-VERSIONS",
-                "Mixed versions",
-                f"{transport} ({language}) was measured in {formatting.join(sorted(versions))}.",
-                grave=True,
-            )
+            versions_of.setdefault((transport, language), set()).update(versions)
+    for (transport, language), versions in versions_of.items():
+        said = f"{transport} ({language}) was measured in {formatting.join(sorted(versions))}."
+        yield Caution("W-MIXED-VERSIONS", "Mixed versions", said, grave=True)
 
 
 @rule

@@ -92,7 +92,8 @@ class Daemon:
             (self._ground.directory / name).write_text(self._fill_placeholders(text), encoding="utf-8")
             (self._ground.directory / name).chmod(0o600)
         self.address = self._fill_placeholders(self._told.address)
-        self.environment = {name: self._fill_placeholders(value) for name, value in self._told.environment.items()}
+        self.environment = self._fill_all(self._told.environment)
+        own = self._fill_all(self._told.own_environment)
         command = [self._told.program or self._told.command[0], *map(self._fill_placeholders, self._told.command[1:])]
         with self._ground.log.open("wb") as log:
             try:
@@ -102,7 +103,7 @@ class Daemon:
                     stdout=log,
                     stderr=log,
                     cwd=self._ground.directory,
-                    env={**environment(), **self.environment},
+                    env={**environment(), **self.environment, **own},
                     start_new_session=True,
                     preexec_fn=self._prepare,
                 )
@@ -119,6 +120,9 @@ class Daemon:
         die_with_launcher()
         if self._ground.core is not None:
             os.sched_setaffinity(0, {self._ground.core})
+
+    def _fill_all(self, texts: Mapping[str, str]) -> dict[str, str]:
+        return {name: self._fill_placeholders(text) for name, text in texts.items()}
 
     def _fill_placeholders(self, text: str) -> str:
         places = {"port": self._port, "port2": self._port2, "directory": self._ground.directory, "group": _group()}

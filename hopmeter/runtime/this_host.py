@@ -59,7 +59,7 @@ class LocalTrial:
 
     def start_broker(self, order: BrokerOrder) -> Daemon | None:
         """Start the broker of a transport, if it has one."""
-        told = self._manifests[order.number].daemon
+        told = self._manifests[order.number].for_settings(order.settings).daemon
         if told is None:
             return None
         folder = self.sites[order.number].directory / "daemon"

@@ -78,14 +78,14 @@ class Work:
         """Return the time from `go` to the start of the schedule."""
         return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
-    def manifest_of(self, transport: str) -> Manifest:
-        """Return the manifest of a transport."""
-        return self.others.get(transport) or self.manifest
+    def manifest_of(self, carrier: Carrier) -> Manifest:
+        """Return the manifest of a transport, with the environment that its settings choose."""
+        return (self.others.get(carrier.transport) or self.manifest).for_settings(carrier.settings)
 
     @property
     def manifests(self) -> list[Manifest]:
         """Return the manifest of each transport, in the order of the carriers."""
-        return [self.manifest_of(each.transport) for each in carriers(self.cell)]
+        return [self.manifest_of(each) for each in carriers(self.cell)]
 
 
 def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:
@@ -122,7 +122,7 @@ def cores_used(work: Work, host: str) -> set[int]:
     """Return the cores of a host's endpoints and brokers; empty if one of them is not pinned."""
     used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
     for carrier in carriers(work.cell) if host == work.broker_host else ():
-        used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier.transport).daemon else set()
+        used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).daemon else set()
     return set() if None in used else {core for core in used if core is not None}
 
 

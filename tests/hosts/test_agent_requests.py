@@ -105,6 +105,15 @@ def test_an_agent_starts_no_node_with_a_foreign_path(agent: Connection, changed:
     agent.ask("remove-trial", trial=RUN)
 
 
+def test_an_agent_takes_no_file_for_a_setting() -> None:
+    """Neither a file of its own machine, nor a text that could make the library write one."""
+    ros2 = every()["ros2"]
+    check_settings(ros2, ros2.resolve_settings({"rmw": "rmw_cyclonedds_cpp"}))
+    for value in ("/etc/passwd", "<Tracing><OutputFile>/tmp/evil</OutputFile></Tracing>"):
+        with pytest.raises(ValueError, match="cyclonedds_uri"):
+            check_settings(ros2, ros2.resolve_settings({"cyclonedds_uri": value}))
+
+
 def test_an_agent_reports_a_go_that_comes_too_late(agent: Connection) -> None:
     heard: list[dict[str, Any]] = []
     agent.listen(RUN, heard.append)

@@ -35,13 +35,14 @@ def bus(folder: Path, **part: Any) -> Manifest:
         "apt": ["python3-bus"],
         "after": "c++",
         "user": USER,
-        "reads": ["FLAVOUR"],
         "installations": {"new": NEW, "old": OLD},
         **part,
     }
     cpp = {"waits": ["block"], "library": "L", "user": {"variable": VARIABLE, "remedy": "install it"}}
     edition = {"default": "yours", "choices": ["yours", "new", "old"], "help": "H.", "languages": ["python"]}
-    found = world.transport("bus", languages={"c++": cpp, "python": python}, settings={"edition": edition})
+    flavour = {"default": "", "help": "H.", "variables": {"FLAVOUR": "{value}"}}
+    settings = {"edition": edition, "flavour": flavour}
+    found = world.transport("bus", languages={"c++": cpp, "python": python}, settings=settings)
     found._folder = folder / "bus"
     (found.folder / "python").mkdir(parents=True, exist_ok=True)
     (found.folder / "python/adapter.py").write_text(ADAPTER)

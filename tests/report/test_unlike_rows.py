@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.builds import is_debug_build
+from hopmeter.analysis.builds import has_debug_build, is_debug_build
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.report.advice.lines import RunAdvice
@@ -140,6 +140,26 @@ def test_a_debug_build_is_named() -> None:
     ]
     assert "nng (debug build)" in groups([run])[0].labels.values()
     assert "nng debug build" in print_table(run)
+
+
+def test_a_debug_build_is_named_whatever_environment_its_settings_choose() -> None:
+    builds = {"nng (rust, kind=a)": "rustc 1.95.0 -O0", "nng (rust, kind=b)": "rustc 1.95.0 -O0"}
+    rows = [row_in("nng", "rust", 33, profile=f"kind={kind}") for kind in "ab"]
+    run = in_rounds(*rows, row_in("nng", "python", 50), builds=builds, **QUICK)
+    assert [has_debug_build(row) for row in run.rows] == [True, True, False]
+
+
+def test_a_row_names_the_part_of_the_library_with_its_version() -> None:
+    versions = {"rmw_a": "rclpy 9.1.2 (kilted, rmw_a 9.3.3)", "rmw_a_b": "rclpy 9.1.2 (kilted, rmw_a_b 4.0.2)"}
+    rows = [
+        row_in("nng", "rust", 33, library_version=version, profile=f"rmw={rmw}") for rmw, version in versions.items()
+    ]
+    rows += [row_in("nng", "rust", 40, library_version="nng 1.10.1", profile="rmw=1 depth=10")]
+    run = in_rounds(*rows, **QUICK)
+    named = sorted(groups([run])[0].label(row) for row in run.rows)
+    assert any(name.endswith("rmw=rmw_a 9.3.3") for name in named)
+    assert any(name.endswith("rmw=rmw_a_b 4.0.2") for name in named)
+    assert any(name.endswith("rmw=1 depth=10") for name in named), "a number is no part of a library"
 
 
 @pytest.mark.parametrize(

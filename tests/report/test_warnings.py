@@ -121,6 +121,15 @@ def test_runs_of_several_machines_and_versions_are_told_apart() -> None:
     assert [warning.code for warning in warnings(runs)] == ["W-MIXED-VERSIONS", "W-MACHINES"]
 
 
+def test_settings_may_choose_the_version_of_a_library() -> None:
+    """Rows of one run that differ in a setting, such as the rmw of ROS 2."""
+    runs = [run_of(GOOD | {"library_version": version, "profile": f"rmw={version}"}) for version in ("one", "other")]
+    assert [warning.code for warning in warnings(runs)] == []
+    runs += [run_of(GOOD | {"library_version": "newer", "profile": "rmw=other"})]
+    [mixed] = [warning.text for warning in warnings(runs) if warning.code == "W-MIXED-VERSIONS"]
+    assert "newer" in mixed and "other" in mixed and "one" not in mixed.split()
+
+
 @pytest.mark.parametrize(
     ("column", "least"), [("response_p50_us", "40"), ("response_p99_us", "2,000"), ("response_p999_us", "20,000")]
 )

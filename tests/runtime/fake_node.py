@@ -48,7 +48,8 @@ class Node:
         if self.breaks == "hangs at start":
             time.sleep(1000)
         links = {link: "here" for one in self.spec["endpoints"] for link in one["out"]}
-        self.say(say="bound", links=links, version="1", pid=os.getpid(), clock={"cost_ns": 20, "resolution_ns": 1})
+        version = os.environ.get("FAKE_FLAVOUR", "1")
+        self.say(say="bound", links=links, version=version, pid=os.getpid(), clock={"cost_ns": 20, "resolution_ns": 1})
         if self.breaks == "garbage":
             self.control.sendall(b"\xff\xfe hello\n")
         if self.breaks == "nests":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from rich.markup import escape
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
+from hopmeter.manifest.daemon import Daemon
 from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
@@ -33,11 +35,16 @@ def _traits(one: Manifest) -> str:
     traits = ["typed messages" if one.carriage == "typed" else "raw frames"]
     traits += [f"{one.rpc} calls"] if one.rpc else []
     traits += ["loans memory"] if one.loan else []
-    traits += [f"{one.daemon.title} started for each trial"] if one.daemon else []
+    traits += [_broker(one.any_daemon)] if one.any_daemon else []
     traits += [] if one.ranked else ["not ranked"]
     traits += [] if one.installable else ["a reference: no library to install"]
     traits += [f"pairs of languages: {', '.join(one.language_pairs)}"] if len(one.offers) > 1 else []
     return "; ".join(traits)
+
+
+def _broker(daemon: Daemon) -> str:
+    needed = f" with {daemon.needed_with}" if daemon.needed_with else ""
+    return f"{daemon.title} started for each trial{needed}"
 
 
 def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readiness]) -> Table:
@@ -70,6 +77,8 @@ def _allowed_values(setting: Setting) -> str:
         return "true, false"
     if setting.choices:
         return ", ".join(choice or '""' for choice in setting.choices)
+    if setting.pattern or setting.file:
+        return escape(setting.pattern) or ("a file, or its content" if setting.text else "a file")
     ends = [f"{word} {end:.12g}" for word, end in (("from", setting.min), ("to", setting.max)) if end is not None]
     return " ".join(ends)
 

@@ -9,7 +9,7 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
 from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL
-from hopmeter.manifest.model import Lossless
+from hopmeter.manifest.conformance_settings import Lossless
 from hopmeter.model.language_names import language_name, languages_in
 from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict

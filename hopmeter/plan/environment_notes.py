@@ -1,0 +1,30 @@
+"""Notes about the environment of the user that settings replace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from hopmeter.manifest import Manifest
+from hopmeter.model.cell import Cell
+from hopmeter.plan.carriers import carriers
+from hopmeter.plan.expand import World
+
+
+def environment_notes(cells: Iterable[Cell], world: World) -> list[str]:
+    """Return which environment variables of the user have no effect, because all cells of a transport set them."""
+    used: dict[str, list[dict[str, object]]] = {}
+    for each in (carrier for cell in cells for carrier in carriers(cell) if carrier.transport in world.manifests):
+        used.setdefault(each.transport, []).append(each.settings)
+    return [
+        f"{variable}={os.environ[variable]} of your shell has no effect here: every cell of {transport} sets {name}"
+        for transport, settings in used.items()
+        for name, variable in _given(world.manifests[transport])
+        if all(each[name] != world.manifests[transport].settings[name].default for each in settings)
+    ]
+
+
+def _given(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield the settings whose variables the user has set, with the variable."""
+    for name, setting in manifest.settings.items():
+        yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))
