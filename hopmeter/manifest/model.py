@@ -222,7 +222,7 @@ class Manifest(Strict):
         return self._choose(settings, others | self.choosing)
 
     def for_installation(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the installations that these settings choose, without the rest of the environment."""
+        """Return the manifest with the installations that these settings choose, without other variables."""
         return self._choose(settings, self.choosing)
 
     @property
