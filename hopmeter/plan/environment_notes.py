@@ -19,12 +19,12 @@ def environment_notes(cells: Iterable[Cell], world: World) -> list[str]:
     return [
         f"{variable}={os.environ[variable]} of your shell has no effect here: every cell of {transport} sets {name}"
         for transport, settings in used.items()
-        for name, variable in _given(world.manifests[transport])
+        for name, variable in _user_variables(world.manifests[transport])
         if all(each[name] != world.manifests[transport].settings[name].default for each in settings)
     ]
 
 
-def _given(manifest: Manifest) -> Iterator[tuple[str, str]]:
+def _user_variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the settings whose variables the user has set, with the variable."""
     for name, setting in manifest.settings.items():
         yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))
