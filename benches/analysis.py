@@ -18,7 +18,7 @@ from ending import Run, orderly
 
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import HEAD_BYTES, NONE_NS, RECORD
 
 ROWS = 10_000_000
@@ -51,8 +51,8 @@ CASES = {"one-hop": CHAIN, "twenty-relays": CHAIN.with_values(id="twenty-relays"
 MEASURED = """
 import json, sys
 from pathlib import Path
-from hopmeter.analysis import analyse_run
-from hopmeter.store import RunFolder
+from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.store.run_folder import RunFolder
 rows = analyse_run(RunFolder.open(Path(sys.argv[1])))
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"peak_mb": int(peak.split()[1]) * 1024 / 1e6, "rows": rows}))

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import manifest, plan
-from hopmeter.analysis import analyse_run
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
 from hopmeter.runtime.executor import Executor
 from hopmeter.scenario import Scenario
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console
 from hopmeter.system.toml_files import validate
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hopmeter.analysis.run_results import Row
 from hopmeter.model.language_names import language_name, languages_in
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Row
 
 DEBUG, RELEASE = "debug build", "release build"
 _LEVEL = re.compile(r"(?<!\S)-O(\w*)")

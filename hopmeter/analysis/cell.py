@@ -31,8 +31,8 @@ from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
+from hopmeter.store.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

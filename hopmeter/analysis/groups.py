@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopmeter.analysis import hosts
 from hopmeter.analysis.builds import build_words, qualifiers
-from hopmeter.analysis.choices import choices
-from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
 from hopmeter.model.cell import DEFAULTS, table_key
 from hopmeter.plan.workloads import part_place
 from hopmeter.system import humanize
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Row, Run
 
 USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
 """Conditions that a report does not mention."""
@@ -59,6 +60,8 @@ class Group:
     @property
     def choices(self) -> list[Row]:
         """The rows that are ranked, failed ones included; all rows if none is ranked."""
+        from hopmeter.analysis.choices import choices  # this imports NumPy, which the words of a plan do not need
+
         chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}
         return [row for row in self.rows if id(row.cell) in chosen] or list(self.rows)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hopmeter.analysis.run_results import Run
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Run
+
 
 IDENTITY = ("cpu_model", "cores", "distribution", "kernel", "container", "virtualisation")
 """Runs that agree in all of these come from one machine."""

@@ -12,7 +12,7 @@ from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.workloads import rows_of
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 Measure = Callable[[Cell, TrialResult], Sequence[Mapping[str, Any]]]
 """Returns a trial of a workload with its values, and as a trial of each flow and path."""

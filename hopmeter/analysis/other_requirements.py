@@ -10,7 +10,7 @@ from hopmeter.analysis.requirements import Judge
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.analysis.workload_rows import complete_requirements
 from hopmeter.plan.workloads import whole_id
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 COLUMNS = ("require", "require_each", "require_rounds")
 

@@ -12,7 +12,7 @@ from hopmeter.analysis.open_questions import Bounds, IsJudged
 from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.model.cell import Cell
 from hopmeter.scenario.requirement import Requirement, parse
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 Verdict = Literal["meets", "misses", "undecided"]
 Values = Mapping[str, Any]

@@ -16,10 +16,10 @@ from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads import rows_of, whole_id
-from hopmeter.store import RunFolder
 from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
 from hopmeter.store.parquet_rows import read_rows
+from hopmeter.store.run_folder import RunFolder
 
 OF_TRIALS = ("median_us", "deadlines", "misses", "misses_least", "misses_most", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""

@@ -14,7 +14,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.search import bracket, further, next_rate
 from hopmeter.scenario import Scenario
 from hopmeter.scenario.search import Search
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 Row = Mapping[str, Any]
 

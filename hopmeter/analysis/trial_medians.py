@@ -11,7 +11,7 @@ from hopmeter.analysis.floors import headline
 from hopmeter.analysis.percentiles import estimate
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 Value = Callable[[Cell, TrialResult], float | None]
 """Returns a trial's median of the latency that ranks its cell; None if it has none."""

@@ -10,7 +10,7 @@ from hopmeter.analysis.reading import pairs
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.duets import SIDES
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import NONE_NS, Samples, Times
 
 

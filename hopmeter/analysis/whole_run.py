@@ -29,7 +29,7 @@ from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
 from hopmeter.statistics.trends import Trend
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 Values = dict[str, Any]
 

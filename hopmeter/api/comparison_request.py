@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hopmeter.comparison import gate as gates
-from hopmeter.comparison.gate import Gate
 from hopmeter.errors import UsageError
-from hopmeter.report.comparisons import exports
 from hopmeter.system.toml_files import one_of
+
+if TYPE_CHECKING:  # the functions import these themselves, because few runs are compared
+    from hopmeter.comparison.gate import Gate
+    from hopmeter.report.comparisons.exports import Export
 
 
 @dataclass(frozen=True)
@@ -18,20 +20,38 @@ class Request:
     """What the options of a comparison ask for."""
 
     gate: Gate | None = None
-    files: tuple[tuple[Path, exports.Export], ...] = ()
+    files: tuple[tuple[Path, Export], ...] = ()
     options: tuple[str, ...] = ()
     """The same as options of a command."""
 
     @classmethod
     def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
         """Check the options. Raises UsageError for a rule or a format that does not exist."""
-        files = [(path, export) for path, export in ((summary, exports.markdown), (junit, exports.junit)) if path]
         named = [("--fail-if", fail_if), ("--summary", [summary]), ("--junit", [junit]), ("--export", exported)]
         options = [word for name, values in named for value in values if value for word in (name, str(value))]
-        return cls(gates.parse(fail_if), (*files, *map(_export, exported)), tuple(options))
+        return cls(
+            _gate(fail_if) if fail_if else None,
+            tuple(_files(summary, junit, exported)) if options else (),
+            tuple(options),
+        )
 
 
-def _export(text: str) -> tuple[Path, exports.Export]:
+def _gate(fail_if: Sequence[str]) -> Gate | None:
+    from hopmeter.comparison import gate
+
+    return gate.parse(fail_if)
+
+
+def _files(summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Iterator[tuple[Path, Export]]:
+    from hopmeter.report.comparisons import exports
+
+    yield from ((path, export) for path, export in ((summary, exports.markdown), (junit, exports.junit)) if path)
+    yield from map(_export, exported)
+
+
+def _export(text: str) -> tuple[Path, Export]:
+    from hopmeter.report.comparisons import exports
+
     name, colon, path = text.partition(":")
     if not colon or not path or name not in exports.FORMATS:
         remedy = "write --export FORMAT:FILE, such as --export bencher:result.json"

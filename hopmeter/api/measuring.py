@@ -18,9 +18,9 @@ from hopmeter.messages import tag
 from hopmeter.plan import Plan, budget
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OldSide
-from hopmeter.store import RunFolder
 from hopmeter.store.names import NAMES
 from hopmeter.store.pack import refuse_packed
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.run_lock import lock_run
 from hopmeter.system import paths, scratch_dir
 from hopmeter.system.terminal import Console

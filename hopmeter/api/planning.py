@@ -6,11 +6,10 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopmeter import manifest, plan, scenario
 from hopmeter.errors import UsageError
-from hopmeter.hosts.session import HostSession
 from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
@@ -23,6 +22,9 @@ from hopmeter.plan.hosts import assume_hosts
 from hopmeter.plan.replays import replay_notes
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
+
+if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
+    from hopmeter.hosts.session import HostSession
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 ASSUMED = "No hosts are given: the plan assumes that {hosts} have the transports and the cores of this machine."

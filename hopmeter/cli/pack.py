@@ -25,8 +25,8 @@ def pack(
     ] = None,
 ) -> None:
     """Write a run as one file, which all commands read like the folder; logs of nodes are left out."""
-    from hopmeter.store import RunFolder
     from hopmeter.store.pack import SUFFIX
+    from hopmeter.store.run_folder import RunFolder
 
     folder = RunFolder.open(run)
     file = check_file("out", out or Path(folder.path.name + SUFFIX))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES, Cell
 from hopmeter.statistics import detectable
 from hopmeter.statistics.ranking import ALPHA, quantile
 from hopmeter.statistics.verdicts import verdict
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Row
 
 ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
 NAMES = ("flow", "path")

@@ -40,7 +40,7 @@ from hopmeter.runtime.executor import Executor
 from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
 from hopmeter.runtime.signals import Alarm
 from hopmeter.scenario import override
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import NONE_NS, TIMES, Samples, Times
 from hopmeter.system.scratch_dir import ScratchDir, sweep
 

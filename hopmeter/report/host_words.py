@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from hopmeter.analysis.run_results import Row
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import topology
 from hopmeter.report import formatting
 from hopmeter.store.processes import process_names
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Row
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
 from hopmeter.model.cell import WHOLE, Cell
 from hopmeter.model.payload_words import name_payload
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
 from hopmeter.report.host_words import group_by_host
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.run_results import Row
 
 
 def title(group: Group) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hopmeter.analysis import analyse_run
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests import cells
 from tests.store.raw import write_raw
 

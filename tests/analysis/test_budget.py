@@ -21,7 +21,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan
 from hopmeter.runtime.order import Turn
 from hopmeter.scenario import Scenario
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 from ..cells import cell
 

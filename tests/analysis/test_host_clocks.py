@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.analysis import analyse_run, reading
+from hopmeter.analysis import reading
 from hopmeter.analysis.arrivals import Times
 from hopmeter.analysis.clock_claims import claim_ranking, coarse_deadline_warning, widen_ratio
 from hopmeter.analysis.deadlines import Misses, judge_deadline, miss_columns
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Topology
 from hopmeter.plan.topology import topology as plan_topology
 from hopmeter.statistics import Observation, fit
-from hopmeter.store import RunFolder
 from hopmeter.store.clock_file import add_clocks
+from hopmeter.store.run_folder import RunFolder
 from tests.analysis.made import MS, US, Rows, cell, keep, run_of
 from tests.clocks.simulated import HERE, SECOND, Clock, Network, Plain, array, clock
 from tests.coded import lacking

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis import analyse_run
 from hopmeter.analysis.paths import path_times
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.model.workload import Path as FlowPath
 from hopmeter.plan.workloads import rows_of
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import NONE_NS
 from tests.analysis.made import MS, Rows, cell, run_of
 from tests.store.causes import Cause, write_causes_of

@@ -23,7 +23,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.report import ranking_table
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.scenario.requirement import parse
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console
 from tests.analysis.made import CELL, US
 from tests.report import fixture, rows

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.analysis import analyse, analyse_run
+from hopmeter.analysis.cell import analyse
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests.analysis.made import MS, arrivals, cell, keep, messages, run_of
 from tests.coded import lacking
 

@@ -23,8 +23,8 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.runtime.failures import InterruptedRunError
-from hopmeter.store import RunFolder
 from hopmeter.store.disk import StoreError
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console
 from tests.cells import cell
 from tests.coded import lacking

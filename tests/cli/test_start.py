@@ -21,11 +21,12 @@ OF_CLUSTERS = {"asyncio", "dask", "distributed"}
     [
         (["--help"], OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
         (["run", "--help"], OF_CLUSTERS | OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
+        (["run", "quick", "--dry-run"], OF_CLUSTERS | OF_REPORTS | OF_PROGRAMS | OF_RESULTS | {"scipy"}),
         (["scenarios"], OF_REPORTS | OF_PROGRAMS | {"pyarrow", "scipy"}),
         (["show", str(STORED_RUN)], OF_REPORTS | OF_PROGRAMS | {"scipy"}),
         (["report", str(STORED_RUN), "--out", "report.html"], {"scipy.stats", *OF_PROGRAMS}),
     ],
-    ids=lambda each: each[0] if isinstance(each, list) else "",
+    ids=lambda each: " ".join(each[:2]) if isinstance(each, list) else "",
 )
 def test_a_command_does_not_load_what_it_does_not_use(words: list[str], unused: set[str], tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "hopmeter", *words]

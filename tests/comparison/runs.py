@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import PLANNED
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests.cells import cell
 
 MACHINE = {"cpu_model": "made up", "cores": 2}

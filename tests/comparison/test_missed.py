@@ -20,7 +20,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.workloads import rows_of
 from hopmeter.statistics.share_runs import compare_share_runs
 from hopmeter.statistics.share_tests import ShareTrial, compare_share_of_two
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests.cells import cell
 from tests.report.rows import cell as row_of
 from tests.report.rows import run_of

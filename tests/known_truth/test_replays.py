@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests.known_truth.workloads import Trial, measure_workload
 from tests.recordings.made import START_NS, payload, write_mcap, write_ros1, write_ros2
 

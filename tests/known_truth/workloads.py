@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import topology
-from hopmeter.store import RunFolder
 from hopmeter.store.causes import read_causes
+from hopmeter.store.run_folder import RunFolder
 from tests.command import hopmeter
 
 HEAD = """

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis import analyse_run
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import HEAD_BYTES, MAGIC, NONE_NS, RECORD, TIMES, VERSION
 from tests import cells
 

@@ -17,7 +17,8 @@ from hopmeter.cli.history import history as command
 from hopmeter.errors import HopmeterError
 from hopmeter.report import history_page
 from hopmeter.report.history_words import sentences
-from hopmeter.store import RunFolder, pack
+from hopmeter.store import pack
+from hopmeter.store.run_folder import RunFolder
 from tests.altered_runs import alter
 from tests.report import fixture
 

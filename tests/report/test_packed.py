@@ -10,7 +10,7 @@ import pytest
 from hopmeter.analysis.run_results import read
 from hopmeter.report import write, write_csv
 from hopmeter.report.report_file import render_runs
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")

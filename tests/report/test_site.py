@@ -17,7 +17,7 @@ from selenium.webdriver.support.select import Select
 from hopmeter.analysis.run_collection import read_runs
 from hopmeter.errors import UsageError
 from hopmeter.report import site_folder
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from tests.altered_runs import alter
 from tests.report import fixture
 from tests.report.browser import needs_browser, open_page, requested_urls

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder
 from hopmeter.store.causes import causes_path, read_causes, write_causes
 from hopmeter.store.disk import DiskFullError, StoreError
+from hopmeter.store.run_folder import RunFolder
 from tests.coded import lacking, refuses
 from tests.store.causes import raw_causes, write_causes_of
 from tests.store.raw import write_raw

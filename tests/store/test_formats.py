@@ -11,14 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import hopmeter
-from hopmeter.analysis import analyse_run
 from hopmeter.analysis.run_results import read
+from hopmeter.analysis.whole_run import analyse_run
 from hopmeter.errors import UsageError
 from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS
 from hopmeter.model.old_names import rename_old_names
-from hopmeter.store import RunFolder, query
+from hopmeter.store import query
 from hopmeter.store.formats import FORMAT, convert_run
+from hopmeter.store.run_folder import RunFolder
 from tests.coded import refuses
 
 STORED = Path(__file__).parent / "format1"

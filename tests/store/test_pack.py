@@ -14,9 +14,10 @@ from hopmeter.cli.pack import pack as pack_command
 from hopmeter.cli.pack import unpack as unpack_command
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder, pack, query
+from hopmeter.store import pack, query
 from hopmeter.store.disk import StoreError
 from hopmeter.store.formats import FORMAT
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 from tests.store.raw import write_raw
 

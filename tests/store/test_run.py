@@ -12,9 +12,10 @@ import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.model.trial import TrialResult
-from hopmeter.store import RunFolder, query
+from hopmeter.store import query
 from hopmeter.store.disk import DiskFullError, StoreError
 from hopmeter.store.formats import FORMAT
+from hopmeter.store.run_folder import RunFolder
 from tests.store.raw import write_raw
 
 ABOUT: dict[str, Any] = {"format": FORMAT, "scenario_name": "made", "cells": []}

@@ -1,33 +1,30 @@
-"""What `hopmeter run` prints: the plan, the results, the files, and how to continue."""
+"""What `hopmeter run` prints after it measured: the results, the files, and how to continue."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopmeter.analysis.run_results import Run, read
-from hopmeter.api import planning
 from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import comparison, plan_table, remarks, run_table
+from hopmeter.cli.parts import comparison, remarks, run_table
 from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.host_options import OPTIONS
-from hopmeter.plan import Cell, Plan
 from hopmeter.report import next_command
-from hopmeter.store import RunFolder
+from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
     from hopmeter.api.comparing import Comparison
 
-NOTHING_TO_RUN = 2
 SOME_FAILED = 1
 
 
@@ -45,32 +42,6 @@ class Display:
     def consoles(self) -> Consoles:
         """Return the consoles of the run: its progress is on stderr."""
         return Consoles(self.console, Console(stderr=True, highlight=False))
-
-
-def show_plan(prepared: planning.Prepared, console: Console, as_json: bool, command: Sequence[str] = ()) -> int:
-    """Print the cells without measuring them, and return the exit code."""
-    made = prepared.plan
-    if as_json:
-        for cell in made.cells:
-            print(
-                json.dumps(
-                    {
-                        **cell.flat(),
-                        "group": cell.group,
-                        "cell": cell.id,
-                        "status": "dropped" if cell.dropped else "planned",
-                    }
-                )
-            )
-    else:
-        plan_table.print_plan(console, made, prepared.notes, command)
-    return 0 if made.runnable else NOTHING_TO_RUN
-
-
-def show_unmeasurable(made: Plan, console: Console, as_json: bool) -> None:
-    """Print why each cell is dropped, if none can be measured."""
-    if not planning.is_measurable(made):
-        _print_dropped(console, made.cells, as_json)
 
 
 def show_run(measure: Callable[[], Outcome], display: Display) -> int:
@@ -168,15 +139,6 @@ def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Consol
     console.print()
     for line in result_lines_of(folder.cells, rows):
         console.print(line, markup=False, soft_wrap=True)
-
-
-def _print_dropped(console: Console, cells: Sequence[Cell], as_json: bool) -> None:
-    if as_json:
-        for cell in cells:
-            if cell.dropped:
-                print(json.dumps({**cell.flat(), "cell": cell.id, "status": "dropped", "reason": cell.dropped}))
-    else:
-        plan_table.print_dropped(console, [(cell, cell.dropped) for cell in cells if cell.dropped])
 
 
 def _print_resume_command(display: Display, folder: Any) -> None:
