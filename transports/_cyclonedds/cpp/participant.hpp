@@ -2,8 +2,12 @@
 /// in it.
 #pragma once
 
+#include <arpa/inet.h>
 #include <dds/dds.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -50,15 +54,38 @@ inline dds_domainid_t domain_of(const std::string& run) {
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }
 
+/// The address of the first network device besides the loopback device that is up; empty if there is none.
+inline std::string first_device_address() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, &freeifaddrs);
+  for (const auto* one = first; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
+    if (!(one->ifa_flags & IFF_UP) || (one->ifa_flags & IFF_LOOPBACK)) continue;
+    char text[INET_ADDRSTRLEN];
+    if (inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text))
+      return text;
+  }
+  return {};
+}
+
 /// The configuration of the domain, in the format of `CYCLONEDDS_URI`. On one machine, peers are found without
 /// multicast; on other machines, by multicast. Peers are also looked for at the ports of a hundred processes; the ports
 /// of 120 processes would overlap with the next domain.
+///
+/// Cyclone DDS 0.10 sends nothing to the address of a device that it does not use, even of this machine, and ROS 2
+/// announces only such addresses. A domain on the loopback device that other libraries may join therefore also uses
+/// another device, but announces the address of the loopback device for both.
 inline std::string configuration(const hopmeter::Setup& setup, const Options& options) {
   const bool large = is_large(setup), is_local = setup.advertised().starts_with("127.");
-  const std::string interface =
-      "address='" + setup.advertised() + "' multicast='" + (is_local ? "false" : "true") + "'";
-  return "<CycloneDDS><Domain id='any'><General><Interfaces><NetworkInterface " + interface +
-         "/></Interfaces><AllowMulticast>" + (is_local ? "false" : "spdp") + "</AllowMulticast>" +
+  const auto device = is_local && !options.is_tagged ? first_device_address() : "";
+  const auto interface = [](const std::string& address, bool multicast) {
+    return "<NetworkInterface address='" + address + "' multicast='" + (multicast ? "true" : "false") + "'/>";
+  };
+  return "<CycloneDDS><Domain id='any'><General><Interfaces>" + interface(setup.advertised(), !is_local) +
+         (device.empty() ? "" : interface(device, false)) + "</Interfaces>" +
+         (device.empty() ? "" : "<ExternalNetworkAddress>" + setup.advertised() + "</ExternalNetworkAddress>") +
+         "<AllowMulticast>" + (is_local ? "false" : "spdp") + "</AllowMulticast>" +
          (large ? "<MaxMessageSize>65500B</MaxMessageSize>" : "") +
          "</General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99"
          "</MaxAutoParticipantIndex><Peers><Peer address='" +

@@ -23,6 +23,8 @@ DOMAINS = 99
 LARGE_BUFFER_BYTES = 4 << 20
 """The name begins with a letter; the name of a link may begin with another character."""
 UNLIMITED = -1
+FAST_DDS = "1.15"
+"""The number of its vendor. Cyclone DDS 11 refuses a sequence as Fast DDS 3 describes it."""
 QUEUED_PRIORITY = -1
 """Cyclone DDS delivers samples of priority 0 or higher on the receiving thread, and other samples from a queue."""
 
@@ -46,14 +48,16 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     domain uses the device of this machine's address and finds peers by multicast.
 
     With a tag, processes of other trials in the same domain do not connect. Processes of other vendors do not connect
-    either, because they do not support tags. Peers are searched for at the ports of a hundred processes; more ports
-    would overlap with the next domain.
+    either, because they do not support tags. Without a tag, the types of Fast DDS match by their names, as in ROS 2.
+    Peers are searched for at the ports of a hundred processes; more ports would overlap with the next domain.
     """
     at = setup.advertised
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
     large = setup.settings["profile"] == "large"
     size = "<MaxMessageSize>65500B</MaxMessageSize>" if large else ""
     tag = f"<Tag>{setup.run}</Tag>" if tagged else ""
+    ignored = f"<IgnoreTypeInformation>{FAST_DDS}</IgnoreTypeInformation>"
+    types = "" if tagged else f"<Compatibility>{ignored}</Compatibility>"
     buffer = f"<Internal><SocketReceiveBufferSize max='{LARGE_BUFFER_BYTES}B'/></Internal>" if large else ""
     return (
         "<CycloneDDS><Domain id='any'>"
@@ -61,7 +65,7 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
         f"<AllowMulticast>{discovery}</AllowMulticast>{size}</General>"
         "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
         f"<Peers><Peer address='{at}'/></Peers>{tag}</Discovery>"
-        f"{buffer}</Domain></CycloneDDS>"
+        f"{buffer}{types}</Domain></CycloneDDS>"
     )
 
 

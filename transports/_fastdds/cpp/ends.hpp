@@ -3,6 +3,10 @@
 ///
 ///   using Support = message::ImagePubSubType;
 ///   static std::string topic(const std::string& link);
+///
+/// and may give the type another name:
+///
+///   static constexpr const char* type_name = "message::Picture";
 #pragma once
 
 #include <fastrtps/config.h>
@@ -42,6 +46,7 @@ void set_shape(auto& picture, const hopmeter::Link& link) {
 template <class Message>
 TypedTopic topic_of(const std::string& name) {
   fast::TypeSupport type(new typename Message::Support);
+  if constexpr (requires { Message::type_name; }) type->setName(Message::type_name);
   // Peers match a type by its name and need no description of the type. Cyclone DDS 0.10 crashes on a type description
   // that it does not expect.
   type->auto_fill_type_object(false);
@@ -96,6 +101,12 @@ class Writer {
     return to_sent(writer_->write(const_cast<Sample<Message>*>(&sample), fast::HANDLE_NIL));
   }
 
+  /// Writes a sample with inline parameters.
+  hopmeter::Sent write(const Sample<Message>& sample, rtps::WriteParams& parameters) {
+    const bool is_written = writer_->write(const_cast<Sample<Message>*>(&sample), parameters);
+    return is_written ? hopmeter::Sent::accepted : hopmeter::Sent::busy;
+  }
+
   const rtps::GUID_t& guid() const { return writer_->guid(); }
 
  private:
@@ -127,12 +138,14 @@ class Inbox {
       return take_copy(reader, use);
   }
 
+  /// Describes the sample that is passed on, unless it is a loan.
+  const fast::SampleInfo& info() const { return info_; }
+
  private:
   bool take_copy(fast::DataReader& reader, const auto& use) {
-    fast::SampleInfo info;
     do
-      if (reader.take_next_sample(&*sample_, &info) != ReturnCode_t::RETCODE_OK) return false;
-    while (!info.valid_data);
+      if (reader.take_next_sample(&*sample_, &info_) != ReturnCode_t::RETCODE_OK) return false;
+    while (!info_.valid_data);
     use(std::as_const(*sample_));
     return true;
   }
@@ -148,12 +161,14 @@ class Inbox {
   }
 
   OwnSample<Message> sample_;
+  fast::SampleInfo info_;
 };
 
 /// A reader and the memory that its samples are taken into.
 template <class Message>
 struct Source {
   bool take(const auto& use) const { return inbox.take(reader, use); }
+  const fast::SampleInfo& info() const { return inbox.info(); }
 
   fast::DataReader& reader;
   Inbox<Message>& inbox;
@@ -181,6 +196,8 @@ class PolledReader {
     waitset_.wait(active_, eprosima::fastrtps::Duration_t(static_cast<long double>(timeout.count()) / 1e9L));
     return look(source);
   }
+
+  const rtps::GUID_t& guid() const { return reader_->guid(); }
 
  private:
   bool spins_;

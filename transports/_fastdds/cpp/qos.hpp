@@ -29,7 +29,9 @@ inline std::uint32_t domain_of(const std::string& run) {
 
 inline auto udp_transport(const Options& options) {
   auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-  udp->interfaceWhiteList = {options.address};
+  // A list of devices would also exclude peers on this machine that announce the address of another device, as ROS 2
+  // does.
+  if (!options.meets_others || !options.is_local()) udp->interfaceWhiteList = {options.address};
   udp->sendBufferSize = options.send_buffer_bytes;
   udp->receiveBufferSize = options.receive_buffer_bytes;
   // Looks for peers at the ports of this many participants; with 120, the ports would overlap with the next domain.
@@ -69,10 +71,12 @@ inline fast::DomainParticipantQos participant_qos(const std::string& run, const 
   // Peers on other machines are found by multicast.
   if (!options.meets_others || !options.is_local()) return qos;
   // Without a multicast address, the participant does not listen for multicast, and sends its announcements to the
-  // named peers. A port of 0 stands for the ports that the standard assigns to the participants of a domain.
+  // named peers. It announces this address only. A port of 0 stands for the ports that the standard assigns to the
+  // participants of a domain.
   rtps::Locator_t loopback;
   rtps::IPLocator::setIPv4(loopback, "127.0.0.1");
   qos.wire_protocol().builtin.metatrafficUnicastLocatorList.push_back(loopback);
+  qos.wire_protocol().default_unicast_locator_list.push_back(loopback);
   qos.wire_protocol().builtin.initialPeersList.push_back(loopback);
   return qos;
 }

@@ -85,14 +85,20 @@ struct Dds {
         participant, topic, cyclone::service_qos(participant.setup), std::move(look));
   }
 
-  static std::uint64_t id_of(const auto& writer) { return writer.id(); }
+  using Call = wire::Call;
+  static Call first_call(const auto& requests, const auto&) { return {.client = requests.id()}; }
+  static Sent send_request(auto& writer, const auto& sample, Call& call) {
+    ++call.number;
+    return send_reply(writer, sample, call);
+  }
   /// Copies only the top-level fields.
-  static Sent send(auto& writer, auto sample, Call call) {
+  static Sent send_reply(auto& writer, auto sample, const Call& call) {
     sample.client = call.client;
     sample.number = call.number;
     return writer.write(sample);
   }
-  static Call call_of(const auto& sample) { return {sample.client, sample.number}; }
+  static Call call_of(const auto&, const auto& sample) { return {sample.client, sample.number}; }
+  static bool answers(const auto&, const auto& sample, const Call& call) { return sample.client == call.client; }
   template <class Message>
   static void hand_over(const Sample<Message>& sample, const auto& take) {
     cyclone::hand_over<Message>(sample, take);

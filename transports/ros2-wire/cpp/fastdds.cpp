@@ -56,7 +56,18 @@ using TimingReply = Enveloped<Timing, hopmeter_ros2::srv::dds_::CarryTiming_Resp
 using ImageRequest = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Request_PubSubType>;
 using ImageReply = Enveloped<Image, hopmeter_ros2::srv::dds_::CarryImage_Response_PubSubType>;
 
-/// Fast DDS, with the interface that services.hpp needs.
+/// A message with the name of a request or reply. In the form of rmw_fastrtps, these have no other field.
+template <class Message, const char* name>
+struct Named : Message {
+  static constexpr const char* type_name = name;
+};
+
+constexpr char timing_request[] = "hopmeter_ros2::srv::dds_::CarryTiming_Request_";
+constexpr char timing_reply[] = "hopmeter_ros2::srv::dds_::CarryTiming_Response_";
+constexpr char image_request[] = "hopmeter_ros2::srv::dds_::CarryImage_Request_";
+constexpr char image_reply[] = "hopmeter_ros2::srv::dds_::CarryImage_Response_";
+
+/// Fast DDS, with the interface that services.hpp needs, except for the form of requests and replies.
 struct Dds {
   template <class Message>
   using Sample = fastdds::Sample<Message>;
@@ -84,25 +95,6 @@ struct Dds {
     return fastdds::for_service(fastdds::reader_qos(session.setup, session.options));
   }
 
-  /// Folds the 16 octets of a writer's identity into 8 octets, which is the size of the header's
-  /// field.
-  static std::uint64_t id_of(const auto& writer) {
-    const rtps::GUID_t guid = writer.guid();
-    std::uint64_t halves[2];
-    std::memcpy(halves, guid.guidPrefix.value, sizeof guid.guidPrefix.value);
-    std::memcpy(reinterpret_cast<char*>(halves) + sizeof guid.guidPrefix.value, guid.entityId.value,
-                sizeof guid.entityId.value);
-    return halves[0] ^ halves[1];
-  }
-  /// A forwarded sample is in an inbox of this process, and the header of its call has already been
-  /// read.
-  static Sent send(auto& writer, const auto& sample, Call call) {
-    auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
-    own.client(call.client);
-    own.number(call.number);
-    return writer.write(own);
-  }
-  static Call call_of(const auto& sample) { return {sample.client(), sample.number()}; }
   template <class Message>
   static void hand_over(const Sample<Message>& sample, const auto& take) {
     hopmeter::hand_over<Message>(sample, take);
@@ -110,6 +102,62 @@ struct Dds {
 
   fastdds::Session& session;
   fastdds::Participant& participant;
+};
+
+/// The form of rmw_cyclonedds.
+struct HeaderDds : Dds {
+  using Call = wire::Call;
+  static Call first_call(const auto& requests, const auto&) { return {.client = fold(requests.guid())}; }
+  static Sent send_request(auto& writer, const auto& sample, Call& call) {
+    ++call.number;
+    return send_reply(writer, sample, call);
+  }
+  /// A forwarded sample is in an inbox of this process, and the header of its call has already been
+  /// read.
+  static Sent send_reply(auto& writer, const auto& sample, const Call& call) {
+    auto& own = const_cast<std::remove_cvref_t<decltype(sample)>&>(sample);
+    own.client(call.client);
+    own.number(call.number);
+    return writer.write(own);
+  }
+  static Call call_of(const auto&, const auto& sample) { return {sample.client(), sample.number()}; }
+  static bool answers(const auto&, const auto& sample, const Call& call) { return sample.client() == call.client; }
+
+ private:
+  /// Folds the 16 octets of a writer's identity into 8 octets, which is the size of the header's
+  /// field.
+  static std::uint64_t fold(const rtps::GUID_t& guid) {
+    std::uint64_t halves[2];
+    std::memcpy(halves, guid.guidPrefix.value, sizeof guid.guidPrefix.value);
+    std::memcpy(reinterpret_cast<char*>(halves) + sizeof guid.guidPrefix.value, guid.entityId.value,
+                sizeof guid.entityId.value);
+    return halves[0] ^ halves[1];
+  }
+};
+
+/// The form of rmw_fastrtps: the inline parameter `related_sample_identity`. In a request it has the client's reader;
+/// in a reply it has that reader and the number of the request.
+struct InlineDds : Dds {
+  using Call = rtps::SampleIdentity;
+  static Call first_call(const auto&, const auto& replies) { return Call().writer_guid(replies.guid()); }
+  static Sent send_request(auto& writer, const auto& sample, const Call& call) {
+    return send_reply(writer, sample, call);
+  }
+  static Sent send_reply(auto& writer, const auto& sample, const Call& call) {
+    rtps::WriteParams parameters;
+    parameters.related_sample_identity(call);
+    return writer.write(sample, parameters);
+  }
+  static Call call_of(const auto& source, const auto&) {
+    const fast::SampleInfo& info = source.info();
+    Call call = info.sample_identity;
+    const auto& reader = info.related_sample_identity.writer_guid();
+    if (reader != rtps::GUID_t::unknown()) call.writer_guid(reader);
+    return call;
+  }
+  static bool answers(const auto& source, const auto&, const Call& call) {
+    return source.info().related_sample_identity.writer_guid() == call.writer_guid();
+  }
 };
 
 fastdds::Options options(const Setup& setup) {
@@ -138,25 +186,18 @@ struct Exchange {
 };
 
 using Topics = MessageTypes<Timing, Image, PayloadKind::image>;
-using Services =
+using HeaderServices =
     MessageTypes<Exchange<TimingRequest, TimingReply>, Exchange<ImageRequest, ImageReply>, PayloadKind::image>;
+using InlineServices =
+    MessageTypes<Exchange<Named<Timing, timing_request>, Named<Timing, timing_reply>>,
+                 Exchange<Named<Image, image_request>, Named<Image, image_reply>>, PayloadKind::image>;
 
 class FastTransport final : public fastdds::DdsTransport<Topics> {
  public:
   explicit FastTransport(const Setup& setup) : DdsTransport(setup, options(setup)) {}
 
-  Owned<hopmeter::Server> server(const Link& link) override {
-    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
-      using Made = Server<Dds, typename Messages::Request, typename Messages::Reply>;
-      return Owned<hopmeter::Server>(std::make_unique<Made>(Dds{session_, participant_}, link));
-    });
-  }
-  Owned<hopmeter::Client> client(const Link& link) override {
-    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
-      using Made = Client<Dds, typename Messages::Request, typename Messages::Reply>;
-      return Owned<hopmeter::Client>(std::make_unique<Made>(Dds{session_, participant_}, link));
-    });
-  }
+  Owned<hopmeter::Server> server(const Link& link) override { return open<hopmeter::Server, Server>(link); }
+  Owned<hopmeter::Client> client(const Link& link) override { return open<hopmeter::Client, Client>(link); }
 
   Facts facts() override {
     const auto& setup = session_.setup;
@@ -167,6 +208,23 @@ class FastTransport final : public fastdds::DdsTransport<Topics> {
     if (setup.setting<std::string>("delivery") == "asynchronous")
       add_fallback(facts, "Fast DDS does not know delivery = asynchronous");
     return facts;
+  }
+
+ private:
+  /// Opens a server or a client with the form of requests and replies that the setting names.
+  template <class End, template <class, class, class> class Of>
+  Owned<End> open(const Link& link) {
+    if (session_.setup.setting<std::string>("calls") == "fastrtps")
+      return open<End, Of, InlineDds, InlineServices>(link);
+    return open<End, Of, HeaderDds, HeaderServices>(link);
+  }
+
+  template <class End, template <class, class, class> class Of, class Form, class Services>
+  Owned<End> open(const Link& link) {
+    return Services::choose(link, [&]<class Messages>(std::type_identity<Messages>) {
+      using Made = Of<Form, typename Messages::Request, typename Messages::Reply>;
+      return Owned<End>(std::make_unique<Made>(Form{{session_, participant_}}, link));
+    });
   }
 };
 

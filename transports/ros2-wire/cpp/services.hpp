@@ -1,5 +1,6 @@
-/// Services in the form of rmw_cyclonedds (not of rmw_fastrtps): one topic for the requests, and one topic for the
-/// replies, which all clients of a service receive. `Dds` is the interface to the DDS library.
+/// Services: one topic for the requests, and one topic for the replies, which all clients of a service receive. `Dds`
+/// is the interface to the DDS library. It also has the form of requests and replies: that of rmw_cyclonedds or of
+/// rmw_fastrtps.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,8 @@ std::unique_ptr<hopmeter::Transport> open_cyclonedds(const hopmeter::Setup& setu
 std::string fastdds_version();
 std::unique_ptr<hopmeter::Transport> open_fastdds(const hopmeter::Setup& setup);
 
-/// The header of each request and reply: the client's identity, and the number of its call.
+/// The header of each request and reply in the form of rmw_cyclonedds: the client's identity, and the number of its
+/// call.
 struct Call {
   std::uint64_t client = 0;
   std::int64_t number = 0;
@@ -38,9 +40,8 @@ class Client final : public hopmeter::Client {
  public:
   Client(Dds dds, const hopmeter::Link& link)
       : requests_(dds.template request_writer<Request>(link, request_topic(link.name))),
-        replies_(dds.template reader<Reply>(link, reply_topic(link.name))) {
-    call_.client = Dds::id_of(requests_);
-  }
+        replies_(dds.template reader<Reply>(link, reply_topic(link.name))),
+        call_(Dds::first_call(requests_, replies_)) {}
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
     return call(requests_.fill_sample(payload_bytes, fill));
@@ -56,16 +57,13 @@ class Client final : public hopmeter::Client {
   }
 
  private:
-  hopmeter::Sent call(const auto& request) {
-    ++call_.number;
-    return Dds::send(requests_, request, call_);
-  }
+  hopmeter::Sent call(const auto& request) { return Dds::send_request(requests_, request, call_); }
 
   /// Skips replies to other clients.
   bool look(const auto& source, const hopmeter::Take& take) {
     bool is_ours = false;
     const auto sift = [&](const auto& reply) {
-      is_ours = Dds::call_of(reply).client == call_.client;
+      is_ours = Dds::answers(source, reply, call_);
       if (is_ours) Dds::template hand_over<Reply>(reply, take);
     };
     while (!is_ours && source.take(sift)) continue;
@@ -74,8 +72,7 @@ class Client final : public hopmeter::Client {
 
   decltype(std::declval<Dds>().template request_writer<Request>(std::declval<hopmeter::Link>(), "")) requests_;
   decltype(std::declval<Dds>().template reader<Reply>(std::declval<hopmeter::Link>(), "")) replies_;
-  /// The header of the last request.
-  Call call_;
+  typename Dds::Call call_;
 };
 
 /// Polls for requests or is called with them, and answers the current request.
@@ -103,14 +100,14 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
   }
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    return Dds::send(replies_, replies_.fill_sample(payload_bytes, fill), call_);
+    return Dds::send_reply(replies_, replies_.fill_sample(payload_bytes, fill), call_);
   }
   hopmeter::Sent forward(const hopmeter::Received& received) override { return Replier::forward(received); }
 
  private:
   bool look(const auto& source, const auto& handle) {
     return source.take([&](const auto& request) {
-      call_ = Dds::call_of(request);
+      call_ = Dds::call_of(source, request);
       Dds::template hand_over<Request>(request, [&](const hopmeter::Received& received) { handle(received, *this); });
     });
   }
@@ -120,8 +117,8 @@ class Server final : public hopmeter::Server, public hopmeter::Replier {
   decltype(std::declval<Dds>().template reply_writer<Reply>(std::declval<hopmeter::Link>(), "")) replies_;
   /// The reader of a polled server.
   std::optional<decltype(std::declval<Dds>().template reader<Request>(std::declval<hopmeter::Link>(), ""))> requests_;
-  /// The header of the current request.
-  Call call_;
+  /// Identifies the current request.
+  typename Dds::Call call_;
 };
 
 }  // namespace wire
