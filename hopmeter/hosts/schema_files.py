@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.hosts import checks
-from hopmeter.schemas import SHIPPED, find_schema, parse_message
+from hopmeter.schemas import SHIPPED, Schema, find_schema, parse_message
 from hopmeter.schemas.payload import INCLUDE, KIND, TYPE
 
 MOST_FILES = 1000
 STEP = r"(?!\.{1,2}(?:/|$))[\w .+-]{1,200}"
 RELATIVE = re.compile(rf"{STEP}(?:/{STEP}){{0,20}}")
 """A path that stays in its folder."""
-TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+(:{INCLUDE}[^:]+)*")
+TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+(:{INCLUDE}[^:]+)*|[^:]+\.(msg|srv):[^:]+")
+ROS2_FILE = re.compile(r"[^:]+\.(msg|srv)")
 VALUES = "values"
 
 
@@ -43,19 +44,29 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     """Return a message with the files that these codecs read. Raises UsageError if one has no such schema."""
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
+    message = parse_message(payload)
     schemas = [find_schema(payload, codec) for codec in codecs]
+    if message.is_ros2:
+        return _gather_ros2(schemas[0])
     paths = [path for each in schemas for path in each.files]
     # Of the folders in which imports are found, only those of files that are sent exist there.
     folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
     base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))
     files = {str(path.relative_to(base)): path for path in paths}
-    message = parse_message(payload)
     values = [each.values for each in schemas if isinstance(each.values, Path)]
     files |= {f"{VALUES}/{path.name}": path for path in values}
     last = f"{VALUES}/{message.values.name}" if isinstance(message.values, Path) else message.values
     text = f"{message.file.relative_to(base)}:{message.type}:{last}"
     include = (f":{INCLUDE}{folder.relative_to(base)}" for folder in dict.fromkeys(folders))
     return SentMessage("".join([text, *include]), files)
+
+
+def _gather_ros2(schema: Schema) -> SentMessage:
+    """Return a message of ROS 2: its files are sent as packages that are in one folder."""
+    if isinstance(schema.values, int):
+        return SentMessage(f"{schema.name}:{schema.values}", schema.imports.files)
+    values = f"{VALUES}/{schema.values.name}"
+    return SentMessage(f"{schema.name}:{values}", {**schema.imports.files, values: schema.values})
 
 
 def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
@@ -74,8 +85,11 @@ def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]
         path = folder / _relative(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file(checks.matching({"hash": content}, "hash", checks.HASH)).read_bytes())
-    schema, kind, values, *include = checks.matching({"text": text}, "text", TEXT).split(":")
-    put = f"{folder / _relative(schema)}:{kind}:{values if values.isdecimal() else folder / _relative(values)}"
+    schema, *words = checks.matching({"text": text}, "text", TEXT).split(":")
+    kind = [] if ROS2_FILE.fullmatch(schema) else [words.pop(0)]
+    values, *include = words
+    last = values if values.isdecimal() else str(folder / _relative(values))
+    put = ":".join([str(folder / _relative(schema)), *kind, last])
     return "".join([put, *(f":{INCLUDE}{_folder(folder, each.removeprefix(INCLUDE))}" for each in include)])
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from hopmeter.schemas import SHIPPED, is_message, without_folders
+from hopmeter.schemas.payload import KIND, is_ros2, is_shipped_by_ros2
 from hopmeter.system import humanize
 
 LENGTHS = re.compile(r"\d+(?:x\d+)*")
@@ -68,7 +69,7 @@ def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY
     if parts.kind == "bytes":
         return f"a message of {_bytes(parts.name)}"
     if parts.kind == "message":
-        owner = "the example" if parts.name in SHIPPED else "your"
+        owner = "the example" if parts.name in SHIPPED else "the" if is_shipped_by_ros2(payload) else "your"
         return f"{owner} message {parts.name}{detail}"
     if parts.is_size:
         return f"{array if parts.kind == 'array' else SIZED[parts.kind]} of {_shape(parts)}"
@@ -110,10 +111,14 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 def _message(text: str, with_folder: bool) -> PayloadName:
     """Return the type of a message, with its file if that is wanted, and its values if they are not the default."""
     file, _, rest = text.partition(":")
-    kind, _, values = rest.partition(":")
+    if is_ros2(KIND + text):
+        kind, values = "/".join(PurePath(file).with_suffix("").parts[-3:]), rest
+        name = file if with_folder else kind
+    else:
+        kind, _, values = rest.partition(":")
+        name = f"{kind} of {file}" if with_folder else kind
     if not kind:
         return PayloadName("message", file)
-    name = f"{kind} of {file}" if with_folder else kind
     lengths = f"lists of {int(values):,}" if values.isdecimal() else ""
     return PayloadName("message", name, lengths or (f"values of {_file(values, with_folder)}" if values else ""))
 

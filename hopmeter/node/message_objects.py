@@ -11,6 +11,7 @@ from typing import Any
 
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
+from hopmeter.node.cdr_messages import CdrMessage
 from hopmeter.schemas.library import DESCRIPTORS, GENERATED, OBJECT
 from hopmeter.schemas.recorded import FACTS
 
@@ -72,9 +73,10 @@ class FlatbuffersMessage:
         return self._pack(came) == self._packed
 
 
-TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage]] = {
+TYPES: dict[str, type[ProtobufMessage | FlatbuffersMessage | CdrMessage]] = {
     "protobuf": ProtobufMessage,
     "flatbuffers": FlatbuffersMessage,
+    "cdr": CdrMessage,
 }
 
 

@@ -1,8 +1,8 @@
 """Messages of your own schemas as payloads: what a payload `message:…` names, and the codec libraries that carry it."""
 
+from hopmeter.schemas.formats import CODECS
 from hopmeter.schemas.library import Library, library_of, missing_tools
 from hopmeter.schemas.payload import (
-    CODECS,
     SHIPPED,
     MessagePayload,
     add_folders,

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hopmeter.errors import UsageError
+from hopmeter.schemas.formats import FORMATS
 
-COMPILERS = {"protobuf": "protoc", "flatbuffers": "flatc"}
-"""The compiler of schemas, by codec."""
+COMPILERS = {codec: each.compiler for codec, each in FORMATS.items() if each.compiler}
+"""The compiler of schemas, by codec; hopmeter reads the schemas of other codecs itself."""
 PLACE = re.compile(r":\s?\d+:")
 """The line number in an error of protoc and flatc."""
 EDITION = re.compile(r'^[ \t]*edition[ \t]*=[ \t]*["\']', re.MULTILINE)
@@ -27,8 +28,8 @@ Word = str | Path
 
 
 def has_compiler(codec: str) -> bool:
-    """Return whether the compiler of a codec's schemas is installed."""
-    return shutil.which(COMPILERS[codec]) is not None
+    """Return whether the compiler of a codec's schemas is installed, or hopmeter reads them itself."""
+    return codec not in COMPILERS or shutil.which(COMPILERS[codec]) is not None
 
 
 def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:

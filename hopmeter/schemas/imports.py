@@ -14,6 +14,7 @@ from hopmeter.errors import UsageError
 from hopmeter.schemas.compilers import COMPILERS, complaint, first_error, remedy, run_words
 from hopmeter.schemas.descriptors import compile_set, describe
 from hopmeter.schemas.import_root import NOT_FOUND, rank_roots
+from hopmeter.schemas.ros2 import files as ros2
 from hopmeter.system.input_files import read_text
 
 WELL_KNOWN = "google/protobuf/"
@@ -114,4 +115,10 @@ def _no_import(file: Path, said: str) -> UsageError:
     )
 
 
-FINDERS = {"protobuf": _find_proto, "flatbuffers": _find_flat}
+def _find_ros2(file: Path, include: Sequence[Path]) -> Imports:
+    files = ros2.find_definitions(file, include)
+    ros2.refuse_wide_texts(ros2.read_definitions(files))
+    return Imports(tuple(include), files)
+
+
+FINDERS = {"protobuf": _find_proto, "flatbuffers": _find_flat, "cdr": _find_ros2}

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from hopmeter.schemas.formats import FORMATS
 from hopmeter.schemas.recorded import FACTS, read_facts
 from hopmeter.schemas.schema import Schema, find_schema
 from hopmeter.system import paths
@@ -18,28 +19,12 @@ LIBRARY = "codec.so"
 OBJECT = "object.bin"
 GENERATED = "generated"
 """The folder with the generated code of a message."""
+DEFINITIONS = "definitions.json"
+"""The fields of a ROS 2 message and of all messages in it, each behind those that it needs."""
 DESCRIPTORS = "schema.desc"
 """The descriptors of a schema of Protocol Buffers and of its imports, from which Python makes its classes."""
-NAME = re.compile(r"(protobuf|flatbuffers)-(rust|cpp|python)-[A-Za-z0-9_.]{1,200}-[0-9a-f]{16}")
+NAME = re.compile(rf"({'|'.join(FORMATS)})-(rust|cpp|python)-[A-Za-z0-9_.]{{1,200}}-[0-9a-f]{{16}}")
 """The name of a library's folder."""
-PROGRAMS = {
-    ("protobuf", "rust"): {"protoc": "protobuf-compiler", "cargo": "cargo"},
-    ("protobuf", "c++"): {"protoc": "protobuf-compiler", "c++": "g++"},
-    ("protobuf", "python"): {"protoc": "protobuf-compiler"},
-    ("flatbuffers", "rust"): {"flatc": "flatbuffers-compiler", "cargo": "cargo"},
-    ("flatbuffers", "c++"): {"flatc": "flatbuffers-compiler", "c++": "g++"},
-    ("flatbuffers", "python"): {"flatc": "flatbuffers-compiler"},
-}
-"""The programs that build a library, with the system package of each, by codec and language."""
-PACKAGES = {
-    ("protobuf", "rust"): ("protobuf-compiler",),
-    ("protobuf", "c++"): ("protobuf-compiler", "libprotobuf-dev"),
-    ("protobuf", "python"): ("protobuf-compiler",),
-    ("flatbuffers", "rust"): ("flatbuffers-compiler",),
-    ("flatbuffers", "c++"): ("flatbuffers-compiler", "libflatbuffers-dev"),
-    ("flatbuffers", "python"): ("flatbuffers-compiler",),
-}
-"""The system packages that a library needs, by codec and language."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,8 @@ def folder_of(schema: Schema, language: str) -> Path:
     for source in sources(schema.codec, language):
         digest.update(source.read_bytes())
     word = paths.language_word(language)
-    return paths.codec_folder() / f"{schema.codec}-{word}-{schema.type}-{digest.hexdigest()}"
+    name = schema.type.replace("/", ".")
+    return paths.codec_folder() / f"{schema.codec}-{word}-{name}-{digest.hexdigest()}"
 
 
 def built_libraries() -> list[str]:
@@ -102,10 +88,10 @@ def sources(codec: str, language: str) -> list[Path]:
 
 def languages(codec: str) -> list[str]:
     """Return the languages in which a codec carries messages."""
-    return [language for each, language in PROGRAMS if each == codec]
+    return list(FORMATS[codec].programs) if codec in FORMATS else []
 
 
 def missing_tools(codec: str, language: str) -> list[str]:
     """Return the system packages of the programs that are not installed and that a library needs."""
-    programs = PROGRAMS[codec, language]
+    programs = FORMATS[codec].programs[language]
     return list(dict.fromkeys(package for program, package in programs.items() if shutil.which(program) is None))

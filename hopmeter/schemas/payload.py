@@ -1,4 +1,5 @@
-"""Parse `message:NAME` and `message:FILE:TYPE[:VALUES][:include=DIR]…`, which name a message of a schema."""
+"""Parse `message:NAME`, `message:FILE:TYPE[:VALUES][:include=DIR]…`, and for ROS 2 `message:PACKAGE/msg/TYPE[.msg]…`,
+which name a message of a schema."""
 
 from __future__ import annotations
 
@@ -7,15 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.errors import RefusedValueError
+from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.schemas.formats import FORMATS
+from hopmeter.schemas.ros2 import files as ros2
 
 KIND = "message:"
-SUFFIXES = {"protobuf": ".proto", "flatbuffers": ".fbs"}
+SUFFIXES = {codec: each.suffix for codec, each in FORMATS.items()}
 """The suffix of a schema file, by codec."""
-VALUE_SUFFIXES = {"protobuf": ".txtpb", "flatbuffers": ".json"}
-"""The suffix of a file with the values of a message, by codec: the text format of Protocol Buffers, or JSON."""
-CODECS = tuple(SUFFIXES)
+VALUE_SUFFIXES = {codec: each.values for codec, each in FORMATS.items()}
+"""The suffix of a file with the values of a message, by codec: the text format of Protocol Buffers, JSON, or YAML."""
+ROS2 = "cdr"
+"""The codec of the messages of ROS 2, whose files name their type."""
 FOLDER = Path(__file__).parent / "shipped"
+ROS2_VALUES = "ros2"
+"""The folder of the values of messages that ROS 2 ships."""
 LENGTH = 3
 """The default length of lists of numbers and of bytes."""
 MOST_LENGTH = 1 << 24
@@ -30,7 +36,15 @@ FORM = re.compile(
     rf"message:(?P<file>[^:]+):(?P<type>{TYPE})(:(?!{INCLUDE})(?P<values>[^:]+))?(?P<include>(:{INCLUDE}[^:]+)*)",
     re.ASCII,
 )
-SYNTAX = "message:FILE:TYPE or message:FILE:TYPE:VALUES, such as message:robot.proto:robot.State"
+ROS2_FORM = re.compile(
+    rf"message:(?P<file>[^:]+\.(?:msg|srv|action|idl)|{ros2.NAME.pattern})"
+    rf"(:(?!{INCLUDE})(?P<values>[^:]+))?(?P<include>(:{INCLUDE}[^:]+)*)",
+    re.ASCII,
+)
+SYNTAX = (
+    "message:FILE:TYPE or message:FILE:TYPE:VALUES, such as message:robot.proto:robot.State; "
+    "for ROS 2 message:PACKAGE/msg/TYPE.msg or message:nav_msgs/msg/Odometry"
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +54,16 @@ class MessagePayload:
     file: Path
     """The absolute path of the schema; without a suffix, each codec adds its own."""
     type: str
-    """The full name of the message, with its packages."""
+    """The full name of the message, with its packages: `robot.State`, of ROS 2 `nav_msgs/msg/Odometry`."""
     values: Path | int
     """The file with the values of the message, or the length of its lists if hopmeter chooses the values."""
     include: tuple[Path, ...] = ()
     """The folders in which imported files are found, beside the folders above the schema."""
+
+    @property
+    def is_ros2(self) -> bool:
+        """Return whether only codec cdr has such a message, because its file names the type."""
+        return ros2.is_definition(self.file)
 
 
 def is_message(text: str) -> bool:
@@ -52,26 +71,71 @@ def is_message(text: str) -> bool:
     return text.startswith(KIND)
 
 
+def is_ros2(text: str) -> bool:
+    """Return whether a payload names a message of ROS 2, by its file or its name."""
+    return ROS2_FORM.fullmatch(text) is not None
+
+
+def is_shipped_by_ros2(text: str) -> bool:
+    """Return whether a payload names a message of ROS 2 without a file."""
+    found = ROS2_FORM.fullmatch(text)
+    return found is not None and found["package"] is not None
+
+
 def parse_message(text: str) -> MessagePayload:
     """Return the message that a payload names. Raises RefusedValueError if it names none."""
     if shipped := SHIPPED.get(text.removeprefix(KIND)):
         stem, name, length = shipped
         return MessagePayload(FOLDER / stem, name, length)
+    if named := ROS2_FORM.fullmatch(text):
+        return _parse_ros2(named)
     found = FORM.fullmatch(text)
     if found is None:
         known = ", ".join(KIND + name for name in SHIPPED)
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is no message of a schema; write {SYNTAX}; or {known}')
-    include = tuple(_whole(folder) for folder in filter(None, found["include"].split(f":{INCLUDE}")))
-    payload = MessagePayload(_whole(found["file"]), found["type"], _values(found["values"]), include)
-    _check_file(payload.file)
-    if missing := next((folder for folder in include if not folder.is_dir()), None):
-        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no folder {missing} in which imports could be found")
+    payload = MessagePayload(_whole(found["file"]), found["type"], _values(found["values"]), _include(found["include"]))
+    _check_file(payload)
     return payload
+
+
+def _parse_ros2(found: re.Match[str]) -> MessagePayload:
+    """Return the message of a file or of a name: one in the folders of the user, or one that ROS 2 ships."""
+    include, named = _include(found["include"]), found["file"]
+    try:
+        is_file = found["package"] is None
+        file = _whole(named) if is_file else ros2.find_named(named, include)
+        _check_ros2_file(file)
+        name = ros2.message_name(file)
+    except UsageError as cause:
+        raise RefusedValueError(cause.code, f"{cause.what}; {cause.remedy}") from cause
+    values = _values(found["values"]) if found["values"] or is_file else _shipped_values(name)
+    return MessagePayload(file, name, values, include)
+
+
+def _check_ros2_file(file: Path) -> None:
+    if not ros2.is_definition(file):
+        what = f"{file.name} is not read; name the .msg file of a message, or the .srv file of a service"
+        raise RefusedValueError("E-VALUE-FORM", what)
+    if not file.is_file():
+        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no definition {file}")
+
+
+def _shipped_values(name: str) -> Path | int:
+    """Return the values of a message that ROS 2 ships: a file if hopmeter has one."""
+    file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
+    return file if file.is_file() else LENGTH
+
+
+def _include(text: str) -> tuple[Path, ...]:
+    folders = tuple(_whole(folder) for folder in filter(None, text.split(f":{INCLUDE}")))
+    if missing := next((folder for folder in folders if not folder.is_dir()), None):
+        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no folder {missing} in which imports could be found")
+    return folders
 
 
 def add_folders(text: str, folders: Sequence[str | Path]) -> str:
     """Return a payload that also finds imported files in these folders; of another payload, the payload itself."""
-    if not FORM.fullmatch(text):
+    if not (FORM.fullmatch(text) or is_ros2(text)):
         return text
     words = dict.fromkeys(f":{INCLUDE}{folder}" for folder in folders)
     return text + "".join(word for word in words if f"{word}:" not in f"{text}:")
@@ -92,18 +156,30 @@ def _values(text: str | None) -> Path | int:
     return int(text)
 
 
-def _check_file(file: Path) -> None:
-    if file.suffix and file.suffix not in SUFFIXES.values():
-        known = " or ".join(SUFFIXES.values())
+def _check_file(payload: MessagePayload) -> None:
+    file, separate = payload.file, [suffix for codec, suffix in SUFFIXES.items() if codec != ROS2]
+    if file.suffix and file.suffix not in separate:
+        known = " or ".join(separate)
         raise RefusedValueError("E-VALUE-FORM", f"{file} is no schema; its name must end with {known}, or with neither")
-    if not any(path.is_file() for path in candidates(file)):
-        names = " nor ".join(str(path) for path in candidates(file))
-        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no schema {names}")
+    files = candidates(payload)
+    if not any(path.is_file() for path in files.values()):
+        raise RefusedValueError("E-FILE-UNREADABLE", f"there is no schema {' nor '.join(map(str, files.values()))}")
 
 
-def candidates(file: Path) -> list[Path]:
-    """Return the schema files that a path may mean: with a suffix itself, otherwise one for each codec."""
-    return [file] if file.suffix else [file.with_name(file.name + suffix) for suffix in SUFFIXES.values()]
+def candidates(payload: MessagePayload) -> dict[str, Path]:
+    """Return the schema file that a payload means for each codec that may read it: a path with a suffix is the file of
+    one codec; of a path without one, ROS 2 has its file in the folder of the package beside it."""
+    file = payload.file
+    if file.suffix:
+        return {
+            codec: file
+            for codec, suffix in SUFFIXES.items()
+            if file.suffix == suffix or (codec == ROS2 and payload.is_ros2)
+        }
+    package, _, kind = payload.type.rpartition(".")
+    found = {codec: file.with_name(file.name + suffix) for codec, suffix in SUFFIXES.items()}
+    beside = file.parent / package / "msg" / f"{kind}{SUFFIXES[ROS2]}"
+    return {**found, ROS2: beside}
 
 
 def _whole(text: str) -> Path:

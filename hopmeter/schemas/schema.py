@@ -9,8 +9,9 @@ from pathlib import Path
 from hopmeter.errors import UsageError
 from hopmeter.schemas.compilers import has_compiler
 from hopmeter.schemas.imports import Imports, find_imports
-from hopmeter.schemas.payload import SUFFIXES, VALUE_SUFFIXES, MessagePayload, parse_message
+from hopmeter.schemas.payload import ROS2, SUFFIXES, VALUE_SUFFIXES, MessagePayload, candidates, parse_message
 from hopmeter.schemas.recorded import recorded_imports
+from hopmeter.schemas.ros2 import files as ros2
 from hopmeter.system.input_files import open_regular, read_text
 
 
@@ -57,16 +58,17 @@ def find_schema(text: str, codec: str) -> Schema:
     file = schema_file(payload, codec)
     _check_text(file)
     find = find_imports if has_compiler(codec) else recorded_imports
-    return Schema(codec, payload.type, find(file, codec, payload.include), values_of(payload, codec), payload.include)
+    imports = find(file, codec, payload.include)
+    name = ros2.type_in(imports.files) if codec == ROS2 else payload.type
+    return Schema(codec, name, imports, values_of(payload, codec), payload.include)
 
 
 def schema_file(payload: MessagePayload, codec: str) -> Path:
     """Return the schema file of a payload for a codec. Raises UsageError if the codec does not read it."""
-    file = payload.file
-    if not file.suffix:
-        file = file.with_name(file.name + SUFFIXES[codec])
-    if file.suffix != SUFFIXES[codec]:
-        raise UsageError("E-SCHEMA", f"{codec} does not read {file.name}; its schemas end with {SUFFIXES[codec]}")
+    file = candidates(payload).get(codec)
+    if file is None:
+        what = f"{codec} does not read {payload.file.name}; its schemas end with {SUFFIXES[codec]}"
+        raise UsageError("E-SCHEMA", what)
     return file
 
 

@@ -14,7 +14,7 @@ from hopmeter import codecs
 from hopmeter.codecs import CodecError, comparison_codec, comparison_codecs
 
 NAMES = [
-    *("arrow-ipc", "flatbuffers", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf"),
+    *("arrow-ipc", "cdr", "flatbuffers", "json-base64", "msgpack", "pickle-in-band", "pickle-out-of-band", "protobuf"),
     "safetensors",
 ]
 SAFE = [name for name in NAMES if not name.startswith("pickle")]

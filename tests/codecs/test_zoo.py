@@ -71,7 +71,7 @@ def test_what_numpy_calls_equal_is_not_taken_for_each_other() -> None:
         encode(np.zeros(3, META))
 
 
-COMPARED = ("msgpack", "json-base64", "arrow-ipc", "safetensors", "flatbuffers", "protobuf")
+COMPARED = ("msgpack", "json-base64", "arrow-ipc", "safetensors", "flatbuffers", "protobuf", "cdr")
 
 
 def change_of(codec: Any, sent: Any) -> str:
@@ -98,6 +98,7 @@ CARRIED: dict[str, list[Any]] = {
     "arrow-ipc": [np.array(5.0), np.asfortranarray(np.ones((2, 3), "f2")), np.arange(9.0)[::-2]],
     "safetensors": [np.array(5.0), {}, {"b": np.ones((2, 3)), "a": np.zeros(2, "u1")}, np.arange(9)[::-2]],
     "flatbuffers": [np.zeros(2, "M8[25s]"), np.array("text")],
+    "cdr": [np.zeros(2, "M8[25s]"), np.array("text")],
     "protobuf": [np.zeros(2, TITLED), np.zeros((2, 0, 3))],
 }
 

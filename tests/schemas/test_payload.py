@@ -60,10 +60,12 @@ def test_lists_have_a_greatest_length(tmp_path: Path) -> None:
 def test_a_path_without_a_suffix_means_the_schema_of_each_codec(tmp_path: Path) -> None:
     (tmp_path / "state.proto").write_text(PROTO)
     (tmp_path / "state.fbs").write_text("namespace robot;\n")
+    (tmp_path / "robot/msg").mkdir(parents=True)
+    (tmp_path / "robot/msg/State.msg").write_text("float64 x\n")
     payload = f"message:{tmp_path}/state:robot.State:values"
     schemas = [find_schema(payload, codec) for codec in CODECS]
-    assert [each.file.name for each in schemas] == ["state.proto", "state.fbs"]
-    assert [Path(str(each.values)).name for each in schemas] == ["values.txtpb", "values.json"]
+    assert [each.file.name for each in schemas] == ["state.proto", "state.fbs", "State.msg"]
+    assert [Path(str(each.values)).name for each in schemas] == ["values.txtpb", "values.json", "values.yaml"]
 
 
 def test_a_codec_refuses_the_schema_of_another(tmp_path: Path) -> None:

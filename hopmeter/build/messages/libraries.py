@@ -14,19 +14,21 @@ from pathlib import Path
 
 from hopmeter.build import system
 from hopmeter.build.command import BuildError
-from hopmeter.build.messages import flatbuffers, protobuf
+from hopmeter.build.messages import cdr, flatbuffers, protobuf
 from hopmeter.build.messages.check import ENCODED
 from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES
 from hopmeter.schemas import CODECS, Library, Schema, find_schema, parse_message
-from hopmeter.schemas.library import PACKAGES, PROGRAMS, folder_of
-from hopmeter.schemas.payload import KIND, SUFFIXES
+from hopmeter.schemas.formats import FORMATS, Format
+from hopmeter.schemas.library import folder_of
+from hopmeter.schemas.payload import KIND, candidates
 from hopmeter.schemas.recorded import FACTS, record
 from hopmeter.system.toml_files import one_of
 
 OBJECTS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "protobuf": protobuf.write_object,
     "flatbuffers": flatbuffers.write_object,
+    "cdr": cdr.write_object,
 }
 """What writes the object to send, by codec."""
 BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]]] = {
@@ -36,11 +38,15 @@ BUILDERS: dict[tuple[str, str], Callable[[Schema, Path, Path], dict[str, object]
     ("flatbuffers", "rust"): flatbuffers.build_rust,
     ("protobuf", "python"): protobuf.describe_python,
     ("flatbuffers", "python"): flatbuffers.generate_python,
+    ("cdr", "c++"): cdr.build_cpp,
+    ("cdr", "rust"): cdr.build_rust,
+    ("cdr", "python"): cdr.describe_python,
 }
 """What generates and compiles the code, by codec and language; returns what the nodes need to know."""
 CHECKS: dict[str, Callable[[Schema, Path, Path], None]] = {
     "protobuf": protobuf.check_encoded,
     "flatbuffers": lambda *_: None,
+    "cdr": cdr.check_encoded,
 }
 """What compares the values that the generated code encodes with those to send, by codec. FlatBuffers are compared when
 they are decoded."""
@@ -80,10 +86,7 @@ def select_messages(
 
 def _codecs_of(text: str) -> Iterator[str]:
     """Yield the codecs for which a schema of the message exists."""
-    file = parse_message(text).file
-    for codec, suffix in SUFFIXES.items():
-        if (file if file.suffix else file.with_name(file.name + suffix)).is_file() and file.suffix in ("", suffix):
-            yield codec
+    yield from (codec for codec, file in candidates(parse_message(text)).items() if file.is_file())
 
 
 def build_library(target: MessageTarget, log: Path, system_packages: bool = False) -> Library:
@@ -113,10 +116,10 @@ def _put(partial: Path, folder: Path) -> None:
 
 
 def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
-    packages = PACKAGES[target.codec, target.language]
+    packages = FORMATS[target.codec].packages[target.language]
     if system_packages:
         system.install(packages)
-    missing = [name for name in PROGRAMS[target.codec, target.language] if shutil.which(name) is None]
+    missing = [name for name in FORMATS[target.codec].programs[target.language] if shutil.which(name) is None]
     if missing or (system.missing(packages) and not _has_own_compiler(target)):
         left = system.missing(packages) or list(packages)
         what = f"{' and '.join(left)} {'is' if len(left) == 1 else 'are'} not installed"
@@ -125,8 +128,7 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
 
 def _has_own_compiler(target: MessageTarget) -> bool:
     """Return whether the compiler of schemas is not the system's package: then the library may not be either."""
-    program = next(iter(PROGRAMS[target.codec, target.language]))
-    found = shutil.which(program)
+    found = shutil.which(FORMATS[target.codec].compiler)
     return found is not None and not found.startswith("/usr/bin/")
 
 
@@ -140,7 +142,7 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
         "type": schema.type,
         "record": record(schema.file, schema.include, schema.imports),
         "content": schema.content_id,
-        "compiler": _first_line([next(iter(PROGRAMS[target.codec, target.language])), "--version"]),
+        "compiler": _compiler_version(FORMATS[target.codec], target.language),
         **made,
     }
     (folder / FACTS).write_text(json.dumps(facts))
@@ -161,9 +163,11 @@ def _encode(folder: Path, target: MessageTarget) -> bytes:
     return (folder / ENCODED).read_bytes()
 
 
-def _first_line(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return next(iter(done.stdout.splitlines()), "")
+def _compiler_version(kind: Format, language: str) -> str:
+    """Return what the first program that builds a library says about its version; empty if none does."""
+    program = next(iter(kind.programs[language]), "")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if program else None
+    return next(iter(done.stdout.splitlines()), "") if done else ""
 
 
 def library_log(target: MessageTarget, folder: Path) -> Path:

@@ -122,7 +122,8 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     own = any(_is_beside_well_known(file["name"][0], file.get("package", [""])[0]) for file in types.files)
     own |= f"{schema.type}.".startswith("google.protobuf.")
     (crate / "build.rs").write_text(SCRIPT.replace("OPTIONS", OWN_WELL_KNOWN if own else ""))
-    build_crate("protobuf", INCLUDE, {"prost": '"0.14"', "prost-types": '"0.14"'}, schema, folder, log)
+    crates = {"prost": '"0.14"', "prost-types": '"0.14"'}
+    build_crate("protobuf", INCLUDE, crates, schema, folder, log, generator="prost")
     return {}
 
 

@@ -16,10 +16,16 @@ from hopmeter.system import paths
 
 
 def build_crate(
-    codec: str, library: str, dependencies: Mapping[str, str], schema: Schema, folder: Path, log: Path
+    codec: str,
+    library: str,
+    dependencies: Mapping[str, str],
+    schema: Schema,
+    folder: Path,
+    log: Path,
+    generator: str = "",
 ) -> None:
     """Write the crate of a codec around `library`, the text that includes its generated code; build it, and put the
-    library into a folder."""
+    library into a folder. `generator` is the program that generated the code, by default the compiler of schemas."""
     crate = folder / "crate"
     # Another process may build another message, or the same one, in the same folder of Cargo.
     name = f"hopmeter-codec-{schema.content_id}-{os.getpid()}"
@@ -33,7 +39,7 @@ def build_crate(
     _share_versions(crate)
     target = paths.codec_folder() / "target" / codec
     command: list[Word] = [cargo(), "build", "--release", "--quiet", "--target-dir", target]
-    compile_library(command, schema, log, crate, generator="prost" if codec == "protobuf" else "")
+    compile_library(command, schema, log, crate, generator=generator)
     product = target / f"release/lib{name.replace('-', '_')}.so"
     replace(product, folder / LIBRARY)
     product.unlink(missing_ok=True)

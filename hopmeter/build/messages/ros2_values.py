@@ -1,0 +1,196 @@
+"""The values of a ROS 2 message as plain data: those that hopmeter chooses, and those of a user's YAML file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hopmeter.build.command import BuildError
+from hopmeter.build.messages import chosen_values as chosen
+from hopmeter.codecs.lookup import import_package
+from hopmeter.schemas.payload import MOST_LENGTH
+from hopmeter.schemas.ros2.definition import INTEGERS, OCTETS, STRING, Definition, Field, FieldType
+from hopmeter.schemas.ros2.parser import limits
+from hopmeter.system.input_files import read_text
+
+Definitions = Mapping[str, Definition]
+Values = dict[str, Any]
+"""The value of each field of a message: a number, a bool, a text, values of a message, or a list of these."""
+HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
+STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
+"""The time that `now` and `auto` stand for: the same in every run."""
+ITEMS = "!items"
+"""The tag of a number of values that hopmeter chooses."""
+
+
+class _Items(int):
+    """The number of values of a list that a file leaves to hopmeter."""
+
+
+def choose_values(definitions: Definitions, name: str, length: int, depth: int = 0, at: int = 0) -> Values:
+    """Return values for every field of a message; sequences of numbers have this length, or their bound."""
+    return {field.name: _choose_field(definitions, field, length, depth, at) for field in definitions[name].fields}
+
+
+def _choose_field(definitions: Definitions, field: Field, length: int, depth: int, at: int) -> Any:
+    kind = field.type
+    if not kind.is_list:
+        return _choose_one(definitions, field, length, depth, at)
+    many = chosen.many(depth) if kind.is_message else chosen.FEW if kind.name == STRING else length
+    count = kind.length or min(many, kind.bound or many)
+    return [_choose_one(definitions, field, length, depth, each) for each in range(count)]
+
+
+def _choose_one(definitions: Definitions, field: Field, length: int, depth: int, at: int) -> Any:
+    kind = field.type
+    if kind.is_message:
+        return dict(STAMP) if kind.name == TIME else choose_values(definitions, kind.name, length, depth + 1, at)
+    if kind.name == STRING:
+        return chosen.text(field.name, at)[: kind.text_bound or None]
+    if kind.name == "bool":
+        return at % 2 == 0
+    if kind.name not in INTEGERS:
+        return chosen.byte(at) if kind.name in OCTETS else chosen.number(at)
+    bits, has_sign = INTEGERS[kind.name]
+    return chosen.byte(at) if kind.name == "uint8" else chosen.integer(at, bits, has_sign)
+
+
+def read_values(definitions: Definitions, name: str, file: Path) -> Values:
+    """Return the values of a YAML file, as `ros2 topic pub` takes them; fields that it leaves out have their defaults.
+
+    Raises BuildError for a field that does not exist, and for a value that does not fit its type.
+    """
+    return Reader(definitions, file).message(name, _load(file), "")
+
+
+def _load(file: Path) -> Any:
+    yaml = import_package("yaml", "cdr")
+    loader: Any = type("Loader", (yaml.SafeLoader,), {"__doc__": "Reads plain data, and numbers of values."})
+    loader.add_constructor(ITEMS, lambda reader, node: _Items(reader.construct_yaml_int(node)))
+    try:
+        return yaml.load(read_text(file), loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as cause:
+        raise BuildError("E-SCHEMA", f"the values in {file} are no YAML: {cause}", "correct the file") from cause
+
+
+class Reader:
+    """Checks the values of a file against definitions."""
+
+    def __init__(self, definitions: Definitions, file: Path) -> None:
+        self._definitions = definitions
+        self._file = file
+
+    def message(self, name: str, given: Any, path: str) -> Values:
+        """Return the values of a message."""
+        given = _timed(name, given)
+        if not isinstance(given, dict):
+            raise self._wrong(path, f"{name} is a mapping of fields, not {_shown(given)}", "write {field: value, …}")
+        fields = {field.name: field for field in self._definitions[name].fields}
+        if unknown := next((key for key in given if key not in fields), None):
+            raise self._wrong(
+                f"{path}.{unknown}".lstrip("."), f"{name} has no such field", f"it has {', '.join(fields)}"
+            )
+        return {key: self._field(field, given.get(key), f"{path}.{key}".lstrip(".")) for key, field in fields.items()}
+
+    def _field(self, field: Field, given: Any, path: str) -> Any:
+        kind = field.type
+        if given is None:
+            return self._default(field)
+        if not kind.is_list:
+            return self._one(kind, given, path)
+        if isinstance(given, _Items):
+            return self._chosen(field, given, path)
+        values = list(given) if isinstance(given, bytes) else given
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise self._wrong(path, f"it is a list of {kind.name}, not {_shown(given)}", "write [value, …]")
+        self._check_length(kind, len(values), path)
+        return [self._one(kind, value, f"{path}[{at}]") for at, value in enumerate(values)]
+
+    def _chosen(self, field: Field, many: int, path: str) -> Any:
+        self._check_length(field.type, many, path)
+        return [_choose_one(self._definitions, field, chosen.FEW, 1, at) for at in range(many)]
+
+    def _check_length(self, kind: FieldType, many: int, path: str) -> None:
+        limit = kind.length or kind.bound
+        if (kind.length and many != kind.length) or not 0 <= many <= (limit or MOST_LENGTH):
+            wanted = f"exactly {limit}" if kind.length else f"at most {limit or MOST_LENGTH:,}"
+            raise self._wrong(path, f"it has {many:,} values", f"give it {wanted}")
+
+    def _default(self, field: Field) -> Any:
+        kind = field.type
+        if field.default is not None:
+            return list(field.default) if kind.is_list else field.default
+        if kind.is_list:
+            return [self._zero(kind) for _ in range(kind.length)]
+        return self._zero(kind)
+
+    def _zero(self, kind: FieldType) -> Any:
+        if kind.is_message:
+            return self.message(kind.name, {}, "")
+        return "" if kind.name == STRING else False if kind.name == "bool" else 0.0 if _is_float(kind) else 0
+
+    def _one(self, kind: FieldType, given: Any, path: str) -> Any:
+        if kind.is_message:
+            return self.message(kind.name, given, path)
+        if kind.name == STRING:
+            return self._text(kind, given, path)
+        if kind.name == "bool":
+            if isinstance(given, bool):
+                return given
+            raise self._wrong(path, f"{_shown(given)} is no bool", "write true or false")
+        return self._number(kind, given, path)
+
+    def _text(self, kind: FieldType, given: Any, path: str) -> str:
+        if not isinstance(given, str) or "\0" in given:
+            raise self._wrong(path, f"{_shown(given)} is no text of ROS 2", 'write it in quotes: "text"')
+        if kind.text_bound and len(given.encode()) > kind.text_bound:
+            raise self._wrong(path, f"the text has {len(given.encode()):,} bytes", f"give it at most {kind.text_bound}")
+        return given
+
+    def _number(self, kind: FieldType, given: Any, path: str) -> int | float:
+        if isinstance(given, str) and _is_float(kind):  # YAML 1.1 reads 1e3 as a text
+            given = _parsed_float(given)
+        if isinstance(given, bool) or not isinstance(given, (int, float) if _is_float(kind) else int):
+            raise self._wrong(path, f"{_shown(given)} is no {kind.name}", "write a number")
+        if _is_float(kind):
+            return self._float(kind, float(given), path)
+        low, high = limits(kind.name)
+        if not low <= given <= high:
+            raise self._wrong(path, f"{given} does not fit {kind.name}", f"write a number from {low} to {high}")
+        return int(given)
+
+    def _float(self, kind: FieldType, value: float, path: str) -> float:
+        if kind.name == "float32" and math.isfinite(value) and abs(value) > MOST_FLOAT32:
+            raise self._wrong(path, f"{value} does not fit float32", "write a smaller number, or .inf")
+        return value
+
+    def _wrong(self, path: str, what: str, remedy: str) -> BuildError:
+        return BuildError("E-SCHEMA", f"{self._file.name}: {path or 'the values'}: {what}", remedy)
+
+
+MOST_FLOAT32 = 3.4028235677973366e38
+"""The least number that becomes infinite."""
+
+
+def _is_float(kind: FieldType) -> bool:
+    return kind.name.startswith("float")
+
+
+def _timed(name: str, given: Any) -> Any:
+    """Return the values for the words that `ros2 topic pub` allows for a header and a time."""
+    if name == HEADER and given == "auto":
+        return {"stamp": dict(STAMP)}
+    return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given
+
+
+def _parsed_float(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _shown(given: Any) -> str:
+    return repr(given)[:60]

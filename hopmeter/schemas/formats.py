@@ -1,0 +1,64 @@
+"""The codecs of schemas: how their files are named, and which programs and packages they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Format:
+    """What is particular to a codec of schemas."""
+
+    suffix: str
+    """The suffix of a schema file."""
+    values: str
+    """The suffix of a file with the values of a message."""
+    programs: Mapping[str, Mapping[str, str]]
+    """For each language the programs that build a library, with the system package of each."""
+    packages: Mapping[str, tuple[str, ...]]
+    """For each language the system packages that a library needs."""
+    compiler: str = ""
+    """The compiler of the schemas; empty if hopmeter reads them itself."""
+
+
+FORMATS = {
+    "protobuf": Format(
+        suffix=".proto",
+        values=".txtpb",
+        compiler="protoc",
+        programs={
+            "rust": {"protoc": "protobuf-compiler", "cargo": "cargo"},
+            "c++": {"protoc": "protobuf-compiler", "c++": "g++"},
+            "python": {"protoc": "protobuf-compiler"},
+        },
+        packages={
+            "rust": ("protobuf-compiler",),
+            "c++": ("protobuf-compiler", "libprotobuf-dev"),
+            "python": ("protobuf-compiler",),
+        },
+    ),
+    "flatbuffers": Format(
+        suffix=".fbs",
+        values=".json",
+        compiler="flatc",
+        programs={
+            "rust": {"flatc": "flatbuffers-compiler", "cargo": "cargo"},
+            "c++": {"flatc": "flatbuffers-compiler", "c++": "g++"},
+            "python": {"flatc": "flatbuffers-compiler"},
+        },
+        packages={
+            "rust": ("flatbuffers-compiler",),
+            "c++": ("flatbuffers-compiler", "libflatbuffers-dev"),
+            "python": ("flatbuffers-compiler",),
+        },
+    ),
+    "cdr": Format(
+        suffix=".msg",
+        values=".yaml",
+        programs={"rust": {"cargo": "cargo"}, "c++": {"c++": "g++"}, "python": {}},
+        packages={"rust": (), "c++": ("libfastcdr-dev",), "python": ()},
+    ),
+}
+"""Every codec of schemas."""
+CODECS = tuple(FORMATS)

@@ -1,0 +1,181 @@
+"""Find the files that define a ROS 2 message and the messages that it consists of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+from hopmeter.schemas.ros2.definition import WIDE, Definition
+from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse
+from hopmeter.schemas.ros2.standard import standard_folder
+from hopmeter.system.input_files import read_short_text, read_text
+
+SUFFIX, SERVICE = ".msg", ".srv"
+REQUEST = "_Request"
+NAME = re.compile(rf"(?P<package>{PACKAGE})/(?P<kind>msg|srv)/(?P<type>{TYPE_NAME})")
+PACKAGE_NAME = re.compile(rf"<name>\s*({PACKAGE})\s*</name>")
+WORKSPACE = "src"
+"""The folder of a workspace in which packages, and repositories with packages, are."""
+MOST_MANIFEST_BYTES = 1 << 20
+MOST_DEPTH = 64
+
+
+def is_definition(file: Path) -> bool:
+    """Return whether a path ends like a definition of ROS 2."""
+    return file.suffix in (SUFFIX, SERVICE)
+
+
+def message_name(file: Path) -> str:
+    """Return the name of a file's message: `PACKAGE/msg/TYPE`. Raises UsageError if the path has none."""
+    kind = file.suffix.removeprefix(".")
+    name = f"{_package_of(file.parent.parent)}/{file.parent.name}/{file.stem}"
+    if file.parent.name != kind or not NAME.fullmatch(name):
+        what = f"{file} is not in the folder {kind} of a ROS 2 package"
+        raise UsageError("E-SCHEMA", what, f"name a file such as my_msgs/{kind}/WheelSpeeds{file.suffix}")
+    return name
+
+
+def _package_of(folder: Path) -> str:
+    """Return the name of the package in a folder, as its package.xml has it; otherwise the name of the folder."""
+    try:
+        found = PACKAGE_NAME.search(read_short_text(folder / "package.xml", MOST_MANIFEST_BYTES))
+    except (OSError, ValueError):
+        found = None
+    return found[1] if found else folder.name
+
+
+def find_named(name: str, include: Sequence[Path]) -> Path:
+    """Return the file of a message `PACKAGE/msg/TYPE` in these folders, in the installed ROS 2, or among the messages
+    that ROS 2 ships. Raises UsageError if there is none."""
+    found = next(_places(name, include), None)
+    if found is None:
+        package, _, kind = name.split("/")
+        alike = _alike(package, kind)
+        known = f"; of this name there {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}" if alike else ""
+        what = f"ROS 2 ships no message {name}{known}"
+        remedy = f"name the folder that has the package {package} with --include DIR, or write {package}/msg/{kind}.msg"
+        raise UsageError("E-SCHEMA-TYPE", what, f"correct the name, or {remedy} with its path")
+    return found
+
+
+def _alike(package: str, kind: str) -> list[str]:
+    """Return the shipped messages with nearly the same name."""
+    import difflib
+
+    folder = standard_folder()
+    named = {file.stem: file for file in sorted(folder.glob("*/msg/*.msg"))}
+    inside = [file.stem for file in (folder / package / "msg").glob("*.msg")]
+    close = difflib.get_close_matches(kind, inside, 3) or difflib.get_close_matches(kind, named, 3, 0.8)
+    return [f"{package if each in inside else named[each].parent.parent.name}/msg/{each}" for each in close]
+
+
+def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
+    """Return the files of a message and of all messages in it, by `PACKAGE/msg/TYPE.msg`, the message first.
+
+    Raises UsageError for a definition that ROS 2 does not accept, or that is nowhere.
+    """
+    found: dict[str, Path] = {f"{message_name(file)}{file.suffix}": file}
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop(0)
+        for needed, line in _needed(name, found[name]):
+            if f"{needed}{SUFFIX}" not in found:
+                found[f"{needed}{SUFFIX}"] = _find_needed(needed, found[name], line, include)
+                waiting.append(f"{needed}{SUFFIX}")
+    definitions = read_definitions(found)
+    order(definitions, next(iter(definitions)))
+    return found
+
+
+def type_in(files: Mapping[str, Path]) -> str:
+    """Return the full name of the message of a definition's files."""
+    return _message_of(next(iter(files)))
+
+
+def _message_of(name: str) -> str:
+    """Return the name of the message that the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` defines."""
+    return f"{name.removesuffix(SERVICE)}{REQUEST}" if name.endswith(SERVICE) else name.removesuffix(SUFFIX)
+
+
+def _needed(name: str, file: Path) -> list[tuple[str, int]]:
+    return [(field.type.name, field.line) for field in _read(name, file).messages()]
+
+
+def _read(name: str, file: Path) -> Definition:
+    try:
+        return parse(read_text(file), _message_of(name), str(file))
+    except OSError as cause:
+        raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
+    except UnicodeDecodeError as cause:
+        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
+
+
+def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:
+    """Return the definitions of files by `PACKAGE/msg/TYPE.msg`, by the names of their messages."""
+    found = [_read(name, file) for name, file in files.items()]
+    return {each.name: each for each in found}
+
+
+def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) -> Path:
+    above = asking.parent.parent
+    same = above / "/".join(name.split("/")[1:])
+    if name.startswith(f"{_package_of(above)}/") and same.with_suffix(SUFFIX).is_file():
+        return same.with_suffix(SUFFIX)
+    near = [*include, *above.parents]
+    found = next(_places(name, near), None)
+    if found is None:
+        package = name.partition("/")[0]
+        what = f"{asking}:{line}: there is no message {name} in {above.parent} or above it, nor in ROS 2"
+        remedy = f"name the folder that has the package {package} with --include DIR, or :include=DIR in the payload"
+        raise UsageError("E-SCHEMA", what, remedy)
+    return found
+
+
+def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files with the definition of a message, in the order in which they are used."""
+    package, _, rest = name.partition("/")
+    for folder in folders:
+        yield from _in_folder(folder, package, f"{rest}{SUFFIX}")
+    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
+        yield from _in_folder(Path(prefix) / "share", package, f"{rest}{SUFFIX}")
+    yield from _in_folder(standard_folder(), package, f"{rest}{SUFFIX}")
+
+
+def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
+    """Yield the file of a package below a folder: of the package itself, of packages, of a workspace or an install."""
+    if (folder / rest).is_file() and _package_of(folder) == package:
+        yield folder / rest
+    depths = ("", "*/", "*/*/") if folder.name == WORKSPACE else ("", f"{WORKSPACE}/", f"{WORKSPACE}/*/", "share/")
+    for depth in depths:
+        yield from sorted(each for each in folder.glob(f"{depth}{package}/{rest}") if each.is_file())
+
+
+def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
+    """Return a message's definition behind those of all messages in it. Raises UsageError if a message is in itself."""
+    done: dict[str, Definition] = {}
+    _visit(definitions, name, (), done)
+    return list(done.values())
+
+
+def _visit(definitions: dict[str, Definition], name: str, above: tuple[str, ...], done: dict[str, Definition]) -> None:
+    if name in above:
+        what = f"the message {name} consists of itself: {' > '.join((*above, name))}"
+        raise UsageError("E-SCHEMA", what, "remove one of these fields")
+    if len(above) > MOST_DEPTH:
+        raise UsageError("E-SCHEMA", f"messages nest deeper than {MOST_DEPTH} levels in {above[0]}", "nest them less")
+    if name not in done:
+        for field in definitions[name].messages():
+            _visit(definitions, field.type.name, (*above, name), done)
+        done[name] = definitions[name]
+
+
+def refuse_wide_texts(definitions: dict[str, Definition]) -> None:
+    """Raise UsageError for a field of the type wstring, whose encoding differs between the middlewares of ROS 2."""
+    for definition in definitions.values():
+        for field in definition.fields:
+            if field.type.name == WIDE:
+                what = f"{definition.name} has the field {field.name} of type wstring, which codec cdr does not carry"
+                raise UsageError("E-SCHEMA", f"{what}: middlewares of ROS 2 encode it differently", "use string")

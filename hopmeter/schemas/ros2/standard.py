@@ -1,0 +1,78 @@
+"""The messages that ROS 2 ships, as files: the package `rosbags` knows their definitions."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.schemas.ros2.definition import PLACEHOLDER
+from hopmeter.system import paths
+
+ROSBAGS = "rosbags"
+RELEASE = "ros2_kilted"
+"""The release of ROS 2 whose messages are shipped, as rosbags names it."""
+INSTALL = "run `hopmeter build --framework cdr`"
+DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}}
+"""Defaults of fields, which rosbags does not have."""
+BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
+"""The kinds of types in rosbags."""
+
+
+@functools.cache
+def standard_folder() -> Path:
+    """Return the folder of the definitions, which is written once for each version of rosbags. Raises UsageError if
+    rosbags is not installed."""
+    from importlib import metadata  # few commands need it
+
+    try:
+        version = metadata.version(ROSBAGS)
+    except metadata.PackageNotFoundError as cause:
+        what = f"{ROSBAGS} is not installed, which has the messages that ROS 2 ships"
+        raise UsageError("E-FRAMEWORK-MISSING", what, INSTALL) from cause
+    folder = paths.codec_folder() / f".{RELEASE}-{version}"
+    if not folder.is_dir():
+        _write_all(folder)
+    return folder
+
+
+def _write_all(folder: Path) -> None:
+    from rosbags.typesys import Stores, get_typestore
+
+    partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+    for name, (constants, fields) in get_typestore(Stores(RELEASE)).fielddefs.items():
+        file = partial / f"{name}.msg"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in _lines(name, constants, fields)))
+    try:
+        partial.rename(folder)
+    except OSError:  # another process was faster
+        shutil.rmtree(partial, ignore_errors=True)
+        if not folder.is_dir():
+            raise
+
+
+def _lines(name: str, constants: Any, fields: Any) -> Iterator[str]:
+    """Yield the lines of a definition from its description in rosbags."""
+    yield from (f"{kind} {constant}={_value(value)}" for constant, kind, value in constants)
+    for field, kind in fields:
+        if field != PLACEHOLDER:
+            yield f"{_type(kind)} {field} {DEFAULTS.get(name, {}).get(field, '')}".rstrip()
+
+
+def _value(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _type(described: Any) -> str:
+    kind, detail = described
+    if kind == BASE:
+        return f"{detail[0]}<={detail[1]}" if detail[1] else str(detail[0])
+    if kind == NAMED:
+        return str(detail).replace("/msg/", "/")
+    inner, length = detail
+    return f"{_type(inner)}[{f'<={length}' if kind == SEQUENCE and length else length or ''}]"
