@@ -16,6 +16,7 @@ from typing import Any
 from hopmeter.hosts import checks
 from hopmeter.schemas import SHIPPED, Schema, find_schema, parse_message
 from hopmeter.schemas.payload import INCLUDE, KIND, TYPE
+from hopmeter.schemas.ros2.standard import is_standard
 
 MOST_FILES = 1000
 STEP = r"(?!\.{1,2}(?:/|$))[\w .+-]{1,200}"
@@ -48,7 +49,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     schemas = [find_schema(payload, codec) for codec in codecs]
     if message.is_ros2:
         return _gather_ros2(schemas[0])
-    paths = [path for each in schemas for path in each.files]
+    paths = [path for each in schemas for path in each.files if not is_standard(path)]
     # Of the folders in which imports are found, only those of files that are sent exist there.
     folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
     base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))

@@ -26,7 +26,10 @@ def home(tmp_path: Path) -> Path:
     (home / "idl/geo").mkdir(parents=True)
     for name, text in (("geo/pose.proto", POSE), ("state.proto", STATE), ("state.fbs", TABLE)):
         (home / "idl" / name).write_text(text)
+    (home / "idl/own/msg").mkdir(parents=True)
+    (home / "idl/own/msg/State.msg").write_text("std_msgs/Header header\n")
     (home / "one.txtpb").write_text("pose { x: 1 }")
+    (home / "one.yaml").write_text("header: auto")
     return home
 
 
@@ -46,6 +49,7 @@ def carry(payload: str, codecs: list[str], there: Path) -> str:
         ("idl/state.proto", ":7", ["protobuf"]),
         ("idl/state.proto", ":{home}/one.txtpb", ["protobuf"]),
         ("idl/state", "", ["protobuf", "flatbuffers"]),
+        ("idl/state", "", ["protobuf", "cdr"]),
     ],
 )
 def test_a_host_names_the_library_as_this_machine_does(home: Path, schema: str, values: str, codecs: list[str]) -> None:
@@ -54,6 +58,15 @@ def test_a_host_names_the_library_as_this_machine_does(home: Path, schema: str, 
     for codec in codecs:
         names = {folder_of(find_schema(text, codec), "python").name for text in (payload, there)}
         assert len(names) == 1 and str(home) not in there
+
+
+@pytest.mark.parametrize("payload", ["{home}/idl/own/msg/State.msg", "nav_msgs/msg/Odometry"])
+@pytest.mark.parametrize("values", ["", ":7", ":{home}/one.yaml"])
+def test_a_message_of_ros2_travels_with_its_definitions(home: Path, payload: str, values: str) -> None:
+    text = f"message:{payload}{values}".format(home=home)
+    there = carry(text, ["cdr"], home.parent / "there")
+    assert len({folder_of(find_schema(each, "cdr"), "python").name for each in (text, there)}) == 1
+    assert str(home) not in there
 
 
 @pytest.mark.parametrize("include", ["../other", "../other:include=.", "../nothing:include=../other"])

@@ -71,6 +71,20 @@ file_identifier "ABCD";
 file_extension "own";
 """
 INNER = "namespace inner.deep; table A1B { x:int; }"
+MSG = """
+float64 self
+float64 class
+int32 namespace
+int32[] register
+string template
+string from
+string type
+Std[] async
+uint8 match
+uint8 fits
+uint8 visit
+bool true
+"""
 NAMES = {"protobuf": "google.type.All", "flatbuffers": "google.type.IMUData2D"}
 FOLDER = "class/from 2-x"
 
@@ -85,7 +99,11 @@ def payloads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (home / FOLDER / "my.new.proto").write_text(PROTO.format(folder=FOLDER))
     (home / "names.fbs").write_text(FBS.format(folder=FOLDER))
     files = {"protobuf": home / FOLDER / "my.new.proto", "flatbuffers": home / "names.fbs"}
-    return {codec: f"message:{file}:{NAMES[codec]}" for codec, file in files.items()}
+    (home / "google_type/msg").mkdir(parents=True)
+    (home / "google_type/msg/String.msg").write_text(MSG)
+    (home / "google_type/msg/Std.msg").write_text("float32 vector\nfloat32 crate\n")
+    cdr = f"message:{home}/google_type/msg/String.msg"
+    return {"cdr": cdr} | {codec: f"message:{file}:{NAMES[codec]}" for codec, file in files.items()}
 
 
 @pytest.mark.parametrize(("codec", "language"), BUILDERS)

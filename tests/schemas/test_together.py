@@ -15,16 +15,19 @@ from hopmeter.schemas import Library
 COMMON = {
     "proto": 'syntax = "proto3"; package common; message Pose { double x = 1; }',
     "fbs": "namespace common; table Pose { x:double; }",
+    "msg": "float64 x",
 }
 ROBOT = {
     "proto": 'syntax = "proto3"; package robot; import "common/pose.proto"; message State { common.Pose pose = 1; }',
     "fbs": 'include "common/pose.fbs"; namespace robot; table State { pose:common.Pose; }',
+    "msg": "common/Pose pose",
 }
 ARM = {
     "proto": 'syntax = "proto3"; package arm; import "common/pose.proto"; message Joint { common.Pose p = 1; }',
     "fbs": 'include "common/pose.fbs"; namespace arm; table Joint { p:[common.Pose]; }',
+    "msg": "common/Pose[] p",
 }
-CODECS = {"protobuf": "proto", "flatbuffers": "fbs"}
+CODECS = {"protobuf": "proto", "flatbuffers": "fbs", "cdr": "msg"}
 EACH = [(codec, language) for codec in CODECS for language in ("c++", "rust", "python")]
 PROGRAM = """
 import json, sys
@@ -42,13 +45,20 @@ def write(home: Path, suffix: str, pose: str = "") -> None:
         ("robot/state", ROBOT[suffix]),
         ("arm/joint", ARM[suffix]),
     ):
-        path = home / f"{name}.{suffix}"
+        path = file_of(home, name, suffix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
+def file_of(home: Path, name: str, suffix: str) -> Path:
+    package, _, kind = name.partition("/")
+    return home / (f"{package}/msg/{kind.title()}.msg" if suffix == "msg" else f"{name}.{suffix}")
+
+
 def build(home: Path, name: str, kind: str, codec: str, language: str, log: Path) -> Library:
-    return build_library(MessageTarget(f"message:{home}/{name}.{CODECS[codec]}:{kind}", codec, language), log)
+    file = file_of(home, name, CODECS[codec])
+    payload = f"message:{file}" if codec == "cdr" else f"message:{file}:{kind}"
+    return build_library(MessageTarget(payload, codec, language), log)
 
 
 def verdicts(*libraries: Library) -> list[str]:
@@ -71,7 +81,11 @@ def test_messages_that_share_a_file_are_in_one_program(tmp_path: Path, log: Path
     assert all(names[0][name] == other[name] for other in names[1:] for name in names[0])
 
 
-NEWER = {"proto": COMMON["proto"].replace("double x", "string x"), "fbs": COMMON["fbs"].replace("double", "string")}
+NEWER = {
+    "proto": COMMON["proto"].replace("double x", "string x"),
+    "fbs": COMMON["fbs"].replace("double", "string"),
+    "msg": "string x",
+}
 
 
 VERSIONED = [each for each in EACH if each not in (("protobuf", "c++"), ("flatbuffers", "python"))]

@@ -36,8 +36,8 @@ def cpp_code(definitions: Definitions, name: str) -> str:
     """Return the C++ header of a message: a struct for each definition, and `Message` for this one."""
     structs = "\n".join(line for each in definitions.values() for line in _cpp_struct(definitions, each))
     includes = "\n".join(f"#include <{each}>" for each in ("array", "cstddef", "cstdint", "string", "vector"))
-    message = f"using Message = hopmeter_generated::{struct_name(name)};"
-    return f"{includes}\n\nnamespace hopmeter_generated {{\n{structs}\n}}\n{message}\n"
+    # Without a name, so that one program may have several versions of a message.
+    return f"{includes}\n\nnamespace {{\n{structs}\nusing Message = {struct_name(name)};\n}}\n"
 
 
 def _cpp_struct(definitions: Definitions, definition: Definition) -> Iterator[str]:

@@ -40,6 +40,11 @@ def standard_folder() -> Path:
     return folder
 
 
+def is_standard(file: Path) -> bool:
+    """Return whether a file is one of the definitions that hopmeter writes on every host."""
+    return file.parent.parent.parent.name.startswith(f".{RELEASE}-")
+
+
 def _write_all(folder: Path) -> None:
     from rosbags.typesys import Stores, get_typestore
 
