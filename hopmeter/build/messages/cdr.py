@@ -33,7 +33,7 @@ type Message = generated::Message;"""
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
     """Write the definitions into a folder, the encoded object, and the values from which it is made."""
-    definitions = _definitions(schema)
+    definitions = ordered_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
     if isinstance(schema.values, Path):
         values = read_values(definitions, schema.type, schema.values)
@@ -42,7 +42,7 @@ def write_object(schema: Schema, folder: Path, _log: Path) -> None:
     (folder / OBJECT).write_bytes(_encode(definitions, schema.type, values))
 
 
-def _definitions(schema: Schema) -> dict[str, Definition]:
+def ordered_definitions(schema: Schema) -> dict[str, Definition]:
     """Return the definitions of a message and of all messages in it, each behind those that it needs."""
     return {each.name: each for each in order(read_definitions(schema.imports.files), schema.type)}
 
@@ -65,7 +65,7 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in C++, with Fast CDR."""
     generated = folder / GENERATED
     generated.mkdir()
-    (generated / HEADER).write_text(cpp_code(_definitions(schema), schema.type))
+    (generated / HEADER).write_text(cpp_code(ordered_definitions(schema), schema.type))
     command = [*library_command("cdr", Path(HEADER)), "-o", folder / LIBRARY, "-lfastcdr"]
     compile_library(command, schema, log, generated, generator="hopmeter")
     return {}
@@ -75,7 +75,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in Rust, with serde and cdr-encoding."""
     source = folder / "crate/src"
     source.mkdir(parents=True)
-    (source / "generated.rs").write_text(rust_code(_definitions(schema), schema.type))
+    (source / "generated.rs").write_text(rust_code(ordered_definitions(schema), schema.type))
     build_crate("cdr", RUST, CRATES, schema, folder, log, generator="hopmeter")
     return {}
 

@@ -6,6 +6,7 @@ import functools
 import os
 import shutil
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ ROSBAGS = "rosbags"
 RELEASE = "ros2_kilted"
 """The release of ROS 2 whose messages are shipped, as rosbags names it."""
 INSTALL = "run `hopmeter build --framework cdr`"
-DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}}
+DEFAULTS = {"geometry_msgs/msg/Quaternion": {"w": "1"}, "sensor_msgs/msg/NavSatStatus": {"status": "-2"}}
 """Defaults of fields, which rosbags does not have."""
 BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 """The kinds of types in rosbags."""
@@ -25,7 +26,7 @@ BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the folder of the definitions, which is written once for each version of rosbags. Raises UsageError if
+    """Return the folder of the definitions, which is written once for each version of rosbags and of this module. Raises UsageError if
     rosbags is not installed."""
     from importlib import metadata  # few commands need it
 
@@ -34,7 +35,8 @@ def standard_folder() -> Path:
     except metadata.PackageNotFoundError as cause:
         what = f"{ROSBAGS} is not installed, which has the messages that ROS 2 ships"
         raise UsageError("E-FRAMEWORK-MISSING", what, INSTALL) from cause
-    folder = paths.codec_folder() / f".{RELEASE}-{version}"
+    written_by = blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
+    folder = paths.codec_folder() / f".{RELEASE}-{version}-{written_by}"
     if not folder.is_dir():
         _write_all(folder)
     return folder
