@@ -38,7 +38,7 @@ endif
 # What testing and linting need beyond the libraries that transports name in their manifests.
 LINT_PACKAGES := clang-format shellcheck
 # The compilers of schemas, for codec libraries of users' messages.
-MESSAGE_PACKAGES := flatbuffers-compiler libflatbuffers-dev libprotobuf-dev protobuf-compiler
+MESSAGE_PACKAGES := flatbuffers-compiler libfastcdr-dev libflatbuffers-dev libprotobuf-dev protobuf-compiler
 TEST_PACKAGES := chromium chromium-driver iproute2 ninja-build openssh-client libwrap0
 AARCH64_PACKAGES := cmake g++-aarch64-linux-gnu ninja-build qemu-user
 # PyTorch without CUDA, which the Python registry's comes with: the system's own, for the system's Python.

@@ -53,13 +53,13 @@ def build(
         list[str] | None,
         typer.Option(
             metavar="FILE:TYPE",
-            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State; "
-            "repeat the option for several.",
+            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State, or of ROS 2, "
+            "such as my_msgs/msg/State.msg; repeat the option for several.",
         ),
     ] = None,
     codec: Annotated[
         list[str] | None,
-        typer.Option(help="With --message: protobuf or flatbuffers; by default each for which there is a schema."),
+        typer.Option(help="With --message: protobuf, flatbuffers or cdr; by default each for which there is a schema."),
     ] = None,
     include: Annotated[
         list[str] | None,

@@ -99,8 +99,8 @@ def payload_bytes(text: str) -> int:
     raise RefusedValueError(
         "E-VALUE-FORM",
         f'"{text}" is not a payload; write timing, bytes:N, image:WIDTHxHEIGHT (rgb8), file:PATH (its bytes), '
-        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH or message:FILE:TYPE (a message of "
-        "your own schema), such as bytes:1000",
+        "image:PATH or video:PATH (its pixels), or with a codec array:LENGTHxLENGTH, message:FILE:TYPE (a message of "
+        "your own schema) or message:PACKAGE/msg/TYPE (of ROS 2), such as bytes:1000",
     )
 
 

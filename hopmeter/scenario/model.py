@@ -77,7 +77,7 @@ class Axes(Strict):
         None,
         description="The codec that converts objects to frames and back: none; in Python a framework "
         "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`); for messages "
-        "of your own schema protobuf or flatbuffers.",
+        "of your own schema protobuf, flatbuffers or cdr (ROS 2).",
     )
     device: Axis[Literal["cpu", "gpu"]] | None = Field(
         None, description="The device that stores the object of a codec."

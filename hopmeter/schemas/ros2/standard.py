@@ -26,7 +26,7 @@ BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the folder of the definitions, which is written once for each version of rosbags and of this module. Raises UsageError if
+    """Return the folder of the definitions, written once for each version of rosbags. Raises UsageError if
     rosbags is not installed."""
     from importlib import metadata  # few commands need it
 
