@@ -53,8 +53,8 @@ def build(
         list[str] | None,
         typer.Option(
             metavar="FILE:TYPE",
-            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State, or of ROS 2, "
-            "such as my_msgs/msg/State.msg; repeat the option for several.",
+            help="Build the code that encodes a message of your schema instead, such as robot.proto:robot.State, or of "
+            "ROS 2, such as my_msgs/msg/State.msg; repeat the option for several.",
         ),
     ] = None,
     codec: Annotated[

@@ -65,7 +65,8 @@ def run(
     ] = None,
     touch: Annotated[Text, _axis("What source and sink do with the payload: none, write, write+read.")] = None,
     codec: Annotated[
-        Text, _axis("none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers, cdr for messages of a schema.")
+        Text,
+        _axis("none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers or cdr for messages of a schema."),
     ] = None,
     device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
     share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,

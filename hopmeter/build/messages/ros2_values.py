@@ -84,9 +84,9 @@ class Reader:
 
     def message(self, name: str, given: Any, path: str) -> Values:
         """Return the values of a message."""
-        given = _timed(name, given)
+        given = _expand_words(name, given)
         if not isinstance(given, dict):
-            raise self._wrong(path, f"{name} is a mapping of fields, not {_shown(given)}", "write {field: value, …}")
+            raise self._wrong(path, f"{name} is a mapping of fields, not {_excerpt(given)}", "write {field: value, …}")
         fields = {field.name: field for field in self._definitions[name].fields}
         if unknown := next((key for key in given if key not in fields), None):
             raise self._wrong(
@@ -101,14 +101,14 @@ class Reader:
         if not kind.is_list:
             return self._one(kind, given, path)
         if isinstance(given, _Items):
-            return self._chosen(field, given, path)
+            return self._choose(field, given, path)
         values = list(given) if isinstance(given, bytes) else given
         if not isinstance(values, Sequence) or isinstance(values, str):
-            raise self._wrong(path, f"it is a list of {kind.name}, not {_shown(given)}", "write [value, …]")
+            raise self._wrong(path, f"it is a list of {kind.name}, not {_excerpt(given)}", "write [value, …]")
         self._check_length(kind, len(values), path)
         return [self._one(kind, value, f"{path}[{at}]") for at, value in enumerate(values)]
 
-    def _chosen(self, field: Field, many: int, path: str) -> Any:
+    def _choose(self, field: Field, many: int, path: str) -> Any:
         self._check_length(field.type, many, path)
         return [_choose_one(self._definitions, field, chosen.FEW, 1, at) for at in range(many)]
 
@@ -139,12 +139,12 @@ class Reader:
         if kind.name == "bool":
             if isinstance(given, bool):
                 return given
-            raise self._wrong(path, f"{_shown(given)} is no bool", "write true or false")
+            raise self._wrong(path, f"{_excerpt(given)} is no bool", "write true or false")
         return self._number(kind, given, path)
 
     def _text(self, kind: FieldType, given: Any, path: str) -> str:
         if not isinstance(given, str) or "\0" in given:
-            raise self._wrong(path, f"{_shown(given)} is no text of ROS 2", 'write it in quotes: "text"')
+            raise self._wrong(path, f"{_excerpt(given)} is no text of ROS 2", 'write it in quotes: "text"')
         if kind.text_bound and len(given.encode()) > kind.text_bound:
             raise self._wrong(path, f"the text has {len(given.encode()):,} bytes", f"give it at most {kind.text_bound}")
         return given
@@ -153,7 +153,7 @@ class Reader:
         if isinstance(given, str) and _is_float(kind):  # YAML 1.1 reads 1e3 as a text
             given = _parsed_float(given)
         if isinstance(given, bool) or not isinstance(given, (int, float) if _is_float(kind) else int):
-            raise self._wrong(path, f"{_shown(given)} is no {kind.name}", "write a number")
+            raise self._wrong(path, f"{_excerpt(given)} is no {kind.name}", "write a number")
         if _is_float(kind):
             return self._float(kind, float(given), path)
         low, high = limits(kind.name)
@@ -178,7 +178,7 @@ def _is_float(kind: FieldType) -> bool:
     return kind.name.startswith("float")
 
 
-def _timed(name: str, given: Any) -> Any:
+def _expand_words(name: str, given: Any) -> Any:
     """Return the values for the words that `ros2 topic pub` allows for a header and a time."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
@@ -192,5 +192,5 @@ def _parsed_float(text: str) -> Any:
         return text
 
 
-def _shown(given: Any) -> str:
+def _excerpt(given: Any) -> str:
     return repr(given)[:60]

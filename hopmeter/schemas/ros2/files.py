@@ -81,7 +81,7 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
     waiting = list(found)
     while waiting:
         name = waiting.pop(0)
-        for needed, line in _needed(name, found[name]):
+        for needed, line in _dependencies(name, found[name]):
             if f"{needed}{SUFFIX}" not in found:
                 found[f"{needed}{SUFFIX}"] = _find_needed(needed, found[name], line, include)
                 waiting.append(f"{needed}{SUFFIX}")
@@ -100,7 +100,7 @@ def _message_of(name: str) -> str:
     return f"{name.removesuffix(SERVICE)}{REQUEST}" if name.endswith(SERVICE) else name.removesuffix(SUFFIX)
 
 
-def _needed(name: str, file: Path) -> list[tuple[str, int]]:
+def _dependencies(name: str, file: Path) -> list[tuple[str, int]]:
     return [(field.type.name, field.line) for field in _read(name, file).messages()]
 
 
