@@ -109,13 +109,13 @@ struct Reader {
   void operator()(std::vector<T>& values, size_t most_text = 0, size_t most = 0) {
     uint32_t count = 0;
     cdr.deserialize(count);
-    if ((most != 0 && count > most) || count > left() / least_bytes(static_cast<const T*>(nullptr))) throw Refused();
+    if ((most != 0 && count > most) || count > remaining_bytes() / least_bytes(static_cast<const T*>(nullptr))) throw Refused();
     values.resize(count);
     if (count != 0) all(values, most_text);
   }
 
  private:
-  size_t left() const { return static_cast<size_t>(end - cdr.getCurrentPosition()); }
+  size_t remaining_bytes() const { return static_cast<size_t>(end - cdr.getCurrentPosition()); }
 
   template <class Values>
   void all(Values& values, size_t most_text) {
