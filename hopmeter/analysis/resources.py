@@ -39,7 +39,14 @@ def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
         "major_faults_per_message": _sum(trials, "major_faults") / messages,
         "loopback_bytes_per_message": sum(_loopback(trial) for trial in trials) / messages,
         "rss_peak_mb": max(_total(trial, "rss_peak_bytes") for trial in trials) / 1e6,
+        "pss_mb": _pss_mb(trials),
     }
+
+
+def _pss_mb(trials: Sequence[TrialResult]) -> float | None:
+    """Return the largest sum of the processes' shares of memory; None unless the kernel reports it for all of them."""
+    known = [trial for trial in trials if (found := _readings(trial)) and all("pss_bytes" in each for each in found)]
+    return max(_total(trial, "pss_bytes") for trial in known) / 1e6 if known else None
 
 
 def core_share(trials: Sequence[TrialResult], measured: Sequence[Measured], pairs: int) -> dict[str, Any]:

@@ -119,6 +119,7 @@ class AgentTrial:
         return {
             "steal_share": used.steal_share,
             "stopped_s": stopped,
+            "pss_bytes": list(used.pss_bytes.items()),
             "brokers": list(used.brokers),
             "cpu": self.part.cpu_rows(),
         }

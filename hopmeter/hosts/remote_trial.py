@@ -156,8 +156,9 @@ class RemoteTrial:
         found = asked.answer()
         brokers = [_broker_row(row) for row in checks.items(found, "brokers", len(self._brokers))]
         stopped = {int(pid): float(length_s) for pid, length_s in checks.items(found, "stopped_s")}
+        pss = {int(pid): int(size) for pid, size in checks.items({"pss_bytes": [], **found}, "pss_bytes")}
         self._cpu = [_cpu_row(row) for row in checks.items(found, "cpu")]
-        return Usage(min(1.0, checks.decimal(found, "steal_share")), stopped, brokers)
+        return Usage(min(1.0, checks.decimal(found, "steal_share")), stopped, pss, brokers)
 
     def cpu_rows(self) -> list[dict[str, Any]]:
         """Return the samples of the CPU."""

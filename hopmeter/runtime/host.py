@@ -66,6 +66,8 @@ class Usage:
     steal_share: float
     stopped_s: Mapping[int, float] = field(default_factory=dict)
     """How long each process was stopped, by process id; only those that were."""
+    pss_bytes: Mapping[int, int] = field(default_factory=dict)
+    """The proportional set size of each process, by process id: the larger one of before and after the measurement."""
     brokers: Sequence[dict[str, Any]] = ()
     """A row for each broker, in the order of their start."""
 
@@ -91,7 +93,7 @@ class TrialHost(Protocol):
         """Detect stops from now on. Start the processes of all trials first."""
 
     def note_usage(self) -> None:
-        """Note what the brokers have used so far."""
+        """Note what the brokers have used so far, and the memory of all processes."""
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
         """Begin the measured window on these cores; on all cores if there are none."""

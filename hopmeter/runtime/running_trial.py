@@ -148,7 +148,7 @@ class RunningTrial:
         self.result.steal_share = max(each.steal_share for each in used)
         self.result.nodes = [_node_row(node) for node in self._nodes]
         self.result.nodes += self._broker_rows([row for each in used for row in each.brokers])
-        _note_stops(self.result, dict(zip(self._parts, used, strict=True)))
+        _note_observations(self.result, dict(zip(self._parts, used, strict=True)))
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
@@ -269,11 +269,14 @@ def _calls_in_turn(flow: Flow) -> int:
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)
 
 
-def _note_stops(result: TrialResult, used: Mapping[str, Usage]) -> None:
-    """Add to the row of a process how long it was stopped during the measurement."""
+def _note_observations(result: TrialResult, used: Mapping[str, Usage]) -> None:
+    """Add to the row of a process how long it was stopped during the measurement, and its share of the memory."""
     for node in result.nodes:
-        if stopped_s := used[node.get("host", "")].stopped_s.get(node.get("pid") or 0):
+        pid, seen = node.get("pid") or 0, used[node.get("host", "")]
+        if stopped_s := seen.stopped_s.get(pid):
             node["stopped_s"] = stopped_s
+        if pid in seen.pss_bytes and node.get("resources"):
+            node["resources"] = {**node["resources"], "pss_bytes": seen.pss_bytes[pid]}
 
 
 def _least(values: Iterable[float | None]) -> float | None:

@@ -18,7 +18,7 @@ from hopmeter.runtime.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.node import LocalNode, Start
 from hopmeter.runtime.stops import StopWatch
 from hopmeter.system.open_files import OpenFile, OpenFiles, remove_unused
-from hopmeter.system.processes import Reading
+from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
 LEAD_NS = 15_000_000
@@ -45,6 +45,7 @@ class LocalTrial:
         self._stops = self._ends.enter_context(closing(StopWatch()))
         self._sampler: CpuSampler | None = None
         self._used_before: list[Reading] = []
+        self._pss_before: dict[int, int] = {}
 
     def _make_site(self, number: int, manifest: Manifest) -> Site:
         """Make a folder for the files of a transport; its path is short, because sockets are in it."""
@@ -90,8 +91,13 @@ class LocalTrial:
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Note what the brokers have used so far."""
+        """Note what the brokers have used so far, and the memory of all processes: their endpoints are open now, and
+        some may be closed at the end."""
         self._used_before = [each.reading() for each in self.brokers]
+        self._pss_before = self._read_pss()
+
+    def _read_pss(self) -> dict[int, int]:
+        return {pid: size for pid in self.pids if (size := pss_bytes(pid)) is not None}
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
         """Begin the measured window."""
@@ -114,7 +120,8 @@ class LocalTrial:
             daemon.check()
             brokers.append(_broker_row(daemon, daemon.reading().since(before)))
         stopped = {pid: stopped_s for pid in self.pids if (stopped_s := self._stops.stopped_s(pid, since_ns))}
-        return Usage(steal, stopped, brokers)
+        pss = {pid: max(size, self._pss_before.get(pid, 0)) for pid, size in self._read_pss().items()}
+        return Usage(steal, stopped, pss, brokers)
 
     def cpu_rows(self) -> list[dict[str, Any]]:
         """Return the samples of the CPU."""

@@ -38,6 +38,7 @@ def _resource_columns(node: Node, used: Mapping[str, Any]) -> dict[str, Any]:
         "spun_us": sum(each.get("pacing_ns", 0) for each in node.get("endpoints", [])) / 1000,
         **{name: used.get(name) for name in counts},
         "rss_peak_mb": _mb(used.get("rss_peak_bytes")),
+        "pss_mb": _mb(used.get("pss_bytes")),
         "shared_mapped_mb": None if shared is None else _mb(sum(size for _, size in shared)),
     }
 

@@ -115,6 +115,16 @@ def reading(pid: int) -> Reading:
     return Reading(time.monotonic_ns(), *used, *ticks)
 
 
+def pss_bytes(pid: int) -> int | None:
+    """Return the proportional set size of a process: its resident memory, in which each page that several processes
+    share counts in equal parts for each. None if the kernel does not report it, or the process has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def _task(folder: Path) -> tuple[int, int, int]:
     """Return a thread's CPU time in nanoseconds and its voluntary and involuntary context switches."""
     try:

@@ -123,6 +123,18 @@ def test_resources_are_summed_over_nodes_and_shared_ones_are_not(tmp_path: Path)
     assert (row["minor_faults_per_message"], row["major_faults_per_message"]) == (2 * 30 / COUNT, 2 / COUNT)
     assert row["loopback_bytes_per_message"] == 8200 / COUNT, "one device, seen by both"
     assert row["rss_peak_mb"] == 10
+    assert row["pss_mb"] is None, "of an earlier version"
+
+
+@pytest.mark.parametrize(("last", "mb"), [({"pss_bytes": 4_000_000}, 7), ({}, None)])
+def test_the_memory_of_a_cell_needs_the_share_of_each_process(
+    tmp_path: Path, last: dict[str, int], mb: float | None
+) -> None:
+    folder = run_of(tmp_path, cell(trials=1))
+    used = {"user_us": 300, "system_us": 100}
+    nodes = [{"resources": used | {"pss_bytes": 3_000_000}}, {"resources": used | last}]
+    keep(folder, cell(trials=1), [sound()], nodes)
+    assert analyse_run(folder)[0]["pss_mb"] == mb
 
 
 def test_cpu_is_a_share_of_one_core_at_the_rate_that_was_reached(tmp_path: Path) -> None:

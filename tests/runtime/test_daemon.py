@@ -16,7 +16,7 @@ from hopmeter.manifest.daemon import Daemon as Told
 from hopmeter.runtime import daemon
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.system.processes import Reading, reading
+from hopmeter.system.processes import Reading, pss_bytes, reading
 
 FAKE = Path(__file__).with_name("fake_daemon.py")
 
@@ -117,3 +117,23 @@ def test_user_and_system_are_told_apart_by_the_ticks() -> None:
 def test_a_manifest_says_what_proves_it(ready: str) -> None:
     with pytest.raises(ValueError, match=r'"port".*"line: TEXT".*E-VALUE-FORM'):
         Told(title="t", command=["c"], ready=ready)
+
+
+def test_memory_that_processes_share_counts_once_in_all() -> None:
+    shared = mmap.mmap(-1, SHARED_BYTES := 64 << 20)
+    shared.write(b"x" * SHARED_BYTES)
+    alone = pss_bytes(os.getpid())
+    assert alone is not None and alone > SHARED_BYTES
+    ours, theirs = os.pipe(), os.pipe()
+    if (child := os.fork()) == 0:
+        shared[:: mmap.PAGESIZE]  # touches each page
+        os.write(ours[1], b"ready")
+        os.read(theirs[0], 1)
+        os._exit(0)
+    os.read(ours[0], 5)
+    together = [pss_bytes(pid) for pid in (os.getpid(), child)]
+    os.write(theirs[1], b"x")
+    os.waitpid(child, 0)
+    assert all(size is not None and SHARED_BYTES / 2 < size < SHARED_BYTES / 2 + alone for size in together)
+    assert sum(filter(None, together)) < alone + SHARED_BYTES / 2
+    assert pss_bytes(child) is None, "it has ended"

@@ -110,7 +110,7 @@ def test_a_daemon_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
     *nodes, served = result.nodes
     assert (len(nodes), served["endpoints"], served["facts"]) == (2, [], {"daemon": "faked"})
     assert served["version"].startswith("Python 3")
-    assert served["resources"]["rss_peak_bytes"] > 0
+    assert served["resources"]["rss_peak_bytes"] > served["resources"]["pss_bytes"] > 0
 
 
 @pytest.mark.parametrize(
