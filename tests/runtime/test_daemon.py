@@ -19,6 +19,7 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import Reading, pss_bytes, reading
 
 FAKE = Path(__file__).with_name("fake_daemon.py")
+SHARED_BYTES = 64 << 20
 
 
 def make_daemon(folder: Path, mode: str, **given: Any) -> Daemon:
@@ -120,7 +121,7 @@ def test_a_manifest_says_what_proves_it(ready: str) -> None:
 
 
 def test_memory_that_processes_share_counts_once_in_all() -> None:
-    shared = mmap.mmap(-1, SHARED_BYTES := 64 << 20)
+    shared = mmap.mmap(-1, SHARED_BYTES)
     shared.write(b"x" * SHARED_BYTES)
     alone = pss_bytes(os.getpid())
     assert alone is not None and alone > SHARED_BYTES
