@@ -7,43 +7,28 @@
 #include <chrono>
 #include <future>
 #include <map>
-#include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #include <thread>
 
 #include "house.hpp"
-
-#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
-#include <rclcpp/executors/static_single_threaded_executor.hpp>
-#define HOPMETER_ROS2_HAS_STATIC
-#endif
+#include "versions.hpp"
 
 namespace ros2 {
 
-/// The static executor is deprecated, but some users still use it.
-inline std::unique_ptr<rclcpp::Executor> static_executor(const rclcpp::ExecutorOptions& options) {
-#ifdef HOPMETER_ROS2_HAS_STATIC
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  return std::make_unique<rclcpp::executors::StaticSingleThreadedExecutor>(options);
-#pragma GCC diagnostic pop
-#else
-  (void)options;
-  throw hopmeter::Error("this ROS 2 has no static executor any more", "ask for another executor");
-#endif
+/// Returns null if this rclcpp has no such executor.
+inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house, const std::string& kind) {
+  rclcpp::ExecutorOptions options;
+  options.context = house.context;
+  if (kind == "single") return std::make_unique<rclcpp::executors::SingleThreadedExecutor>(options);
+  if (kind == "static") return static_executor(options);
+  if (kind == "events") return events_executor(options);
+  const auto threads = house.setup.setting<std::size_t>("threads");
+  return std::make_unique<rclcpp::executors::MultiThreadedExecutor>(options, threads);
 }
 
 inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
-  rclcpp::ExecutorOptions options;
-  options.context = house.context;
   const auto kind = house.setup.setting<std::string>("executor");
-  if (kind == "single") return std::make_unique<rclcpp::executors::SingleThreadedExecutor>(options);
-  if (kind == "static") return static_executor(options);
-  if (kind == "events") {
-    using namespace rclcpp::experimental::executors;
-    return std::make_unique<EventsExecutor>(std::make_unique<SimpleEventsQueue>(), false, options);
-  }
-  const auto threads = house.setup.setting<std::size_t>("threads");
-  return std::make_unique<rclcpp::executors::MultiThreadedExecutor>(options, threads);
+  if (auto executor = executor_of(house, kind)) return executor;
+  throw hopmeter::Error("rclcpp " RCLCPP_VERSION_STR " has no " + kind + " executor", "ask for another executor");
 }
 
 /// An executor that spins on its own thread until this object is destroyed.

@@ -1,7 +1,6 @@
 /// ROS 2 with rclcpp: topics and services. ../README.md describes the fields.
 #include <stdlib.h>
 
-#include <rclcpp/version.h>
 #include <mutex>
 #include <optional>
 
@@ -17,8 +16,7 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
-    // No other thread reads the environment yet.
-    setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
+    ros2::discover_here();  // no other thread reads the environment yet
     // Without this variable, subscriptions copy loaned messages. A value that you set takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }

@@ -61,7 +61,7 @@ class Server final : public hopmeter::Server {
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };
-    return room_.node->template create_service<Service>(name, called, rclcpp::ServicesQoS(), room_.group);
+    return room_.node->template create_service<Service>(name, called, services_qos(), room_.group);
   }
 
   void call(rmw_request_id_t& id, const Request& request) {
@@ -135,7 +135,7 @@ class Client final : public hopmeter::Client {
 
  private:
   std::shared_ptr<rclcpp::Client<Service>> asking(const std::string& name) {
-    return room_.node->template create_client<Service>(name, rclcpp::ServicesQoS(), room_.group);
+    return room_.node->template create_client<Service>(name, services_qos(), room_.group);
   }
 
   std::size_t look(const hopmeter::Take& take) {

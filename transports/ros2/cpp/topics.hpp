@@ -128,8 +128,7 @@ class Polled final : public hopmeter::Subscriber {
   void look() {
     rclcpp::MessageInfo info;
     while (topic_.is_lent ? take_lent(info) : take(info)) continue;
-    const auto nothing = rcl_get_zero_initialized_wait_set();
-    while (pointers_ && pointers_->is_ready(nothing)) pointers_->execute(pointers_->take_data());
+    if (pointers_) run_while_ready(*pointers_);
   }
 
   bool take(rclcpp::MessageInfo& info) {

@@ -1,0 +1,77 @@
+/// Everything that differs between the versions of rclcpp, from 16 (Humble) on.
+#pragma once
+
+#include <rclcpp/version.h>
+
+#include <cstdlib>
+#include <memory>
+#include <rclcpp/rclcpp.hpp>
+
+#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
+#include <rclcpp/executors/static_single_threaded_executor.hpp>
+#define HOPMETER_ROS2_HAS_STATIC
+#endif
+#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
+#include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
+#define HOPMETER_ROS2_HAS_EVENTS
+#endif
+#if __has_include(<rmw/discovery_options.h>)
+#define HOPMETER_ROS2_HAS_DISCOVERY_RANGE
+#endif
+
+namespace ros2 {
+
+/// Null if this rclcpp has no static executor. It is deprecated, but some users still use it.
+inline std::unique_ptr<rclcpp::Executor> static_executor([[maybe_unused]] const rclcpp::ExecutorOptions& options) {
+#ifdef HOPMETER_ROS2_HAS_STATIC
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return std::make_unique<rclcpp::executors::StaticSingleThreadedExecutor>(options);
+#pragma GCC diagnostic pop
+#else
+  return nullptr;
+#endif
+}
+
+/// Null if this rclcpp has no events executor: it has one from 21 (Iron) on.
+inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const rclcpp::ExecutorOptions& options) {
+#ifdef HOPMETER_ROS2_HAS_EVENTS
+  using namespace rclcpp::experimental::executors;
+  return std::make_unique<EventsExecutor>(std::make_unique<SimpleEventsQueue>(), false, options);
+#else
+  return nullptr;
+#endif
+}
+
+/// Restricts discovery to this machine. Humble has another variable for it. No other thread may read the environment.
+inline void discover_here() {
+#ifdef HOPMETER_ROS2_HAS_DISCOVERY_RANGE
+  setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
+#else
+  setenv("ROS_LOCALHOST_ONLY", "1", 1);
+#endif
+}
+
+/// The quality of service of services, as rclcpp wants it.
+inline auto services_qos() {
+#if RCLCPP_VERSION_GTE(17, 0, 0)
+  return rclcpp::ServicesQoS();
+#else
+  return rclcpp::ServicesQoS().get_rmw_qos_profile();
+#endif
+}
+
+/// Calls the callbacks of a waitable until it has no more data.
+void run_while_ready(auto& waitable) {
+  auto nothing = rcl_get_zero_initialized_wait_set();
+  if constexpr (requires { waitable.is_ready(nothing); }) {
+    while (waitable.is_ready(nothing)) waitable.execute(waitable.take_data());
+  } else {  // Humble
+    while (waitable.is_ready(&nothing)) {
+      auto data = waitable.take_data();
+      waitable.execute(data);
+    }
+  }
+}
+
+}  // namespace ros2
