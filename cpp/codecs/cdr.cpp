@@ -109,7 +109,8 @@ struct Reader {
   void operator()(std::vector<T>& values, size_t most_text = 0, size_t most = 0) {
     uint32_t count = 0;
     cdr.deserialize(count);
-    if ((most != 0 && count > most) || count > remaining_bytes() / least_bytes(static_cast<const T*>(nullptr))) throw Refused();
+    if ((most != 0 && count > most) || count > remaining_bytes() / least_bytes(static_cast<const T*>(nullptr)))
+      throw Refused();
     values.resize(count);
     if (count != 0) all(values, most_text);
   }

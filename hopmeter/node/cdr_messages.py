@@ -33,9 +33,13 @@ class CdrMessage:
         self._object = self.decode_bytes((folder / OBJECT).read_bytes())
         self._bytes = self.encode()
 
-    def encode(self) -> bytes:
+    def encode(self) -> memoryview:
         """Encode the message again."""
-        return bytes(self._store.serialize_cdr(self._object, self._name, little_endian=True))
+        return self._encode(self._object)
+
+    def _encode(self, message: Any) -> memoryview:
+        encoded: memoryview = self._store.serialize_cdr(message, self._name, little_endian=True)
+        return encoded
 
     def decode_bytes(self, payload: bytes) -> Any:
         """Return the message in a payload. Raises CodecError if it is none."""
@@ -64,7 +68,7 @@ class CdrMessage:
 
     def equals(self, came: Any) -> bool:
         """Return whether a message equals the one that is sent."""
-        return bytes(self._store.serialize_cdr(came, self._name, little_endian=True)) == self._bytes
+        return self._encode(came) == self._bytes
 
 
 @functools.lru_cache(maxsize=64)

@@ -94,11 +94,11 @@ class MessageObject:
         """Return the message for another flow that sends the same."""
         return self
 
-    def payload_bytes(self, encoded: bytes) -> int:
+    def payload_bytes(self, encoded: bytes | memoryview) -> int:
         """Return the length of the payload."""
         return len(encoded)
 
-    def write(self, encoded: bytes, payload: memoryview) -> None:
+    def write(self, encoded: bytes | memoryview, payload: memoryview) -> None:
         """Copy the encoded message into a payload."""
         payload[:] = encoded
 

@@ -165,6 +165,32 @@ def test_bytes_that_are_no_message_are_refused_and_harm_nothing(built: Built, co
     assert "different" in verdicts
 
 
+LENGTHS = """
+import resource, struct, sys
+from pathlib import Path
+from hopmeter.build.messages.check import load_codec
+
+codec = load_codec(Path(sys.argv[1]))
+whole = codec.encode()
+codec.verdict(whole)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for at in range(4, len(whole) - 3, 4):
+    for length in (1 << 24, (1 << 32) - 1):
+        codec.verdict(whole[:at] + struct.pack("<I", length) + whole[at + 4 :])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+MOST_KIB = 16 * 1024
+
+
+@pytest.mark.parametrize("language", languages("cdr"))
+def test_false_lengths_allocate_no_memory(built: Built, language: str) -> None:
+    """A sequence of 2^24 numbers alone would have 128 MiB."""
+    command = [sys.executable, "-c", LENGTHS, built("message:robot-state", "cdr", language).folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) < MOST_KIB
+
+
 @pytest.mark.parametrize("codec", CODECS)
 def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(built: Built, codec: str, tmp_path: Path) -> None:
     folder, program = built("message:robot-state", codec, "c++").folder, tmp_path / "hostile"

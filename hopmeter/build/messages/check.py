@@ -86,7 +86,7 @@ class PythonCodec:
 
     def encode(self) -> bytes:
         """Return the encoded object."""
-        return self._message.encode()
+        return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:
         """Return `equal`, `different`, or `invalid` if the payload is no such message."""
