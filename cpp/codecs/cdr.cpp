@@ -120,8 +120,9 @@ struct Reader {
 
   template <class Values>
   void all(Values& values, size_t most_text) {
-    if constexpr (std::is_same_v<Values, std::vector<bool>>) {
-      for (auto value : values) value = read_bool();
+    // One by one: another byte than 0 and 1 is no bool.
+    if constexpr (std::is_same_v<typename Values::value_type, bool>) {
+      for (auto&& value : values) value = read_bool();
     } else if constexpr (std::is_arithmetic_v<typename Values::value_type>) {
       cdr.deserializeArray(values.data(), values.size());
     } else {

@@ -192,8 +192,11 @@ def test_false_lengths_allocate_no_memory(built: Built, language: str) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(built: Built, codec: str, tmp_path: Path) -> None:
-    folder, program = built("message:robot-state", codec, "c++").folder, tmp_path / "hostile"
+def test_hostile_frames_cause_no_undefined_behaviour_in_cpp(
+    built: Built, kinds: Path, codec: str, tmp_path: Path
+) -> None:
+    payload = all_kinds(kinds, codec) if codec == "cdr" else "message:robot-state"
+    folder, program = built(payload, codec, "c++").folder, tmp_path / "hostile"
     header = HEADERS[codec]
     sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     command = [*library_command(codec, Path(header)), "-DHOPMETER_ALIGNMENT=8"]

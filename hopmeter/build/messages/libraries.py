@@ -20,7 +20,7 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import LANGUAGES
 from hopmeter.schemas import CODECS, Library, Schema, find_schema, parse_message
 from hopmeter.schemas.formats import FORMATS, Format
-from hopmeter.schemas.library import folder_of
+from hopmeter.schemas.library import folder_of, missing_tools
 from hopmeter.schemas.payload import KIND, candidates
 from hopmeter.schemas.recorded import FACTS, record
 from hopmeter.system.toml_files import one_of
@@ -121,7 +121,7 @@ def _demand_packages(target: MessageTarget, system_packages: bool) -> None:
         system.install(packages)
     missing = [name for name in FORMATS[target.codec].programs[target.language] if shutil.which(name) is None]
     if missing or (system.missing(packages) and not _has_own_compiler(target)):
-        left = system.missing(packages) or list(packages)
+        left = system.missing(packages) or missing_tools(target.codec, target.language)
         what = f"{' and '.join(left)} {'is' if len(left) == 1 else 'are'} not installed"
         raise BuildError("E-PACKAGES-MISSING", what, system.line_for(left))
 

@@ -48,19 +48,24 @@ def is_standard(file: Path) -> bool:
 
 
 def _write_all(folder: Path) -> None:
+    partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+    try:
+        _fill(partial)
+        partial.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # otherwise another process was faster
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _fill(folder: Path) -> None:
     from rosbags.typesys import Stores, get_typestore
 
-    partial = folder.with_name(f"{folder.name}.{os.getpid()}")
     for name, (constants, fields) in get_typestore(Stores(RELEASE)).fielddefs.items():
-        file = partial / f"{name}.msg"
+        file = folder / f"{name}.msg"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{line}\n" for line in _lines(name, constants, fields)))
-    try:
-        partial.rename(folder)
-    except OSError:  # another process was faster
-        shutil.rmtree(partial, ignore_errors=True)
-        if not folder.is_dir():
-            raise
 
 
 def _lines(name: str, constants: Any, fields: Any) -> Iterator[str]:
