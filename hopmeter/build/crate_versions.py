@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from hopmeter.build import revisions, rust
+from hopmeter.build import first, revisions, rust
 from hopmeter.build.command import BuildError
 from hopmeter.build.revisions import Revision
 from hopmeter.manifest import Manifest, Readiness
@@ -54,7 +54,8 @@ def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Re
         _require(copy.tree / "transports" / manifest.name / "rust/Cargo.toml", crate(manifest), version)
         copy.log.write_text("")
         try:
-            rust.build(manifest.name, copy.tree, node.parent, copy.log)
+            variables = first.build_variables(manifest, manifest.offers[LANGUAGE])
+            rust.build(manifest.name, copy.tree, node.parent, copy.log, variables)
         except BuildError as failed:
             remedy = f"choose a version that the adapter compiles with; read {copy.log}"
             raise BuildError(failed.code, failed.what, remedy, failed.detail) from failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hopmeter.build import cpp
 from hopmeter.build.command import BuildError
 from hopmeter.manifest import Manifest, Offer
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, system
+from hopmeter.manifest.user_environment import expand
 from hopmeter.system import paths
 
 
@@ -25,7 +27,7 @@ def install(manifest: Manifest, offer: Offer, python: Interpreter | None, worksh
     project = cpp.Project(
         source=manifest.folder / offer.first,
         folder=workshop / name,
-        prefix=own or paths.node_build_dir() / name,
+        prefix=own or _next_to_nodes(manifest, offer),
         owns_prefix=own is None,
         python=python.program,
         variables=python.fill(offer.variables),
@@ -33,6 +35,21 @@ def install(manifest: Manifest, offer: Offer, python: Interpreter | None, worksh
     )
     remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language {offer.language}`"
     cpp.install(project, log, remedy)
+
+
+def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
+    return paths.node_build_dir() / f"{manifest.name}-{offer.first}"
+
+
+def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
+    """Return the environment variables of the adapter's build, which tell its tools where the project is."""
+    folder, found = str(_next_to_nodes(manifest, offer)), {}
+    for name, text in offer.build_variables.items():
+        if isinstance(text, str):
+            found[name] = expand(text.replace("{first}", folder))
+        elif (given := os.environ.get(name, "")) in text:
+            found[name] = text[given]
+    return found
 
 
 def _system() -> Interpreter:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,23 +20,22 @@ _ALONE = threading.Lock()
 that uses its library."""
 
 
-def build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
-    """Build one transport and copy its node into `nodes`, together with the C library for other languages if it has
-    one."""
+def build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str] | None = None) -> None:
+    """Build one transport, with these environment variables, and copy its node into `nodes`, together with the C library
+    for other languages if it has one."""
     with _ALONE:
-        _build(name, checkout, nodes, log)
+        _build(name, checkout, nodes, log, variables or {})
 
 
-def _build(name: str, checkout: Path, nodes: Path, log: Path) -> None:
-    crate = f"hopmeter-transport-{name}"
+def _build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str]) -> None:
+    crate, workspace = f"hopmeter-transport-{name}", metadata(checkout)
     run_logged(
-        [cargo(), "build", "--release", "--package", crate],
+        [cargo(), "build", "--release", "--package", crate, *_feature_options(workspace, crate)],
         log,
         cwd=checkout,
-        env=cache_environment(),
+        env={**cache_environment(), **variables},
         remedy=f"correct transports/{name}/rust, then run `hopmeter build {name} --language rust`",
     )
-    workspace = metadata(checkout)
     for product in products(workspace, crate):
         replace(Path(workspace["target_directory"]) / "release" / product, nodes / product)
 
@@ -45,9 +45,19 @@ def offers_library(name: str, checkout: Path) -> bool:
     return any(product.endswith(".so") for product in products(metadata(checkout), f"hopmeter-transport-{name}"))
 
 
+def _feature_options(workspace: dict[str, Any], crate: str) -> list[str]:
+    """Return the options that enable the features without which Cargo leaves out the crate's node."""
+    features = {name for target in _targets(workspace, crate) for name in target.get("required-features", ())}
+    return ["--features", ",".join(sorted(features))] if features else []
+
+
+def _targets(workspace: dict[str, Any], crate: str) -> list[dict[str, Any]]:
+    return [target for package in workspace["packages"] if package["name"] == crate for target in package["targets"]]
+
+
 def products(workspace: dict[str, Any], crate: str) -> list[str]:
     """Return the files that a crate produces: nodes, and shared libraries with a C ABI."""
-    targets = [target for package in workspace["packages"] if package["name"] == crate for target in package["targets"]]
+    targets = _targets(workspace, crate)
     nodes = [target["name"] for target in targets if "bin" in target["kind"]]
     return nodes + [f"lib{target['name']}.so" for target in targets if "cdylib" in target["kind"]]
 

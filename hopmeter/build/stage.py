@@ -55,7 +55,11 @@ def _copy_kit(checkout: Path, data: Path) -> None:
 
 def _copy_nodes(source: Path, target: Path) -> list[str]:
     target.mkdir(parents=True)
-    nodes = sorted([*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")])
+    parts = {one.name: one.languages.get("rust") for one in every().values()}
+    local = {paths.node_name(name, "rust") for name, part in parts.items() if part and part.user}
+    built = [*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")]
+    # A node for a library of the user runs only where that library is.
+    nodes = sorted(node for node in built if node.name not in local)
     for node in nodes:
         shutil.copy2(node, target / node.name)
         _strip(target / node.name)

@@ -64,7 +64,7 @@ memory."""
 LOOK_S = 0.2
 MAY_LACK_PACKAGES = ("E-COMMAND-FAILED", "E-NODE-BROKEN", "E-NO-TOOL")
 LACKS = re.compile(
-    r"no module named|no such file|not find|not found|missing|cannot open shared object|cannot find", re.I
+    r"no module named|no such file|n[o']t find|not found|missing|cannot open shared object|cannot find", re.I
 )
 """What compilers, CMake and Python report if something is not installed."""
 
@@ -184,7 +184,9 @@ def log_of(target: Target) -> Path:
 def _rust(target: Target, log: Path) -> None:
     tree = paths.checkout()
     if tree is not None:
-        rust.build(target.transport, tree, paths.node_build_dir(), log)
+        first.install(target.manifest, target.offer, None, workshop(), log)
+        variables = first.build_variables(target.manifest, target.offer)
+        rust.build(target.transport, tree, paths.node_build_dir(), log, variables)
     elif paths.node(target.transport, "rust") is None:
         node = paths.node_name(target.transport, "rust")
         raise BuildError(

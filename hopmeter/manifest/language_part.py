@@ -16,6 +16,11 @@ LONG_BUILD_S = 60.0
 """If several compiled languages would do, a build of at most this time is preferred."""
 LONGEST_BUILD_S = 120.0
 """If any language would do, a longer build is left to the user."""
+ONLY_FOR = {
+    **dict.fromkeys(("environment", "interpreter", "installations", "objects"), "python"),
+    "build_variables": "rust",
+}
+"""Keys for one language only."""
 
 
 class LanguagePart(Strict):
@@ -40,6 +45,9 @@ class LanguagePart(Strict):
     """For Python: installations of the library that hopmeter makes instead, by name."""
     first: str = ""
     """A folder of the transport with a CMake project that is installed before the adapter is built."""
+    build_variables: dict[str, str | dict[str, str]] = {}
+    """For Rust: environment variables of the build; `{first}` is where the `first` project is installed, and `$NAME` a
+    variable of the user. A table replaces only the values of the user that it names."""
     objects: list[str] = []
     """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
     patterns: list[Pattern] | None = None
@@ -83,6 +91,7 @@ class Offer(BaseModel):
     """Environment variables of its nodes."""
     interpreter: str | None = None
     first: str = ""
+    build_variables: dict[str, str | dict[str, str]] = {}
     objects: list[str] = []
 
     @property

@@ -14,7 +14,7 @@ from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, V
 from hopmeter.manifest.conformance_settings import ConformanceSettings, Lossless
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.hint import Hint
-from hopmeter.manifest.language_part import LanguagePart, Offer
+from hopmeter.manifest.language_part import ONLY_FOR, LanguagePart, Offer
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
 from hopmeter.system import humanize
@@ -142,9 +142,10 @@ class Manifest(Strict):
     @model_validator(mode="after")
     def _languages_can_have_it(self) -> Manifest:
         for language, part in self.languages.items():
-            given = [name for name in PYTHON_ONLY if getattr(part, name) not in (None, "", [], {})]
-            if given and language != "python":
-                raise RefusedValueError("E-VALUES-CONFLICT", f'{language}: "{given[0]}" is for Python only')
+            for name, only in ONLY_FOR.items():
+                if getattr(part, name) not in (None, "", [], {}) and language != only:
+                    said = f'{language}: "{name}" is for {only.capitalize()} only'
+                    raise RefusedValueError("E-VALUES-CONFLICT", said)
             self._check_installations(part)
             if part.interpreter and (part.environment or part.pip):
                 raise RefusedValueError(
@@ -290,10 +291,9 @@ class Manifest(Strict):
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 
-PYTHON_ONLY = ("environment", "interpreter", "installations", "objects")
 PLAIN = (
     *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
-    *("environment", "interpreter", "objects"),
+    *("build_variables", "environment", "interpreter", "objects"),
 )
 """Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")

@@ -85,6 +85,18 @@ def test_next_to_the_nodes_it_is_built_anew_for_another_library(
     assert not kept.exists()
 
 
+def test_a_build_finds_the_project_through_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("BUS_ROOT", "/opt/bus"), ("LINE", "7"), ("STOP", "9")):
+        monkeypatch.setenv(name, text)
+    table = {"7": "N7", "8": "N8"}
+    variables = {"BUS_PATH": "{first}/lib:$BUS_ROOT/lib", "EDITION": "old", "LINE": table, "STOP": table, "TRIP": table}
+    part = {"waits": ["block"], "library": "L", "first": "parts", "build_variables": variables}
+    found = transport("bus", languages={"rust": part})
+    folder = paths.node_build_dir() / "bus-parts"
+    expected = {"BUS_PATH": f"{folder}/lib:/opt/bus/lib", "EDITION": "old", "LINE": "N7"}
+    assert first.build_variables(found, found.offers["rust"]) == expected
+
+
 def test_a_project_that_cannot_be_built_says_what_to_run_again(tmp_path: Path) -> None:
     found = bus(tmp_path, ["loner"])
     (found.folder / "parts/CMakeLists.txt").write_text('message(FATAL_ERROR "no such messages")')

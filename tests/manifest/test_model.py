@@ -78,6 +78,11 @@ def test_a_language_may_differ_from_its_transport(tmp_path: Path) -> None:
             'library = "pybus 1"\npipp = []',
             'E-UNKNOWN-KEY "pipp" languages.python; "pip"',
         ),
+        (
+            'library = "pybus 1"',
+            'library = "pybus 1"\nbuild_variables = { BUS = "old" }',
+            'E-VALUES-CONFLICT python "build_variables" Rust',
+        ),
         ("default = 1000", "default = 9000", "E-VALUE-RANGE settings.hwm: 9000 5000"),
         ('default = "ipc"', 'default = "udp"', 'E-VALUE-CHOICE settings.endpoint: "udp" ipc, tcp'),
         ('rpc = "duplex"', "", 'E-VALUES-CONFLICT rpc "duplex" patterns'),

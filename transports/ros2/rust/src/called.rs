@@ -1,0 +1,53 @@
+//! Link ends that are called, as in programs with r2r: one thread spins the node, and runs the task that receives.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use futures::executor::LocalPool;
+use futures::task::LocalSpawnExt;
+use hopmeter_instrument::Context as _;
+use hopmeter_instrument::prelude::*;
+use r2r::Node;
+
+/// The longest sleep of the node, and so the longest delay of closing: r2r cannot wake it.
+const LONGEST_SPIN: Duration = Duration::from_millis(50);
+
+pub struct Called {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Called {
+    /// Spins the node until this value is dropped. The task ends with the node.
+    pub fn start(node: Node, task: impl Future<Output = ()> + Send + 'static) -> Result<Box<dyn Subscription>> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
+        let run = move || run(node, task, &over);
+        let thread = Builder::new().name("spin".into()).spawn(run).context("starting a thread that spins a node")?;
+        Ok(Box::new(Self { is_over, thread: Some(thread) }))
+    }
+}
+
+fn run(mut node: Node, task: impl Future<Output = ()> + 'static, over: &AtomicBool) {
+    let mut pool = LocalPool::new();
+    pool.spawner().spawn_local(task).expect("the pool exists");
+    while !over.load(Ordering::Relaxed) {
+        node.spin_once(LONGEST_SPIN);
+        pool.run_until_stalled();
+    }
+}
+
+impl Subscription for Called {}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Joining fails only if a callback panicked, and the log already shows that.
+            let _ = thread.join();
+        }
+    }
+}

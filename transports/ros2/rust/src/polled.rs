@@ -1,0 +1,31 @@
+//! Link ends that are polled: their own thread spins their node.
+
+use std::time::Duration;
+
+use futures::stream::{BoxStream, StreamExt};
+use futures::{FutureExt, Stream};
+use hopmeter_instrument::prelude::*;
+use r2r::Node;
+
+/// A node, and what arrives at it.
+pub struct Polled<T> {
+    pub node: Node,
+    pub arrivals: BoxStream<'static, T>,
+}
+
+impl<T> Polled<T> {
+    pub fn new(node: Node, arrivals: impl Stream<Item = T> + Send + 'static) -> Self {
+        Self { node, arrivals: arrivals.boxed() }
+    }
+
+    /// The next arrival; waits for it for at most `timeout`, unless it spins.
+    pub fn next(&mut self, wait: Wait, timeout: Duration) -> Option<T> {
+        spin(&mut self.node, wait, timeout);
+        self.arrivals.next().now_or_never().flatten()
+    }
+}
+
+/// Lets the node take what has arrived, at most one message for each of its link ends.
+pub fn spin(node: &mut Node, wait: Wait, timeout: Duration) {
+    node.spin_once(if wait == Wait::Spin { Duration::ZERO } else { timeout });
+}
