@@ -21,8 +21,8 @@ that uses its library."""
 
 
 def build(name: str, checkout: Path, nodes: Path, log: Path, variables: Mapping[str, str] | None = None) -> None:
-    """Build one transport, with these environment variables, and copy its node into `nodes`, together with the C library
-    for other languages if it has one."""
+    """Build one transport, with these environment variables, and copy its node into `nodes`, together with the C
+    library for other languages if it has one."""
     with _ALONE:
         _build(name, checkout, nodes, log, variables or {})
 
