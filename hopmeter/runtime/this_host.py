@@ -60,11 +60,12 @@ class LocalTrial:
 
     def start_broker(self, order: BrokerOrder) -> Daemon | None:
         """Start the broker of a transport, if it has one."""
-        told = self._manifests[order.number].for_settings(order.settings).daemon
+        chosen = self._manifests[order.number].for_settings(order.settings)
+        told, settings = chosen.daemon, {name: chosen.value_in_force(name, order.settings) for name in chosen.settings}
         if told is None:
             return None
         folder = self.sites[order.number].directory / "daemon"
-        context = BrokerContext(self._run, folder, order.settings, order.log, order.core, order.address)
+        context = BrokerContext(self._run, folder, settings, order.log, order.core, order.address)
         daemon = self._ends.enter_context(Daemon(told, context))
         self.brokers.append(daemon)
         return daemon

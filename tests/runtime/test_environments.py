@@ -32,7 +32,7 @@ def daemon(mode: str) -> dict[str, Any]:
         "command": [sys.executable, str(FAKE_DAEMON), "{port}", mode],
         "ready": "port",
         "environment": {"FAKE_MASTER": "everyone of {run}"},
-        "own_environment": {"FAKE_MASTER": "the broker of {run}"},
+        "own_environment": {"FAKE_MASTER": "the broker of {flavour}"},
     }
 
 
@@ -86,13 +86,14 @@ def test_cells_of_all_environments_interleave_and_only_one_has_a_broker(tmp_path
     found = [each for trials in seen.values() for each in trials]
     assert sorted(found, key=str) == sorted([({"1"}, 0), ({"plain"}, 0), ({"served"}, 1)] * 2, key=str)
     logs = [path.read_text() for path in store.logs.glob("*daemon.log")]
-    assert len(logs) == 2 and all("told the broker of" in log for log in logs)
+    assert len(logs) == 2 and all("told the broker of served" in log for log in logs)
 
 
 def test_the_users_environment_has_its_broker_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FLAVOUR", "served")
     store = run(tmp_path, settings=None, trials=1)
     assert [node.get("facts", {}).get("daemon") for node in store.trials[0].nodes if not node["endpoints"]] == ["faked"]
+    assert "told the broker of served" in next(store.logs.glob("*daemon.log")).read_text()
 
 
 @pytest.mark.parametrize("mode", ["crash", "parent", "stubborn"])

@@ -21,7 +21,11 @@ class Ros2 final : public Transport {
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }
 
-  static std::string version() { return "rclcpp " RCLCPP_VERSION_STR; }
+  static std::string version() {
+    const char* distribution = std::getenv("ROS_DISTRO");
+    return "rclcpp " RCLCPP_VERSION_STR " (" + (distribution ? distribution + std::string(", ") : "") +
+           ros2::rmw_version() + ")";
+  }
 
   Owned<Publisher> publisher(const Link& link) override { return topic<Publisher, ros2::Publisher>(link); }
   Owned<Subscriber> subscriber(const Link& link) override { return topic<Subscriber, ros2::Polled>(link); }
