@@ -40,11 +40,16 @@ def override(
         _replace(changed, key, value)
     asked = validate(Scenario, changed, SOURCE)
     if settings:
-        for name, values in _parse_settings(settings, _transports(asked, manifests)).items():
-            changed.setdefault("settings", {}).setdefault(name, {}).update(values)
-            for case in changed.get("case", []):
-                _forget(case.get("settings", {}).get(name, {}), values)
+        _replace_settings(changed, _parse_settings(settings, _transports(asked, manifests)))
     return validate(Scenario, changed, SOURCE)
+
+
+def _replace_settings(table: Table, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Replace these settings in all cases; the others remain as they are."""
+    for name, values in settings.items():
+        table.setdefault("settings", {}).setdefault(name, {}).update(values)
+        for case in table.get("case", []):
+            _forget(case.get("settings", {}).get(name, {}), values)
 
 
 def shorten(table: Table, given: Mapping[str, Any]) -> Table:
@@ -54,6 +59,8 @@ def shorten(table: Table, given: Mapping[str, Any]) -> Table:
     """
     short = copy.deepcopy(table)
     look = short.pop("look", {})
+    if not _fixes_length(given):
+        _replace_settings(short, look.pop("settings", {}))
     for key, value in () if _fixes_length(given) else look.items():
         if not any(key in together and together & given.keys() for together in ({key}, *_excluding(table))):
             _replace(short, key, value)

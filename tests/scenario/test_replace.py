@@ -139,6 +139,19 @@ def test_a_look_replaces_values_as_the_command_line_does() -> None:
     assert [(ask.axes["payload"], ask.messages, ask.trials) for ask in scenario.asks(short)] == [(["timing"], 50, 5)]
 
 
+def test_a_look_replaces_single_settings_of_every_case() -> None:
+    own = [{"settings": {"zeromq": {"hwm": [1, 1000], "endpoint": ["ipc", "tcp"]}}}, {"pattern": "rpc"}]
+    table = TABLE | {"case": own, "look": {"settings": {"zeromq": {"hwm": 5}}, "budget": "2m"}}
+    first, second = scenario.asks(shorten(table))
+    assert first.settings["zeromq"] == {"hwm": [5], "endpoint": ["ipc", "tcp"]}
+    assert second.settings["zeromq"]["hwm"] == [5]
+    assert scenario.asks(shorten(table, trials=2))[0].settings["zeromq"]["hwm"] == [1, 1000]
+    assert scenario.asks(scenario.override(scenario.lengthen(table), {}, [], {}))[0].settings["zeromq"] == {
+        "hwm": [1, 1000],
+        "endpoint": ["ipc", "tcp"],
+    }
+
+
 def test_the_full_scenario_is_the_one_without_its_look() -> None:
     full = scenario.override(scenario.lengthen(SHORT), {}, [], manifest.every())
     assert full == scenario.override(TABLE, {}, [], manifest.every())
