@@ -1,5 +1,5 @@
 """Messages between `ros2-wire` and `ros2`: the adapters of the wire protocol exchange topics, and one also calls, with
-rclpy in both directions."""
+rclpy in both directions, on one machine and between two test hosts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from conformance.node_pool import NodePool
 from conformance.scripted_node import ScriptedNode
 from conformance.test_rpc import call, call_until_answered, discard_calls
 from hopmeter.model import units
+from tests.hosts.network import Host, two_hosts
 
 ROS2, WIRE = MANIFESTS["ros2"], MANIFESTS["ros2-wire"]
 PAYLOADS = {"timing": (0,), "bytes:0": (8, 0, 1, 1000, 60_000), "image:64x48": (units.payload_bytes("image:64x48"),)}
@@ -28,17 +29,19 @@ HERE = [name for name, (word, _) in LIBRARIES.items() if (ROS2, "python") in REA
 """The libraries whose adapter is ready here, if rclpy is."""
 
 
-def start(pool: NodePool, name: str, payload: str, **more: Any) -> tuple[ScriptedNode, ScriptedNode]:
+def start(
+    pool: NodePool, name: str, payload: str, hosts: tuple[Host | None, Host | None] = (None, None), **more: Any
+) -> tuple[ScriptedNode, ScriptedNode]:
     """A node of the wire protocol, and one of rclpy."""
     language, settings = LIBRARIES[name]
-    wire = pool.node(WIRE, language, "block", payload=payload, **settings, **more)
-    return wire, pool.node(ROS2, "python", "block", payload=payload)
+    wire = pool.node(WIRE, language, "block", payload=payload, host=hosts[0], **settings, **more)
+    return wire, pool.node(ROS2, "python", "block", payload=payload, host=hosts[1])
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_topics_of_the_wire_protocol_reach_rclpy_and_back(pool: NodePool, name: str) -> None:
+def exchange_topics(pool: NodePool, name: str, hosts: tuple[Host | None, Host | None] = (None, None)) -> None:
+    """Frames of every payload arrive whole at rclpy, and from rclpy."""
     for payload, sizes in PAYLOADS.items():
-        wire, ros2 = start(pool, name, payload)
+        wire, ros2 = start(pool, name, payload, hosts)
         for sender, receiver in ((wire, ros2), (ros2, wire)):
             link = sender.open("publisher", "out", pool.link())
             receiver.open("subscriber", "in", link)
@@ -49,6 +52,18 @@ def test_topics_of_the_wire_protocol_reach_rclpy_and_back(pool: NodePool, name: 
             sender.close_ends()
             receiver.close_ends()
         pool.release()
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_topics_of_the_wire_protocol_reach_rclpy_and_back(pool: NodePool, name: str) -> None:
+    exchange_topics(pool, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HERE)
+def test_topics_reach_rclpy_on_another_host_and_back(name: str) -> None:
+    with two_hosts() as (one, other), NodePool(one) as pool:
+        exchange_topics(pool, name, (one, other))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -81,17 +81,16 @@ def build(
     """
     languages = options.split_words("language", language or ())
     payloads = [_payload(each, include or ()) for each in message or ()]
-    if (hosts or cluster) and (framework or settings):
-        name = "--framework" if framework else "--set"
-        remedy = f"start `hopmeter build {name} …` on each host instead"
-        raise UsageError("E-OPTION-CONFLICT", f"{name} builds on this machine", remedy)
+    if (hosts or cluster) and framework:
+        remedy = "start `hopmeter build --framework …` on each host instead"
+        raise UsageError("E-OPTION-CONFLICT", "--framework builds on this machine", remedy)
     with HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).open() as session:
         if session is not None:
             from hopmeter.build.messages import select_messages
             from hopmeter.cli.parts.host_builds import build_for_hosts, order_for, order_for_messages
 
             messages = select_messages(payloads, options.split_words("codec", codec or ()), languages)
-            order = order_for(transports or (), languages, scenario, system_packages)
+            order = order_for(transports or (), languages, scenario, settings or (), system_packages)
             build_for_hosts(session, order_for_messages(messages, system_packages) if message else order, as_json)
             return
     if framework:

@@ -45,6 +45,8 @@ class HostOutcome:
 
 NAMES = ("transport", "codec", "language")
 WORDS = ("version", "code", "error", "remedy")
+ORDERED = ("transports", "languages", "codecs", "settings")
+"""The words of an order."""
 
 
 class Builder(Protocol):
@@ -87,7 +89,7 @@ class BuilderThere:
 
     def start(self, order: BuildOrder) -> None:
         """Send the files of messages, and start a build."""
-        words: dict[str, Any] = {key: list(getattr(order, key)) for key in ("transports", "languages", "codecs")}
+        words: dict[str, Any] = {key: list(getattr(order, key)) for key in ORDERED}
         gathered = [gather_files(f"{KIND}{each}", order.codecs) for each in order.messages]
         sent = [each.send(self._host.send_file) for each in gathered]
         self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)

@@ -15,6 +15,7 @@ from hopmeter.system.input_files import read_tail
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,59}")
+SETTING = re.compile(r"[a-z][a-z0-9_]{0,59}=[A-Za-z0-9_.+,-]{1,200}")
 MOST_BYTES = 1 << 16
 """How much of the output one answer has at most."""
 TAIL_BYTES = 2000
@@ -32,12 +33,17 @@ class BuildOrder:
     """Messages of schemas whose code is built instead, as `--message` names them."""
     codecs: Sequence[str] = ()
     """The codecs of messages."""
+    settings: Sequence[str] = ()
+    """Settings that choose installations, as `NAME=A,B`."""
 
     def check(self) -> None:
         """Raise ValueError for words that no order has."""
         for word in (*self.transports, *self.languages, *self.codecs):
             if not WORD.fullmatch(word):
                 raise ValueError("a transport, a language or a codec is no word")
+        for setting in self.settings:
+            if not SETTING.fullmatch(setting):
+                raise ValueError("no setting: NAME=A,B is one")
 
     @property
     def command(self) -> list[str]:
@@ -46,7 +52,8 @@ class BuildOrder:
         codecs = ["--codec", ",".join(self.codecs)] if self.codecs else []
         packages = ["--system-packages"] if self.system_packages else []
         messages = [f"--message={each}" for each in self.messages]
-        options = [*languages, *codecs, *packages, *messages, "--json"]
+        settings = [f"--set={each}" for each in self.settings]
+        options = [*languages, *codecs, *packages, *messages, *settings, "--json"]
         return [sys.executable, "-m", "hopmeter", "build", *options, *self.transports]
 
 

@@ -55,6 +55,7 @@ class Upkeep:
             ask.get("system_packages") is True,
             [self._put(number, each) for number, each in enumerate(checks.items(ask, "messages", MOST_WORDS))],
             _words(ask, "codecs"),
+            _words(ask, "settings"),
         )
 
     def _put(self, number: int, message: Any) -> str:

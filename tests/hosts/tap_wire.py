@@ -16,6 +16,8 @@ from typing import Any
 
 SET_INTERFACE, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
 LARGEST_FRAME = 65_600
+MULTICAST = b"\x01\x00\x5e"
+"""How the hardware address of an IPv4 multicast group begins."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Way:
     """The share of frames that are `late_s` later, so that following ones overtake them."""
     late_s: float = 0.005
     cut: bool = False
+    multicast: bool = True
+    """Whether multicasts arrive."""
 
 
 class Direction:
@@ -40,11 +44,12 @@ class Direction:
         self.way = way
         self._random = random.Random(f"{seed} {sender} {receiver}")
 
-    def next_delays(self) -> tuple[float, ...]:
+    def next_delays(self, frame: bytes = b"") -> tuple[float, ...]:
         """The delays of the copies of the next frame that arrive. Three numbers are drawn for each frame, whatever the
         way is, so that a way that changes leaves the fates of later frames alone."""
         lost, twice, late = (self._random.random() for _ in range(3))
-        if self.way.cut or lost < self.way.loss:
+        is_blocked = not self.way.multicast and frame.startswith(MULTICAST)
+        if self.way.cut or is_blocked or lost < self.way.loss:
             return ()
         delay = self.way.delay_s + (self.way.late_s if late < self.way.reordering else 0.0)
         return (delay,) * (2 if twice < self.way.duplication else 1)
@@ -83,7 +88,7 @@ class Wire:
         for frame in _frames(tap):
             now = time.monotonic()
             for receiver in self._receivers(sender, frame):
-                for delay in self._directions[sender, receiver].next_delays():
+                for delay in self._directions[sender, receiver].next_delays(frame):
                     self._count += 1
                     heapq.heappush(self._waiting, _Waiting(now + delay, self._count, receiver, frame))
             self.send_due()

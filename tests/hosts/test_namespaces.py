@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from hopmeter import manifest
+from hopmeter.manifest.readiness import readiness
 from tests.command import command, environment_in, hopmeter
-from tests.hosts.network import Wire, two_hosts
+from tests.hosts.network import Host, Wire, two_hosts
 from tests.hosts.tap_wire import Way
 
 pytestmark = pytest.mark.slow
@@ -32,16 +35,21 @@ flow.notes = { from = "camera", to = "recorder", rate = 50, payload = "bytes:100
 """
 
 
+def write_hosts(file: Path, pair: Sequence[Host]) -> None:
+    """Write the file of `--hosts` for two test hosts, `one` and `two`."""
+    text = ""
+    for name, host in zip(("one", "two"), pair, strict=True):
+        agent = [*host.before, *command("agent", "--stdio")]
+        text += f'[host.{name}]\nagent = {json.dumps(agent)}\naddress = "{host.address}"\n'
+    file.write_text(text)
+
+
 def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
     """A transport that leaves the machine with a setting gets this setting; one that does not is dropped, unless its
     flow stays on one host."""
     (tmp_path / "two.toml").write_text(SCENARIO)
     with two_hosts(wire=Wire(there=Way(delay_s=DELAY_S), back=Way(delay_s=DELAY_S))) as pair:
-        text = ""
-        for name, host in zip(("one", "two"), pair, strict=True):
-            agent = [*host.before, *command("agent", "--stdio")]
-            text += f'[host.{name}]\nagent = {json.dumps(agent)}\naddress = "{host.address}"\n'
-        (tmp_path / "hosts.toml").write_text(text)
+        write_hosts(tmp_path / "hosts.toml", pair)
         words = ("run", "two.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report")
         done = hopmeter(*words, cwd=tmp_path, env=environment_in(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -54,3 +62,39 @@ def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
     assert len(near) == 2 and all(row["transport"] == "unix" and row["received"] == 25 for row in near)
     assert "[D-HOST-NETWORK]" in done.stdout + done.stderr and "unix" not in found
     assert not list(tmp_path.glob("hm-*"))
+
+
+ROS2 = """
+title = "ROS 2 on two hosts"
+question = "Do topics and calls of rclpy reach another host?"
+transport = "ros2"
+language = "python"
+wait = "block"
+cores = "free"
+duration = "500ms"
+trials = 1
+participant.camera.host = "one"
+participant.motor.host = "two"
+flow.there = { from = "camera", to = "motor", rate = 20, payload = "bytes:1000" }
+flow.back = { from = "motor", to = "camera", rate = 20, payload = "bytes:100000" }
+flow.asks = { from = "camera", call = "motor", rate = 20, payload = "bytes:1000" }
+flow.answers = { from = "motor", call = "camera", rate = 20, payload = "bytes:1000" }
+"""
+
+
+@pytest.mark.parametrize("multicast", [True, False])
+def test_topics_and_calls_of_ros2_reach_another_host(tmp_path: Path, multicast: bool) -> None:
+    """Nodes find each other by multicast, or at the addresses of the setting for networks without it."""
+    if not (found := readiness(manifest.every()["ros2"], "python")).ready:
+        pytest.skip(f"ros2 (python): {found.missing}")
+    (tmp_path / "ros2.toml").write_text(ROS2)
+    way = Way(multicast=multicast)
+    with two_hosts(wire=Wire(there=way, back=way)) as pair:
+        write_hosts(tmp_path / "hosts.toml", pair)
+        peers = [] if multicast else ["--set", f"static_peers={';'.join(host.address for host in pair)}"]
+        words = ("run", "ros2.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report", *peers)
+        done = hopmeter(*words, cwd=tmp_path, env=environment_in(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
+    flows = {row["flow"]: (row["received"], row["lost"]) for row in rows if row["flow"]}
+    assert flows == dict.fromkeys(("there", "back", "asks", "answers"), (10, 0))

@@ -87,6 +87,19 @@ def test_words_that_are_no_words_are_refused() -> None:
     for word in ("--json", "a b", "$(true)", ""):
         with pytest.raises(ValueError, match="no word"):
             BuildOrder([word]).check()
+    for setting in ("--json", "distribution", "distribution=", "a=b c", "a=$(true)"):
+        with pytest.raises(ValueError, match="no setting"):
+            BuildOrder(["ros2"], settings=[setting]).check()
+
+
+def test_settings_choose_installations_on_hosts(tmp_path: Path) -> None:
+    order = BuildOrder(["ros2"], ["python"], settings=["distribution=kilted,jazzy"])
+    order.check()
+    assert order.command[-3:] == ["--set=distribution=kilted,jazzy", "--json", "ros2"]
+    file = write_hosts(tmp_path / "hosts.toml", one={"agent": command("agent", "--stdio")})
+    words = ("build", "tcp", "--hosts", file, "--set", "distribution=jazzy")
+    done = hopmeter(*words, env=environment_in(tmp_path))
+    assert done.returncode == 2 and "E-UNKNOWN-SETTING" in done.stderr
 
 
 def test_ctrl_c_ends_the_builds_of_all_hosts(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 from hopmeter.api.build_display import show_host_outcome
 from hopmeter.build.messages import MessageTarget
 from hopmeter.build.needs import needed_for
+from hopmeter.build.targets import select_targets
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.hosts.build_on_hosts import HostOutcome, build_on_hosts
 from hopmeter.hosts.host_build import BuildOrder
@@ -20,12 +21,22 @@ from hopmeter.schemas.payload import KIND
 from hopmeter.system.terminal import Console
 
 
-def order_for(transports: Sequence[str], languages: Sequence[str], scenario: str, system_packages: bool) -> BuildOrder:
-    """Return what hosts have to build: these adapters, or the adapters that a scenario needs."""
+def order_for(
+    transports: Sequence[str],
+    languages: Sequence[str],
+    scenario: str,
+    settings: Sequence[str],
+    system_packages: bool,
+) -> BuildOrder:
+    """Return what hosts have to build: these adapters, or the adapters that a scenario needs. Raises UsageError for
+    settings that choose no installation."""
+    if settings:
+        select_targets(transports, languages, settings)
     if scenario:
         targets = needed_for(scenario)
         transports, languages = [each.transport for each in targets], [each.language for each in targets]
-    return BuildOrder(list(dict.fromkeys(transports)), list(dict.fromkeys(languages)), system_packages)
+    words = (list(dict.fromkeys(each)) for each in (transports, languages))
+    return BuildOrder(*words, system_packages, settings=settings)
 
 
 def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) -> BuildOrder:

@@ -16,7 +16,8 @@ using namespace hopmeter;
 class Ros2 final : public Transport {
  public:
   explicit Ros2(const Setup& setup) : setup_(setup) {
-    ros2::discover_here();  // no other thread reads the environment yet
+    // No other thread reads the environment yet.
+    ros2::limit_discovery(setup.advertised().starts_with("127."));
     // Without this variable, subscriptions copy loaned messages. A value that you set takes precedence.
     if (setup.setting<std::string>("publish") == "loaned") setenv("ROS_DISABLE_LOANED_MESSAGES", "0", 0);
   }

@@ -43,12 +43,13 @@ inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const 
 #endif
 }
 
-/// Restricts discovery to this machine. Humble has another variable for it. No other thread may read the environment.
-inline void discover_here() {
+/// Restricts discovery to this machine, or to its networks. Humble has another variable for it. No other thread may read
+/// the environment.
+inline void limit_discovery(bool is_local) {
 #ifdef HOPMETER_ROS2_HAS_DISCOVERY_RANGE
-  setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
+  setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", is_local ? "LOCALHOST" : "SUBNET", 1);
 #else
-  setenv("ROS_LOCALHOST_ONLY", "1", 1);
+  setenv("ROS_LOCALHOST_ONLY", is_local ? "1" : "0", 1);
 #endif
 }
 

@@ -64,9 +64,10 @@ class ProcessContext:
         self.settings = setup.settings
         self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        is_local = setup.advertised.startswith("127.")
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST" if is_local else "SUBNET"
         if int(metadata.version("rclpy").partition(".")[0]) < FIRST_WITH_RANGE:
-            os.environ["ROS_LOCALHOST_ONLY"] = "1"
+            os.environ["ROS_LOCALHOST_ONLY"] = str(int(is_local))
         self.ros_context = Context()
         # Logging would write files into the user's home folder.
         self.ros_context.init([], initialize_logging=False, domain_id=domain_of(setup.run))

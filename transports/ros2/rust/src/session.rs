@@ -24,9 +24,10 @@ impl Session {
         let domain = domain_of(&setup.run)?;
         // r2r has one context for each process. It reads all of these from the environment, and nothing else from us.
         env::set_var("ROS_DOMAIN_ID", domain.to_string());
-        env::set_var("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+        let is_local = setup.advertised.is_loopback();
+        env::set_var("ROS_AUTOMATIC_DISCOVERY_RANGE", if is_local { "LOCALHOST" } else { "SUBNET" });
         if rmw::distribution() == "humble" {
-            env::set_var("ROS_LOCALHOST_ONLY", "1"); // it does not know the other one
+            env::set_var("ROS_LOCALHOST_ONLY", if is_local { "1" } else { "0" }); // it does not know the other one
         }
         env::set_var("ROS_LOG_DIR", &setup.directory);
         let context = Context::create().context("opening the context of ROS 2")?;
