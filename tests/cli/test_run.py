@@ -134,7 +134,7 @@ def test_the_gate_of_a_resumed_run_exits_with_3(
         (["run", "--wait", "bock"], 'E-VALUE-CHOICE "block"'),
         (["run", "--rate", "fast"], 'E-OPTION-VALUE --rate: "fast"'),
         (["run", "--transport", "zenho"], 'E-UNKNOWN-TRANSPORT "zenoh"'),
-        (["run", "--set", "hmw=1"], 'E-UNKNOWN-SETTING "hwm"'),
+        (["run", "--set", "hwmm=1"], 'E-UNKNOWN-SETTING "hwm"'),
         (["run", "--messages", "5", "--duration", "1s"], "E-OPTION-CONFLICT --messages --duration"),
         (["run", "--rate", "inf"], "E-VALUE-RANGE rate inf"),
         (["run", "--seed", "-1"], "E-VALUE-RANGE seed -1 0"),
