@@ -35,8 +35,8 @@ def order_for(
     if scenario:
         targets = needed_for(scenario)
         transports, languages = [each.transport for each in targets], [each.language for each in targets]
-    words = (list(dict.fromkeys(each)) for each in (transports, languages))
-    return BuildOrder(*words, system_packages, settings=settings)
+    transports, languages = list(dict.fromkeys(transports)), list(dict.fromkeys(languages))
+    return BuildOrder(transports, languages, system_packages, settings=settings)
 
 
 def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) -> BuildOrder:
