@@ -68,7 +68,7 @@ def schema_file(payload: MessagePayload, codec: str) -> Path:
     file = candidates(payload).get(codec)
     if file is None:
         what = f"{codec} does not read {payload.file.name}; its schemas end with {SUFFIXES[codec]}"
-        raise UsageError("E-SCHEMA", what)
+        raise UsageError("E-SCHEMA", what, f"choose codec {', '.join(candidates(payload))}")
     return file
 
 

@@ -54,7 +54,7 @@ def find_named(name: str, include: Sequence[Path]) -> Path:
     if found is None:
         package, _, kind = name.split("/")
         alike = _alike(package, kind)
-        known = f"; of this name there {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}" if alike else ""
+        known = f"; did you mean {' or '.join(alike)}?" if alike else ""
         what = f"ROS 2 ships no message {name}{known}"
         remedy = f"name the folder that has the package {package} with --include DIR, or write {package}/msg/{kind}.msg"
         raise UsageError("E-SCHEMA-TYPE", what, f"correct the name, or {remedy} with its path")
