@@ -7,7 +7,8 @@ pairs with the best choice.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -47,20 +48,29 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 
 @lru_cache(maxsize=64)
-def _counts_of_ties(cells: int) -> frozenset[int]:
-    """Return how many pairs may be equal at once (Shaffer 1986): of three cells none, one or all three pairs."""
-    if cells < 2:
-        return frozenset({0})
-    sizes = range(1, cells + 1)
-    return frozenset(size * (size - 1) // 2 + rest for size in sizes for rest in _counts_of_ties(cells - size))
+def _counts_of_ties(cells: int) -> tuple[int, ...]:
+    """Return how many pairs may be equal at once (Shaffer 1986), in order: of three cells none, one or all three pairs.
+
+    The bits of a number stand for the counts of fewer cells, because all partitions of 100 cells cannot be listed.
+    """
+    bits = [1]
+    for many in range(1, cells + 1):
+        bits.append(0)
+        for size in range(1, many + 1):
+            bits[many] |= bits[many - size] << size * (size - 1) // 2
+    return tuple(count for count in range(bits[cells].bit_length()) if bits[cells] >> count & 1)
+
+
+def _divisors(pairs: int, counts: Sequence[int]) -> tuple[int, ...]:
+    """Return, for each number of open pairs from `pairs` down to 1, the largest of the ascending counts that is not
+    above it."""
+    return tuple(counts[bisect_right(counts, left) - 1] for left in range(pairs, 0, -1))
 
 
 @lru_cache(maxsize=64)
 def all_pairs_divisors(cells: int) -> tuple[int, ...]:
     """Return by how much the level of each step is divided if all pairs are compared (Shaffer's first procedure)."""
-    pairs = cells * (cells - 1) // 2
-    counts = sorted(_counts_of_ties(cells))
-    return tuple(max(count for count in counts if count <= left) for left in range(pairs, 0, -1))
+    return _divisors(cells * (cells - 1) // 2, _counts_of_ties(cells))
 
 
 @lru_cache(maxsize=256)
@@ -75,7 +85,7 @@ def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[i
         is_whole = 2 * many == len(cells) * (len(cells) - 1)
         own = _counts_of_ties(len(cells)) if is_whole else range(many + 1)
         counts = {each + more for each in counts for more in own}
-    return tuple(max(count for count in counts if count <= left) for left in range(len(pairs), 0, -1))
+    return _divisors(len(pairs), sorted(counts))
 
 
 def _components(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[tuple[frozenset[Hashable], int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pytest
@@ -141,3 +141,26 @@ def test_two_rounds_decide_nothing() -> None:
 )
 def test_counts_are_compared_by_the_binomial_test(events: list[int], expected: float) -> None:
     assert counts_p_value(events, [1000, 1000]) == pytest.approx(expected)
+
+
+def partitions(cells: int, largest: int) -> Iterator[list[int]]:
+    """The sizes of the groups of equal cells, in every way."""
+    if cells == 0:
+        yield []
+    for size in range(1, min(cells, largest) + 1):
+        yield from ([size, *rest] for rest in partitions(cells - size, size))
+
+
+@pytest.mark.parametrize("cells", [2, 3, 7, 12])
+def test_divisors_count_the_pairs_that_may_be_equal_at_once(cells: int) -> None:
+    ties = {sum(size * (size - 1) // 2 for size in sizes) for sizes in partitions(cells, cells)}
+    pairs = cells * (cells - 1) // 2
+    expected = [max(count for count in ties if count <= left) for left in range(pairs, 0, -1)]
+    assert list(all_pairs_divisors(cells)) == expected
+
+
+def test_a_table_of_hundreds_of_cells_has_divisors() -> None:
+    """Its cells have more partitions than a program can list."""
+    divisors = all_pairs_divisors(200)
+    assert len(divisors) == 19_900
+    assert (divisors[0], set(divisors[1:200]), divisors[-1]) == (19_900, {19_701}, 1)
