@@ -75,11 +75,11 @@ INSTALLATIONS: dict[str, Readiness] = {}
 
 
 def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSettings) -> bool:
-    """Whether the node runs in the environment that settings choose, if they choose one: its installation is built, and
+    """Whether the node runs, in the environment that settings choose if they choose one: its installation is built, and
     the parts of the library are installed that only the user can install."""
     other = manifest.for_settings(chosen.settings)
     if other is manifest or not other.chooses_for(language):
-        return True
+        return READINESS[manifest.name, language].ready
     title = f"{manifest.name} ({', '.join([language, *other.choice])})"
     if title not in INSTALLATIONS:
         INSTALLATIONS[title] = readiness(other, language)
@@ -111,7 +111,8 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
     """Every adapter with the settings that its manifest lists for conformance, and with its peers."""
     settings = [
         (manifest, language, chosen)
-        for manifest, language in READY
+        for manifest in MANIFESTS.values()
+        for language in manifest.offers
         if pattern in manifest.offers[language].patterns
         for chosen in manifest.conformance
         if chosen.languages is None or language in chosen.languages

@@ -9,7 +9,7 @@ from pathlib import Path
 from hopmeter.build import cpp
 from hopmeter.build.command import BuildError
 from hopmeter.manifest import Manifest, Offer
-from hopmeter.manifest.interpreter import Interpreter, NoPythonError, system
+from hopmeter.manifest.interpreter import Interpreter, NoPythonError, own, system
 from hopmeter.manifest.user_environment import expand
 from hopmeter.system import paths
 
@@ -22,13 +22,13 @@ def install(manifest: Manifest, offer: Offer, python: Interpreter | None, worksh
     if not offer.first:
         return
     python = python or _system()
-    own = python.program.parents[1] if offer.environment == "own" else None
-    name = f"{own.name if own else manifest.name}-{offer.first}"
+    environment = python.program.parents[1] if offer.environment == "own" else None
+    name = f"{environment.name if environment else manifest.name}-{offer.first}"
     project = cpp.Project(
         source=manifest.folder / offer.first,
         folder=workshop / name,
-        prefix=own or _next_to_nodes(manifest, offer),
-        owns_prefix=own is None,
+        prefix=environment or _next_to_nodes(manifest, offer),
+        owns_prefix=environment is None,
         python=python.program,
         variables=python.fill(offer.variables),
         mark=mark(offer, str(python.program), *map(str, python.version)),
@@ -43,11 +43,13 @@ def _next_to_nodes(manifest: Manifest, offer: Offer) -> Path:
 
 def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
     """Return the environment variables of the adapter's build, which tell its tools where the project is."""
-    folder, found = str(_next_to_nodes(manifest, offer)), {}
+    python = own(offer.environment_name) if offer.environment == "own" else None
+    folder = str(python.program.parents[1] if python else _next_to_nodes(manifest, offer))
+    found = python.fill(offer.variables) if python else {}
     for name, text in offer.build_variables.items():
         if isinstance(text, str):
-            found[name] = expand(text.replace("{first}", folder))
-        elif (given := os.environ.get(name, "")) in text:
+            found[name] = expand(text.replace("{first}", folder), found)
+        elif (given := found.get(name, os.environ.get(name, ""))) in text:
             found[name] = text[given]
     return found
 

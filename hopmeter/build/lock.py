@@ -114,6 +114,7 @@ def installations(tree: Path) -> dict[str, list[str]]:
         for each in manifests
         for part in each.languages.values()
         for name, one in part.installations.items()
+        if one.pip
     }
 
 

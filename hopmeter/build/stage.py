@@ -56,7 +56,10 @@ def _copy_kit(checkout: Path, data: Path) -> None:
 def _copy_nodes(source: Path, target: Path) -> list[str]:
     target.mkdir(parents=True)
     parts = {one.name: one.languages.get("rust") for one in every().values()}
-    local = {paths.node_name(name, "rust") for name, part in parts.items() if part and part.user}
+    names = [
+        (name, *(f"{name}-{each}" for each in part.installations)) for name, part in parts.items() if part and part.user
+    ]
+    local = {paths.node_name(name, "rust") for each in names for name in each}
     built = [*source.glob("hopmeter-node-*-rust"), *source.glob("lib*.so")]
     # A node for a library of the user runs only where that library is.
     nodes = sorted(node for node in built if node.name not in local)

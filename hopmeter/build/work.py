@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter.build import cpp, first, python, rust, system
+from hopmeter.build import cpp, first, python, rust, rust_node, system
 from hopmeter.build.command import BuildError
 from hopmeter.build.targets import Target
 from hopmeter.manifest import readiness
@@ -184,11 +184,11 @@ def log_of(target: Target) -> Path:
 def _rust(target: Target, log: Path) -> None:
     tree = paths.checkout()
     if tree is not None:
-        first.install(target.manifest, target.offer, None, workshop(), log)
-        variables = first.build_variables(target.manifest, target.offer)
-        rust.build(target.transport, tree, paths.node_build_dir(), log, variables)
-    elif paths.node(target.transport, "rust") is None:
-        node = paths.node_name(target.transport, "rust")
+        if target.offer.environment == "own" and not readiness(target.manifest, "python").ready:
+            _python(Target(target.manifest, target.manifest.offers["python"]), log)
+        rust_node.build(target, tree, workshop(), log)
+    elif paths.node(target.offer.node, "rust") is None:
+        node = paths.node_name(target.offer.node, "rust")
         raise BuildError(
             "E-NOT-PACKAGED",
             f"this package of hopmeter does not contain {node}",

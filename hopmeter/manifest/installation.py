@@ -13,11 +13,12 @@ from hopmeter.manifest.strict import Strict
 
 
 class Installation(Strict):
-    """`[languages.python.installations.X]`: packages that hopmeter installs in an environment of their own."""
+    """`[languages.X.installations.Y]`: packages that hopmeter installs in an environment of their own; in Rust, the
+    libraries of the environment that Python has."""
 
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     """Settings of the transport, with the values that choose this installation."""
-    pip: Annotated[list[str], Field(min_length=1)]
+    pip: list[str] = []
     apt: list[str] = []
     library: str = ""
     """The default is that of the language."""
@@ -41,5 +42,5 @@ class Installation(Strict):
             "variables": self.variables,
             "interpreter": None,
             "user": None,
-            "after": None,
+            "after": None if self.pip else "python",
         }

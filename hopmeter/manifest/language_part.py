@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.build_cost import BuildCost
 from hopmeter.manifest.choices import Language, Pattern, Placement, Wait
 from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.strict import Strict
 from hopmeter.manifest.user_install import Owned
+from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
 """If several compiled languages would do, a build of at most this time is preferred."""
 LONGEST_BUILD_S = 120.0
 """If any language would do, a longer build is left to the user."""
 ONLY_FOR = {
-    **dict.fromkeys(("environment", "interpreter", "installations", "objects"), "python"),
+    **dict.fromkeys(("environment", "interpreter", "objects"), "python"),
     "build_variables": "rust",
 }
 """Keys for one language only."""
@@ -42,7 +45,8 @@ class LanguagePart(Strict):
     interpreter: Literal["system"] | None = None
     """For Python: `system` if its packages belong to the system, so that its nodes run on the system's Python."""
     installations: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")], Installation] = {}
-    """For Python: installations of the library that hopmeter makes instead, by name."""
+    """Installations of the library that hopmeter makes instead, by name. Those in Rust are of the environments of the
+    same name in Python, whose libraries its nodes load."""
     first: str = ""
     """A folder of the transport with a CMake project that is installed before the adapter is built."""
     build_variables: dict[str, str | dict[str, str]] = {}
@@ -95,6 +99,27 @@ class Offer(BaseModel):
     objects: list[str] = []
 
     @property
+    def node(self) -> str:
+        """Return the name of its node: that of the transport, or of the installation for which it is built."""
+        return self.environment_name if self.environment == "own" else self.transport
+
+    @property
     def is_installed(self) -> bool:
         """Return False only if something is missing that the user must install."""
         return self.user is None or self.user.is_here
+
+
+def check_installations(language: str, part: LanguagePart, in_python: Mapping[str, Installation]) -> None:
+    """Raise RefusedValueError unless the installations in Python have packages, those in Rust are of the same names and
+    have none, and the one that replaces the user's exists."""
+    for name, each in part.installations.items():
+        if language == "python" and not each.pip:
+            raise RefusedValueError("E-MISSING-KEY", f"installations.{name} needs packages: `pip`")
+        if language != "python" and (language != "rust" or each.pip or name not in in_python):
+            said = (
+                f"{language}: installations.{name}: an installation in Rust has the packages of Python's with its name"
+            )
+            raise RefusedValueError("E-VALUES-CONFLICT", f"{said}, and only Python and Rust have installations")
+    if part.user and part.user.otherwise and part.user.otherwise not in part.installations:
+        said = f"user.otherwise: {one_of(part.user.otherwise, part.installations)}"
+        raise RefusedValueError("E-VALUE-CHOICE", said)

@@ -14,7 +14,7 @@ from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, V
 from hopmeter.manifest.conformance_settings import ConformanceSettings, Lossless
 from hopmeter.manifest.daemon import Daemon
 from hopmeter.manifest.hint import Hint
-from hopmeter.manifest.language_part import ONLY_FOR, LanguagePart, Offer
+from hopmeter.manifest.language_part import ONLY_FOR, LanguagePart, Offer, check_installations
 from hopmeter.manifest.setting import Setting
 from hopmeter.manifest.strict import Strict
 from hopmeter.system import humanize
@@ -141,25 +141,21 @@ class Manifest(Strict):
 
     @model_validator(mode="after")
     def _languages_can_have_it(self) -> Manifest:
+        python = self.languages.get("python")
         for language, part in self.languages.items():
             for name, only in ONLY_FOR.items():
                 if getattr(part, name) not in (None, "", [], {}) and language != only:
                     said = f'{language}: "{name}" is for {only.capitalize()} only'
                     raise RefusedValueError("E-VALUES-CONFLICT", said)
-            self._check_installations(part)
+            check_installations(language, part, python.installations if python else {})
+            for name, each in part.installations.items():
+                self._check_where(f"installations.{name}.where", each.where)
             if part.interpreter and (part.environment or part.pip):
                 raise RefusedValueError(
                     "E-VALUES-CONFLICT",
                     'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
         return self
-
-    def _check_installations(self, part: LanguagePart) -> None:
-        for name, each in part.installations.items():
-            self._check_where(f"installations.{name}.where", each.where)
-        if part.user and part.user.otherwise and part.user.otherwise not in part.installations:
-            said = f"user.otherwise: {one_of(part.user.otherwise, part.installations)}"
-            raise RefusedValueError("E-VALUE-CHOICE", said)
 
     @property
     def folder(self) -> Path:

@@ -161,11 +161,11 @@ def describe(
 def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> list[str] | None:
     """Return the command that starts a node, without arguments, or None if the node is not built. Raises NoPythonError
     if the system lacks the Python that the node needs."""
+    offer = manifest.offers[language]
     if language == "python":
-        offer = manifest.offers[language]
         found = _interpreter(offer, codec)
         return found.command if found else None
-    node = paths.node(manifest.name, language)
+    node = paths.node(offer.node, language)
     return [str(node)] if node else None
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hopmeter.build import rust
+from hopmeter.build import rust, rust_node
 from hopmeter.build.command import BuildError
+from hopmeter.build.targets import Target
+from hopmeter.manifest import interpreter
+from hopmeter.manifest.readiness import node_command
+from hopmeter.system import paths
+from tests.plan.world import transport
 
 WORKSPACE = """
 [workspace]
@@ -54,3 +61,31 @@ def test_without_its_variables_it_does_not_compile(checkout: Path) -> None:
     with pytest.raises(BuildError) as failed:
         rust.build("bus", checkout, checkout / "nodes", checkout / "log")
     assert failed.value.code == "E-COMMAND-FAILED" and "BUS_ROOT" in failed.value.detail
+
+
+def test_an_installation_has_a_node_of_its_own_for_the_environment_of_python(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "folder", lambda name: checkout / "environments" / name)
+    monkeypatch.setattr(paths, "node_build_dir", lambda: checkout / "nodes")
+    monkeypatch.setattr(paths, "node_folders", lambda: [checkout / "nodes"])
+    python = checkout / "environments/bus-old/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    where = {"where": {"edition": ["old"]}, "variables": {"BUS_ROOT": "{environment}/lib"}}
+    part: dict[str, Any] = {"waits": ["block"], "library": "L"}
+    languages = {
+        "rust": part | {"installations": {"old": where}, "user": {"variable": "BUS_HOME", "remedy": "install it"}},
+        "python": part | {"installations": {"old": where | {"pip": ["bus==1"]}}},
+    }
+    edition = {"default": "yours", "choices": ["yours", "old"], "help": "H."}
+    known = transport("bus", languages=languages, settings={"edition": edition})
+    chosen = known.for_settings({"edition": "old"})
+    assert chosen.offers["rust"].after == "python" and chosen.offers["rust"].user is None
+    rust_node.build(Target(chosen, chosen.offers["rust"]), checkout, checkout / "build", checkout / "log")
+    command = node_command(chosen, "rust")
+    assert command == [str(checkout / "nodes/hopmeter-node-bus-old-rust")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == str(
+        python.parents[1] / "lib"
+    )
+    assert node_command(known, "rust") is None

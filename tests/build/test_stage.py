@@ -14,6 +14,6 @@ def test_a_node_for_a_library_of_the_user_is_left_out(tmp_path: Path) -> None:
     assert find_transports(["ros2"])["ros2"].languages["rust"].user is not None
     built = tmp_path / "built"
     built.mkdir()
-    for transport in ("ros2", "tcp"):
+    for transport in ("ros2", "ros2-kilted", "tcp"):
         shutil.copy("/bin/true", built / paths.node_name(transport, "rust"))
     assert stage._copy_nodes(built, tmp_path / "staged") == ["hopmeter-node-tcp-rust"]

@@ -127,3 +127,18 @@ def test_a_node_has_the_variables_of_its_environment(tmp_path: Path, monkeypatch
 def test_installations_that_cannot_be_are_refused(tmp_path: Path, part: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         bus(tmp_path, **part)
+
+
+@pytest.mark.parametrize(
+    ("language", "made"),
+    [("rust", {"new": {"pip": ["bus==2"]}}), ("rust", {"newest": {}}), ("c++", {"new": {}})],
+)
+def test_another_language_has_no_packages_of_its_own(language: str, made: dict[str, Any]) -> None:
+    part: dict[str, Any] = {"waits": ["block"], "library": "L"}
+    languages = {
+        language: part | {"installations": made},
+        "python": part | {"installations": {"new": {"pip": ["bus"]}}},
+    }
+    with pytest.raises(ValidationError) as refused:
+        world.transport("bus", languages=languages)
+    assert "E-VALUES-CONFLICT" in str(refused.value) and next(iter(made)) in str(refused.value)
