@@ -70,15 +70,19 @@ def test_faulty_values_are_named_with_their_line(
     assert lacking(failed.value.message, reason) == []
 
 
-def test_a_schema_without_its_compiler_names_the_packages(
-    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("codec", "language", "package"),
+    [("protobuf", "c++", "protobuf-compiler"), ("cdr", "rust", "cargo"), ("cdr", "c++", "g++")],
+)
+def test_a_machine_without_the_compiler_names_the_packages(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch, codec: str, language: str, package: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError) as failed:
-        build_library(MessageTarget("message:robot-state", "protobuf", "c++"), log)
+        build_library(MessageTarget("message:robot-state", codec, language), log)
     assert failed.value.code == "E-PACKAGES-MISSING"
     assert "apt-get install" in failed.value.remedy
-    assert "protobuf-compiler" in failed.value.remedy
+    assert package in failed.value.remedy
 
 
 def test_the_first_line_with_a_place_is_the_error() -> None:

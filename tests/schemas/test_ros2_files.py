@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,18 @@ def test_the_identity_changes_with_each_definition(home: Path) -> None:
     assert find_schema(payload, CODEC).content_id == before
     write(home / "geo_msgs/msg/Pose.msg", "float64 x\nfloat64 y\n")
     assert find_schema(payload, CODEC).content_id != before
+
+
+def test_without_rosbags_the_error_names_the_command(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    standard_folder.cache_clear()
+    with refuses(RefusedValueError, "E-FRAMEWORK-MISSING rosbags `hopmeter --framework cdr`"):
+        parse_message("message:nav_msgs/msg/Odometry")
+    assert names(f"message:{home}/geo_msgs/msg/Pose.msg") == ["geo_msgs/msg/Pose.msg"], "which needs no other package"
+    standard_folder.cache_clear()
 
 
 def test_titles_have_the_type_and_the_values(home: Path) -> None:
