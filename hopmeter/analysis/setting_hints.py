@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,15 +17,18 @@ CODE = "W-SETTING"
 
 
 def setting_warnings(cell: Cell, columns: Values) -> list[str]:
-    """Return a warning for each setting that explains the symptoms of a row; none without a symptom."""
+    """Return a warning for each setting that explains the symptoms of a row."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
-    known = manifest.every().get(cell.axes.transport) if symptoms != ["ok"] else None
+    known = manifest.every().get(cell.axes.transport)
     if known is None or cell.is_whole_workload or cell.path:
         return []
-    return [tag("W-SETTING", hint.sentence) for hint in known.hint if _applies(hint, cell, symptoms)]
+    way = str(columns.get("carried_by") or "")
+    return [tag("W-SETTING", hint.sentence) for hint in known.hint if _applies(hint, cell, symptoms, way)]
 
 
-def _applies(hint: Hint, cell: Cell, symptoms: list[str]) -> bool:
+def _applies(hint: Hint, cell: Cell, symptoms: list[str], way: str) -> bool:
+    if hint.placement not in (None, cell.axes.placement) or not re.search(hint.path, way):
+        return False
     spoken = [each for each in LANGUAGES if each in cell.axes.language.split(">")]
     if hint.languages is not None and not set(spoken) <= set(hint.languages):
         return False

@@ -16,7 +16,17 @@ from hopmeter.build.command import BuildError
 from hopmeter.manifest import every
 from hopmeter.system import paths
 
-SOURCES = ("transport.toml", "README.md", "python", "cpp", "idl", "include", "rust/examples", "rust/Cargo.toml")
+SOURCES = (
+    "transport.toml",
+    "README.md",
+    "python",
+    "cpp",
+    "idl",
+    "files",
+    "include",
+    "rust/examples",
+    "rust/Cargo.toml",
+)
 """Files of a transport's folder that the wheel contains. Rust adapters are included as the nodes built from them; an
 example in Rust needs the versions of its crates."""
 CLUTTER = shutil.ignore_patterns("__pycache__", "*.pyc", "build", ".*")

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hopmeter.manifest.choices import Language, Value
+from hopmeter.manifest.choices import Language, Placement, Value
 from hopmeter.manifest.strict import Strict
 from hopmeter.system import humanize
 
-Symptom = Literal["lost", "saturated"]
-"""What a result shows: messages were lost, or the transport could not keep up."""
+Symptom = Literal["lost", "saturated", "ok"]
+"""What a result shows: messages were lost, the transport could not keep up, or neither, and the setting costs time."""
 
 
 class Hint(Strict):
@@ -30,6 +30,10 @@ class Hint(Strict):
     """The most receivers of a message for which the cure applies."""
     languages: list[Language] | None = None
     """The languages for which the hint holds; all by default."""
+    placement: Placement | None = None
+    """The placement for which the hint holds; both by default."""
+    path: str = ""
+    """A regular expression for the fact `path` of the result: the hint holds for this path only."""
 
     def applies(
         self, symptoms: Collection[str], settings: Mapping[str, Value], payload_bytes: int, receivers: int

@@ -190,7 +190,7 @@ class Manifest(Strict):
     @property
     def variables(self) -> dict[str, str]:
         """Return the environment variables that the chosen settings set."""
-        chosen = [self.settings[name].fill(value) for name, value in self._chosen.items()]
+        chosen = [self.settings[name].fill(value, self._folder) for name, value in self._chosen.items()]
         return {name: text for variables in chosen for name, text in variables.items()}
 
     @property

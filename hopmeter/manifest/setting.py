@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +18,8 @@ from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 
 VALUE = "{value}"
-"""Stands for the value in the texts of `variables`."""
+FOLDER = "{folder}"
+"""Stand for the value and for the transport's folder in the texts of `variables`."""
 
 
 class Setting(Strict):
@@ -42,7 +44,8 @@ class Setting(Strict):
     text: str = ""
     """For a file: how a value begins that is the content itself instead of a path."""
     variables: dict[str, str] = {}
-    """Environment variables of the nodes and of the broker if the value is not the default; `{value}` is the value."""
+    """Environment variables of the nodes and of the broker if the value is not the default; `{value}` is the value, and
+    `{folder}` the transport's folder."""
     needs: Needs | None = None
     """What a value other than the default needs, which only the user can install."""
 
@@ -77,11 +80,12 @@ class Setting(Strict):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
-    def fill(self, value: Value) -> dict[str, str]:
-        """Return the environment variables that a value sets: none for the default."""
+    def fill(self, value: Value, folder: Path) -> dict[str, str]:
+        """Return the environment variables that a value sets: none for the default; `folder` is the transport's."""
         if value == self.default:
             return {}
-        return {name: text.replace(VALUE, humanize.setting(value)) for name, text in self.variables.items()}
+        texts = ((name, text.replace(FOLDER, str(folder))) for name, text in self.variables.items())
+        return {name: text.replace(VALUE, humanize.setting(value)) for name, text in texts}
 
     def label(self, value: Value) -> str:
         """Return a word for the value in results; that of a file changes with the content."""

@@ -162,7 +162,7 @@ def test_a_file_is_read_and_its_content_tells_rows_apart(tmp_path: Path, monkeyp
     assert first.startswith("my_config.xml#") and " " not in first
     file.write_text("<other/>")
     assert config.label(str(file)) != first
-    assert config.fill(str(file)) == {"BUS_CONFIG": str(file), "BUS_READS_CONFIG": "1"}
+    assert config.fill(str(file), tmp_path) == {"BUS_CONFIG": str(file), "BUS_READS_CONFIG": "1"}
     assert config.parse("<one/>") == "<one/>"
     assert config.label("<one/>") == f"text#{first.partition('#')[2]}", "the content alone matters"
 

@@ -74,7 +74,7 @@ def test_each_hint_is_a_clause_whose_cure_changes_something(name: str, hint: Hin
     settings = manifest.every()[name].resolve_settings({key: values[0] for key, values in hint.where.items()})
     assert hint.applies(hint.symptom, settings, hint.least_payload_bytes, 1)
     assert not hint.applies(hint.symptom, settings | hint.cure, hint.least_payload_bytes, 1)
-    assert not hint.applies(["ok"], settings, hint.least_payload_bytes, 1)
+    assert hint.applies(["ok"], settings, hint.least_payload_bytes, 1) == ("ok" in hint.symptom)
 
 
 def test_a_row_that_lost_messages_names_the_cure_and_one_with_the_cure_does_not(tmp_path: Path) -> None:
@@ -98,6 +98,30 @@ def test_a_hint_for_some_languages_is_not_given_to_others() -> None:
     for language, count in (("c++", 1), ("c++>python", 1), ("rust", 0), ("c++>rust", 0)):
         one = planned(transport="ros2-wire", language=language, settings=settings, payload_bytes=1_000_000)
         assert len(setting_warnings(one, {"lost": 3, "status": "saturated"})) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "count"),
+    [
+        ({}, 1),
+        ({"carried_by": "rmw_cyclonedds_cpp 2.0"}, 0),
+        ({"placement": "thread"}, 0),
+        ({"payload_bytes": 499_999}, 0),
+        ({"settings": {"segment": "16MiB", "fastdds_profiles": ""}}, 0),
+        ({"settings": {"segment": "default", "fastdds_profiles": "own.xml"}}, 0),
+    ],
+)
+def test_a_default_that_only_costs_time_is_named_where_it_applies(change: dict[str, Any], count: int) -> None:
+    usual: dict[str, Any] = {
+        "settings": {"segment": "default", "fastdds_profiles": ""},
+        "placement": "process",
+        "payload_bytes": 921_600,
+        "carried_by": "rmw_fastrtps_cpp 9.3.3",
+    }
+    carried_by = (values := usual | change).pop("carried_by")
+    one = planned(transport="ros2", language="python", **values)
+    row = {"lost": 0, "status": "ok", "carried_by": carried_by}
+    assert len(setting_warnings(one, row)) == count
 
 
 def test_table_and_page_show_the_hint_at_the_row_and_only_there() -> None:

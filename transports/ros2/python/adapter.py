@@ -11,7 +11,7 @@ from typing import Any
 from hopmeter.node.contract import Fill, Handle, Link, Setup, Take
 
 from .rmw import demand_rmw, rmw_version
-from .sourced import demand_ros2, middleware
+from .sourced import demand_ros2, middleware, segments
 
 demand_ros2()
 demand_rmw()
@@ -220,7 +220,7 @@ class Transport:
         facts = {"path": rmw, "rmw": rmw, "domain": str(domain_of(self._setup.run))}
         if self._context is not None:
             facts |= self._context.executor_facts()
-        found = {"distribution": os.environ.get("ROS_DISTRO", ""), "middleware": middleware()}
+        found = {"distribution": os.environ.get("ROS_DISTRO", ""), "middleware": middleware(), "segment": segments()}
         return facts | {name: text for name, text in found.items() if text}
 
     def close(self) -> None:
