@@ -44,6 +44,9 @@ class Link:
     payload: str = "bytes"
     width: int = 0
     height: int = 0
+    message_type: str = ""
+    message_code: str = ""
+    message_object: str = ""
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:

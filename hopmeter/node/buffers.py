@@ -86,6 +86,13 @@ _address_of = ctypes.pythonapi.PyBytes_AsString
 _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 
 
+def new_bytes(length: int) -> tuple[bytes, Any]:
+    """Return a `bytes` object without content, and its memory for writing. Only the adapter and a library that copies
+    may hold the object, because each frame overwrites it."""
+    made = _new_bytes(None, length)
+    return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
+
+
 class BytesBuffer:
     """One `bytes` object for all frames, for a library that accepts only `bytes`. Each frame overwrites this object, so
     only the adapter and a library that copies may hold it."""
@@ -98,7 +105,6 @@ class BytesBuffer:
         """Have a frame written and return it; it is valid until the next call."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
-            self._frame = _new_bytes(None, length)
-            self._places = (ctypes.c_ubyte * length).from_address(_address_of(self._frame))
+            self._frame, self._places = new_bytes(length)
         fill(self._places)
         return self._frame

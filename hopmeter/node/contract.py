@@ -83,6 +83,14 @@ class Link(Protocol):
     wait: str
     """How this end waits for messages, and a client for replies: `spin`, `block` or `callback`. At a publisher, how the
     receivers of the link wait; if some are called and others are polled, how the polled ones wait."""
+    message_type: str
+    """The name of the transport's own type as which it carries the messages, such as `nav_msgs/msg/Odometry`; empty if
+    there is none."""
+    message_code: str
+    """The folder of the code that `hopmeter build --message` generated for this type; empty if there is none."""
+    message_object: str
+    """The file with the encoded message, if the adapter encodes it itself; payloads are then the bytes of this file. If
+    it is empty, payloads are messages of the type that are already encoded."""
 
 
 class Fill(Protocol):
@@ -103,7 +111,8 @@ class Take(Protocol):
     """A function that passes one received frame to the instrument, which uses the frame until the call returns."""
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`.
+        """Pass one buffer of any length, `take(frame)`, or two buffers, `take(header, payload)`. A payload may be a
+        function without arguments that returns the buffer; it is called after the arrival time was read.
 
         `native` is the library's own message, for a publisher whose `forward` passes it on without a copy.
         """

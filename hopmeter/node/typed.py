@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter._instrument import header_of, label, sent_of, seq_of
+from hopmeter._instrument import header_of, is_checked, label, sent_of, seq_of
 from hopmeter.node.contract import AdapterError, Link
 
 __all__ = [
+    "LABEL_BYTES",
+    "SECOND_NS",
     "header_of",
     "image_fields",
+    "is_checked",
     "label",
     "nanoseconds",
     "no_payload_field",
@@ -25,6 +28,8 @@ __all__ = [
 ]
 
 SECOND_NS = 1_000_000_000
+LABEL_BYTES = 56
+"""The length of a label."""
 
 
 def signed_seq(header: bytearray) -> int:

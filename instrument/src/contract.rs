@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::frame::HEADER_BYTES;
-use crate::spec::{PayloadKind, Wait};
+use crate::spec::{MessageType, PayloadKind, Wait};
 
 pub use crate::loan::*;
 
@@ -99,6 +99,8 @@ pub struct Link {
     /// How this end waits for messages, and a client for replies. At a publisher, how the receivers of the link wait; if
     /// some are called and others are polled, how the polled ones wait.
     pub wait: Wait,
+    /// The type of the transport's own as which it carries the messages, if it can and the messages have one.
+    pub message: Option<MessageType>,
 }
 
 /// One transport in one process, shared by all endpoints of the node. The endpoints' threads call the methods. Each of

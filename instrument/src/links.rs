@@ -33,6 +33,7 @@ mod tests {
             payload: PayloadKind::Bytes,
             frame_bytes: HEADER_BYTES,
             wait: Wait::Block,
+            message: None,
         };
         let links = Links::<Mutex<u8>>::default();
         let first = links.of(&link("a"));

@@ -66,6 +66,21 @@ pub struct Endpoint {
     pub readings: Option<PathBuf>,
 }
 
+/// A type of messages that the transport itself knows, such as a ROS message, and how the transport carries it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct MessageType {
+    /// The full name of the type, such as `nav_msgs/msg/Odometry`.
+    pub name: String,
+    /// The folder of the code that hopmeter generated for the type; empty if the transport needs none.
+    #[serde(default)]
+    pub code: String,
+    /// The file with the encoded message, if the transport encodes it itself. Payloads are then the bytes of this file.
+    /// Otherwise payloads are messages of the type that are already encoded.
+    #[serde(default)]
+    pub object: String,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
@@ -104,6 +119,8 @@ pub struct Flow {
     pub object: Option<String>,
     /// The codec library, if generated code of a schema converts the object. The value is missing in Python.
     pub library: Option<PathBuf>,
+    /// The type as which the transport carries the messages, if it is one of its own.
+    pub message: Option<MessageType>,
     pub pace: Pace,
     /// The number of measured messages; `warmup` messages come before them and are not measured.
     pub messages: u64,

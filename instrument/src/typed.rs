@@ -4,7 +4,7 @@
 //! `run pair flags seq checksum` in hexadecimal. So the cost of a label is the same for every message and every
 //! middleware.
 
-use crate::frame::{HEADER_BYTES, Header};
+use crate::frame::{HEADER_BYTES, Header, flags};
 
 /// The length of a label.
 pub const LABEL_BYTES: usize = 56;
@@ -59,6 +59,12 @@ pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADE
 /// The number of the message.
 pub fn seq_of(header: &[u8; HEADER_BYTES]) -> u64 {
     Header::fields(header).seq
+}
+
+/// Whether the receiver checks the payload of the message. An adapter that encodes the payload itself then passes on the
+/// payload of the link's message only if the message that arrived is equal to it.
+pub fn is_checked(header: &[u8; HEADER_BYTES]) -> bool {
+    Header::fields(header).is(flags::CHECKSUM)
 }
 
 /// When it was sent, in nanoseconds.

@@ -47,7 +47,10 @@ inline Link link(const HopmeterLink* from) {
           .width = from->width,
           .height = from->height,
           .frame_bytes = from->frame_bytes,
-          .wait = static_cast<Wait>(from->wait)};
+          .wait = static_cast<Wait>(from->wait),
+          .message_type = string(from->message_type),
+          .message_code = string(from->message_code),
+          .message_object = string(from->message_object)};
 }
 
 inline void put(const HopmeterTextOut* out, std::string_view value) { out->put(out->context, text(value)); }

@@ -105,6 +105,14 @@ struct Link {
   /// How this end waits for messages, and a client for replies. At a publisher, how the receivers of the link wait; if
   /// some are called and others are polled, how the polled ones wait.
   Wait wait = Wait::block;
+  /// The name of the transport's own type as which it carries the messages, such as `nav_msgs/msg/Odometry`; empty if
+  /// there is none.
+  std::string message_type;
+  /// The folder of the code that `hopmeter build --message` generated for this type; empty if there is none.
+  std::string message_code;
+  /// The file with the encoded message, if the adapter encodes it itself; payloads are then the bytes of this file. If it
+  /// is empty, payloads are messages of the type that are already encoded.
+  std::string message_object;
 };
 
 /// How long a blocking poll may sleep.

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of this interface; node and library must have the same version.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// The length of a frame's header.
 pub const HEADER_BYTES: usize = 64;
@@ -110,6 +110,12 @@ pub struct Link {
     pub frame_bytes: usize,
     /// How this end waits for messages, and a client for replies; at a publisher, how the receivers of the link wait.
     pub wait: Wait,
+    /// The name of the transport's own type as which it carries the messages; empty if there is none.
+    pub message_type: Text,
+    /// The folder of the code that was generated for this type; empty if there is none.
+    pub message_code: Text,
+    /// The file with the encoded message, if the transport encodes it itself; otherwise empty.
+    pub message_object: Text,
 }
 
 /// A frame to fill: 64 bytes of header and the payload, which may be at different places in memory.

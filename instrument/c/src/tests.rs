@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hopmeter_instrument::contract::{Fill, Link, Publisher, Received, Sent, Setup, Shared, Subscriber, Transport};
-use hopmeter_instrument::spec::{PayloadKind, Wait};
+use hopmeter_instrument::spec::{MessageType, PayloadKind, Wait};
 
 use crate::abi::{self, Text};
 use crate::calls;
@@ -242,6 +242,7 @@ fn link() -> Link {
         payload: PayloadKind::Image { width: 2, height: 3 },
         frame_bytes: 66,
         wait: Wait::Spin,
+        message: None,
     }
 }
 
@@ -252,6 +253,16 @@ fn a_link_crosses_with_its_own_payload_size_and_wait() {
     assert_eq!((lent.name.to_owned_text().as_str(), lent.receivers), ("x", 1));
     assert_eq!((lent.payload, lent.width, lent.height), (abi::PayloadKind::Image, 2, 3));
     assert_eq!((lent.frame_bytes, lent.wait), (66, abi::Wait::Spin));
+    assert_eq!(lent.message_type.to_owned_text(), "");
+}
+
+#[test]
+fn a_link_crosses_with_the_type_of_its_messages() {
+    let message = MessageType { name: "a/msg/B".into(), code: "/c".into(), object: "/d".into() };
+    let link = Link { message: Some(message), ..link() };
+    let lent = crate::transport::lend(&link);
+    let texts = [lent.message_type, lent.message_code, lent.message_object].map(|text| text.to_owned_text());
+    assert_eq!(texts, ["a/msg/B", "/c", "/d"]);
 }
 
 #[test]

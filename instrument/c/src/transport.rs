@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use hopmeter_instrument::contract::{
     Client, Link, OnFrame, Publisher, Server, Setup, Subscriber, Subscription, Transport,
 };
-use hopmeter_instrument::spec::{PayloadKind, Wait};
+use hopmeter_instrument::spec::{MessageType, PayloadKind, Wait};
 use hopmeter_instrument::{Error, Result};
 
 use crate::abi::{self, Text};
@@ -141,6 +141,7 @@ impl Transport for CTransport {
 /// Passes a link for one call.
 pub fn lend(link: &Link) -> abi::Link {
     let (payload, width, height) = payload(link.payload);
+    let message = |field: fn(&MessageType) -> &String| Text::lend(link.message.as_ref().map_or("", |each| field(each)));
     abi::Link {
         name: Text::lend(&link.name),
         address: Text::lend(&link.address),
@@ -150,5 +151,8 @@ pub fn lend(link: &Link) -> abi::Link {
         height,
         frame_bytes: link.frame_bytes,
         wait: wait(link.wait),
+        message_type: message(|each| &each.name),
+        message_code: message(|each| &each.code),
+        message_object: message(|each| &each.object),
     }
 }

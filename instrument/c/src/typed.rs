@@ -45,6 +45,16 @@ pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
     typed::seq_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
+/// Returns whether the receiver checks the payload of the message to which a header belongs.
+///
+/// # Safety
+/// `header` has `HOPMETER_HEADER_BYTES`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopmeter_is_checked(header: *const u8) -> bool {
+    // SAFETY: the caller guarantees this.
+    typed::is_checked(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
+}
+
 /// Returns when the message of a header was sent, in nanoseconds.
 ///
 /// # Safety

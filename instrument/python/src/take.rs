@@ -40,7 +40,8 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python while `role` runs. `arrived_ns` is the time at which Python made the call.
+/// Borrows the parts of a frame from Python while `role` runs. `arrived_ns` is the time at which Python made the call. A
+/// payload may be a function that returns the buffer.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
@@ -49,7 +50,8 @@ pub fn with_received(
     role: impl FnOnce(Received<'_>),
 ) -> PyResult<()> {
     let first = View::for_reading(frame)?;
-    let second = payload.map(View::for_reading).transpose()?;
+    let made = payload.filter(|payload| payload.is_callable()).map(|payload| payload.call0()).transpose()?;
+    let second = made.as_ref().or(payload).map(View::for_reading).transpose()?;
     let received = match &second {
         None => Received::split(first.bytes()),
         Some(second) => Received::parts(first.bytes(), second.bytes()),

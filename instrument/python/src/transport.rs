@@ -41,11 +41,17 @@ struct PyLink {
     height: u32,
     frame_bytes: usize,
     wait: &'static str,
+    message_type: String,
+    message_code: String,
+    message_object: String,
 }
 
 impl From<&Link> for PyLink {
     fn from(link: &Link) -> Self {
         let (payload, width, height) = payload(link.payload);
+        let message = link.message.clone();
+        let (message_type, message_code, message_object) =
+            message.map(|each| (each.name, each.code, each.object)).unwrap_or_default();
         Self {
             name: link.name.clone(),
             address: link.address.clone(),
@@ -55,6 +61,9 @@ impl From<&Link> for PyLink {
             height,
             frame_bytes: link.frame_bytes,
             wait: word(link.wait),
+            message_type,
+            message_code,
+            message_object,
         }
     }
 }

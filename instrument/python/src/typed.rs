@@ -12,6 +12,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(label, module)?)?;
     module.add_function(wrap_pyfunction!(header_of, module)?)?;
     module.add_function(wrap_pyfunction!(seq_of, module)?)?;
+    module.add_function(wrap_pyfunction!(is_checked, module)?)?;
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
@@ -34,6 +35,12 @@ fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usi
 #[pyfunction]
 fn seq_of(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<u64> {
     Ok(typed::seq_of(&bytes(py, header)?))
+}
+
+/// Returns whether the receiver checks the payload of the message that a header belongs to.
+#[pyfunction]
+fn is_checked(py: Python<'_>, header: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(typed::is_checked(&bytes(py, header)?))
 }
 
 /// Returns when the message that a header belongs to was sent, in nanoseconds.

@@ -51,6 +51,7 @@ fn empty_link(context: &RoleContext<'_>) -> Link {
         payload: context.flow.payload,
         frame_bytes: HEADER_BYTES + context.flow.payload_bytes,
         wait: Wait::Callback,
+        message: None,
     }
 }
 

@@ -90,7 +90,8 @@ impl RoleContext<'_> {
     fn link(&self, id: &str, address: String, wait: Wait) -> Result<Link> {
         let link = self.link_spec(id)?;
         let (payload, frame_bytes) = (self.flow.payload, HEADER_BYTES + self.flow.payload_bytes);
-        Ok(Link { name: link.name.clone(), address, receivers: link.receivers, payload, frame_bytes, wait })
+        let (name, receivers, message) = (link.name.clone(), link.receivers, self.flow.message.clone());
+        Ok(Link { name, address, receivers, payload, frame_bytes, wait, message })
     }
 
     fn link_spec(&self, id: &str) -> Result<&LinkSpec> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::contract::Link;
 use crate::error::{Context, Result};
-use crate::spec::{PayloadKind, Wait, loopback};
+use crate::spec::{MessageType, PayloadKind, Wait, loopback};
 
 /// The first command: how to open the transport.
 #[derive(Debug, Deserialize)]
@@ -52,12 +52,13 @@ pub struct LinkWords {
     pub payload: PayloadKind,
     pub frame_bytes: usize,
     pub wait: Wait,
+    pub message: Option<MessageType>,
 }
 
 impl From<LinkWords> for Link {
     fn from(words: LinkWords) -> Self {
-        let LinkWords { name, address, receivers, payload, frame_bytes, wait } = words;
-        Self { name, address, receivers, payload, frame_bytes, wait }
+        let LinkWords { name, address, receivers, payload, frame_bytes, wait, message } = words;
+        Self { name, address, receivers, payload, frame_bytes, wait, message }
     }
 }
 
