@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from hopmeter.recordings import mcap_file, ros1_bag
 from hopmeter.recordings.mcap_file import McapFile
-from hopmeter.recordings.message import Message, Storage
+from hopmeter.recordings.message import Message, RecordedType, Storage
 from hopmeter.recordings.ros1_bag import Ros1Bag
 from hopmeter.recordings.ros2_database import Ros2Database
 from hopmeter.recordings.ros2_folder import list_storages
@@ -58,6 +58,15 @@ def read_topics(path: Path) -> list[str]:
         return sorted(set(storage.topics()))
 
 
+def read_types(path: Path) -> dict[str, RecordedType]:
+    """Return the types of the topics whose messages have one type. Raises RecordingError."""
+    found: dict[str, set[RecordedType]] = {}
+    with open_recording(path) as storage:
+        for topic, each in storage.types():
+            found.setdefault(topic, set()).add(each)
+    return {topic: next(iter(kinds)) for topic, kinds in found.items() if len(kinds) == 1}
+
+
 def check_topic(source: RecordingSource) -> None:
     """Raise RecordingError if a recording cannot be read or lacks the topic."""
     topics: set[str] = set()
@@ -92,6 +101,11 @@ class _Parts:
         for file in self._files:
             with _open_part(file) as storage:
                 yield from storage.topics()
+
+    def types(self) -> Iterator[tuple[str, RecordedType]]:
+        for file in self._files:
+            with _open_part(file) as storage:
+                yield from storage.types()
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
         for file in self._files:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from hopmeter.recordings.message import Message
+from hopmeter.recordings.message import Message, RecordedType
 from hopmeter.recordings.streams import (
     Block,
     CutOffError,
@@ -20,7 +20,7 @@ from hopmeter.recordings.streams import (
 )
 
 MAGIC = b"\x89MCAP0\r\n"
-FOOTER, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, STATISTICS, DATA_END = 0x02, 0x04, 0x05, 0x06, 0x07, 0x0B, 0x0F
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, STATISTICS, DATA_END = 2, 3, 4, 5, 6, 7, 11, 15
 RECORD = struct.Struct("<BQ")
 MESSAGE_HEAD = struct.Struct("<HIQQ")
 CHUNK_HEAD = struct.Struct("<QQQII")
@@ -36,6 +36,16 @@ class Channel(NamedTuple):
 
     topic: str
     encoding: str
+    schema: int = 0
+    """The number of the schema of its messages; 0 for none."""
+
+
+class Schema(NamedTuple):
+    """What a schema record says about a type of messages."""
+
+    name: str
+    format: str
+    text: str
 
 
 class McapFile(RecordFile):
@@ -46,6 +56,7 @@ class McapFile(RecordFile):
         if self.read(0, min(len(MAGIC), self.size)) != MAGIC:
             raise UnknownKindError("another version of MCAP than 0, or is cut off in its first bytes")
         self._channels: dict[int, Channel] = {}
+        self._schemas: dict[int, Schema] = {}
         self._is_indexed = self._read_summary()
         self._is_checked = True
 
@@ -57,6 +68,30 @@ class McapFile(RecordFile):
                 yield self._add_channel(self.read(start, length)).topic
             elif opcode == CHUNK:
                 yield from (self._add_channel(content).topic for kind, content in self._chunk(start) if kind == CHANNEL)
+
+    def types(self) -> Iterator[tuple[str, RecordedType]]:
+        """Yield the topics of the file with the types of their messages."""
+        for _ in self.topics():
+            pass
+        if not {channel.schema for channel in self._channels.values() if channel.schema} <= set(self._schemas):
+            self._find_schemas()
+        for channel in self._channels.values():
+            name, form, text = self._schemas.get(channel.schema, Schema("", "", ""))
+            yield channel.topic, RecordedType(name, channel.encoding, text, form)
+
+    def _find_schemas(self) -> None:
+        """Read the schemas of the data section, because a summary need not repeat them."""
+        for opcode, start, length in self._data():
+            if opcode == SCHEMA:
+                self._add_schema(self.read(start, length))
+            elif opcode == CHUNK:
+                for kind, content in self._chunk(start):
+                    if kind == SCHEMA:
+                        self._add_schema(content)
+
+    def _add_schema(self, content: bytes) -> None:
+        number, schema = _parse_schema(content)
+        self._schemas[number] = schema
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
         """Yield the messages of topics in the order of the file; the caller may remove topics from `wanted`."""
@@ -120,6 +155,8 @@ class McapFile(RecordFile):
             if opcode == CHANNEL:
                 number, channel = _parse_channel(self.read(place, length))
                 channels[number] = channel
+            elif opcode == SCHEMA:
+                self._add_schema(self.read(place, length))
             elif opcode == STATISTICS:
                 [count] = struct.unpack_from("<I", self.read(place, length), 10)
         return channels, count
@@ -181,9 +218,17 @@ def _block_records(block: Block, crc: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _parse_channel(content: bytes) -> tuple[int, Channel]:
-    number, _ = struct.unpack_from("<HH", content)
+    number, schema = struct.unpack_from("<HH", content)
     stream = io.BytesIO(content[4:])
-    return number, Channel(_string(stream), _string(stream))
+    return number, Channel(_string(stream), _string(stream), schema)
+
+
+def _parse_schema(content: bytes) -> tuple[int, Schema]:
+    """Parse a schema, whose text may be in another format than text."""
+    stream = io.BytesIO(content[2:])
+    name, form = _string(stream), _string(stream)
+    [length] = struct.unpack("<I", stream.read(4))
+    return int.from_bytes(content[:2], "little"), Schema(name, form, stream.read(length).decode(errors="replace"))
 
 
 def _string(stream: io.BytesIO) -> str:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from hopmeter.recordings.message import Message
+from hopmeter.recordings.message import Message, RecordedType
 from hopmeter.recordings.streams import (
     Block,
     CutOffError,
@@ -77,6 +77,10 @@ class Ros1Bag(RecordFile):
                     for fields, _ in self._chunk(record)
                     if _number(fields, b"op") == CONNECTION
                 )
+
+    def types(self) -> Iterator[tuple[str, RecordedType]]:
+        """Yield the topics of the bag. Their types do not matter, because no other transport encodes messages so."""
+        yield from ((topic, RecordedType("", "ros1")) for topic in self.topics())
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
         """Yield the messages of topics in the order of the file; the caller may remove topics from `wanted`."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from hopmeter.recordings.message import Message
+from hopmeter.recordings.message import Message, RecordedType
 from hopmeter.recordings.streams import UnknownKindError, unpack_message
 
 TABLES = {"messages", "topics"}
+DEFINITIONS = "message_definitions"
+"""The table that newer distributions add."""
 
 
 class Ros2Database:
@@ -41,6 +43,19 @@ class Ros2Database:
     def topics(self) -> Iterator[str]:
         """Yield the topics of the database, some repeatedly."""
         yield from [topic for topic, _ in self._topics.values()]
+
+    def types(self) -> Iterator[tuple[str, RecordedType]]:
+        """Yield the topics of the database with the types of their messages."""
+        known = self._definitions()
+        for name, kind, encoding in self._database.execute("SELECT name, type, serialization_format FROM topics"):
+            yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))
+
+    def _definitions(self) -> dict[str, tuple[str, str]]:
+        """Return the text of each definition and its format, by type; empty in bags of older distributions."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [DEFINITIONS]).fetchone():
+            return {}
+        rows = self._database.execute(f"SELECT topic_type, encoded_message_definition, encoding FROM {DEFINITIONS}")
+        return {kind: (text or "", form or "") for kind, text, form in rows}
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
         """Yield the messages of topics as they were stored; the caller may remove topics from `wanted`."""

@@ -6,7 +6,7 @@ import itertools
 import struct
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -57,14 +57,22 @@ def every_combination(chunks: str | None) -> Iterator[Parts]:
         yield Parts(chunks, **dict(zip(names, values, strict=True)))
 
 
-def write(messages: Iterable[Sent], parts: Parts, more: Iterable[str] = ()) -> bytes:
-    """The bytes of a file with these messages, and with channels for more topics, which have none."""
-    return _File(parts).build(list(messages), list(more))
+Kind = tuple[str, str, str]
+"""The name of a type, the format of its definition, and the definition."""
+KIND: Kind = ("kind", "", "")
+
+
+def write(
+    messages: Iterable[Sent], parts: Parts, more: Iterable[str] = (), kinds: Mapping[str, Kind] | None = None
+) -> bytes:
+    """The bytes of a file with these messages, and with channels for more topics, which have none; `kinds` has types of
+    topics."""
+    return _File(parts, kinds or {}).build(list(messages), list(more))
 
 
 class _File:
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, parts: Parts, kinds: Mapping[str, Kind]) -> None:
+        self.parts, self.kinds = parts, kinds
         self.out = bytearray(MAGIC)
         self.channels: dict[str, bytes] = {}
         self.indexes: list[tuple[int, bytes]] = []
@@ -115,7 +123,8 @@ class _File:
     def channel(self, topic: str) -> bytes:
         """The records of a new schema and channel."""
         number = len(self.channels) + 1
-        schema = record(SCHEMA, struct.pack("<H", number) + text("kind") + text("") + text("") + self.pad)
+        kind = b"".join(map(text, self.kinds.get(topic, KIND)))
+        schema = record(SCHEMA, struct.pack("<H", number) + kind + self.pad)
         ids = struct.pack("<HH", number, 0 if self.parts.padded else number)
         channel = record(CHANNEL, ids + text(topic) + text("cdr") + prefix(text("a") + text("b")) + self.pad)
         self.channels[topic] = (b"" if self.parts.padded else schema) + channel
