@@ -6,12 +6,13 @@ import json
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from pathlib import Path
 
 from rich.markup import escape
 
 from hopmeter.build import costs, frameworks
 from hopmeter.build.command import BuildError
-from hopmeter.build.messages import MessageTarget, build_library, library_log
+from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types, library_log, types_log
 from hopmeter.build.targets import Target
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.errors import HopmeterError
@@ -72,26 +73,36 @@ def _show(console: Console, outcome: Outcome, as_json: bool) -> None:
 
 
 def build_message(
-    console: Console, target: MessageTarget, system_packages: bool = False, as_json: bool = False
+    console: Console, target: MessageTarget | TypeTarget, system_packages: bool = False, as_json: bool = False
 ) -> HopmeterError | None:
-    """Build a codec library, show the result, and return the error if it failed."""
-    log = library_log(target, workshop() / "logs")
+    """Build a codec library or the code of a type, show the result, and return the error if it failed."""
+    logs = workshop() / "logs"
+    log = library_log(target, logs) if isinstance(target, MessageTarget) else types_log(target, logs)
     started = time.monotonic()
     error: HopmeterError | None = None
     size = None
     try:
         with console.status(f"{target.title}: see {log}"):
-            size = build_library(target, log, system_packages).facts["bytes"]
+            size = _build(target, log, system_packages)
     except HopmeterError as failed:
         error = failed
     seconds = time.monotonic() - started
     if as_json:
         print(json.dumps(_row(target, size, error, seconds)), flush=True)
     if error is None:
-        console.print(f"[green]✓[/green] {target.title:<40} {seconds:6.1f} s  {size:,} bytes")
+        made = f"{size:,} bytes" if size is not None else "generated"
+        console.print(f"[green]✓[/green] {target.title:<40} {seconds:6.1f} s  {made}")
     else:
         _show_error(console, target.title, error)
     return error
+
+
+def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool) -> int | None:
+    """Build the code of a message, and return the size of the message if a codec encodes it."""
+    if isinstance(target, TypeTarget):
+        build_types(target, log)
+        return None
+    return int(build_library(target, log, system_packages).facts["bytes"])
 
 
 def install_framework(console: Console, name: str, manifest: Manifest | None) -> BuildError | None:
@@ -128,10 +139,12 @@ def show_host_outcome(console: Console, outcome: HostOutcome) -> None:
         console.print(f"  → on {outcome.host}: {outcome.remedy}", soft_wrap=True, markup=False)
 
 
-def _row(target: MessageTarget, size: int | None, error: HopmeterError | None, seconds: float) -> dict[str, object]:
+def _row(
+    target: MessageTarget | TypeTarget, size: int | None, error: HopmeterError | None, seconds: float
+) -> dict[str, object]:
     """Return one line of `hopmeter build --message … --json`."""
     return {
-        "message": target.payload,
+        "message": target.payload if isinstance(target, MessageTarget) else target.wanted.name,
         "codec": target.codec,
         "language": target.language,
         "ready": error is None,

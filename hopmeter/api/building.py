@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hopmeter.api import build_display
 from hopmeter.build import costs, frameworks
 from hopmeter.build.lacking import FrameworkTarget, Part, find_lacking, mark_failures
-from hopmeter.build.messages import MessageTarget
+from hopmeter.build.messages import MessageTarget, TypeTarget
 from hopmeter.build.targets import Target
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.build_on_hosts import build_on_hosts
@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # planning imports this module
     from hopmeter.api.planning import Prepared
 
 Lacking = dict[str, list[Part]]
+TYPE_S = 30
+"""How long it takes to generate the code of a message type, without code that is compiled for C++ nodes."""
 
 
 def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
@@ -61,20 +63,27 @@ def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
     """Say what is built here and how long it takes, build it, and return why parts failed, by their titles."""
     adapters = [part for part in parts if isinstance(part, Target)]
     messages = [part for part in parts if isinstance(part, MessageTarget)]
+    types = [part for part in parts if isinstance(part, TypeTarget)]
     codecs = [part for part in parts if isinstance(part, FrameworkTarget)]
     if adapters:
         build_display.announce_adapters(console, adapters)
     if messages:
         console.print(f"building the code of {', '.join(part.title for part in messages)}")
         console.print(costs.format_message_costs(messages), style="yellow")
+    if types:
+        console.print(f"generating the code of {', '.join(part.title for part in types)}")
+        console.print(f"takes about {TYPE_S} s for each", style="yellow")
     for part in codecs:
         console.print(f"installing {part.title}")
         console.print(frameworks.format_cost(part.codec), style="yellow")
-    return dict(_failures(adapters, messages, codecs, console))
+    return dict(_failures(adapters, [*messages, *types], codecs, console))
 
 
 def _failures(
-    adapters: Sequence[Target], messages: Sequence[MessageTarget], codecs: Sequence[FrameworkTarget], console: Console
+    adapters: Sequence[Target],
+    messages: Sequence[MessageTarget | TypeTarget],
+    codecs: Sequence[FrameworkTarget],
+    console: Console,
 ) -> Iterator[tuple[str, str]]:
     """Build all parts, and yield the title of each that failed, and why."""
     with closing(build_display.build_adapters(console, adapters)) as outcomes:

@@ -19,6 +19,7 @@ from hopmeter.plan.crowding import crowding
 from hopmeter.plan.environment_notes import environment_notes
 from hopmeter.plan.expand import World
 from hopmeter.plan.hosts import assume_hosts
+from hopmeter.plan.own_types import type_notes
 from hopmeter.plan.replays import replay_notes
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
@@ -107,7 +108,8 @@ def _plan(
         notes = [*notes, ASSUMED.format(hosts=", ".join(assumed))]
     made = plan.make(path.stem, wanted, world)
     crowded = crowding(made.runnable, world.machine.allowed)
-    notes = [*notes, *replay_notes(made.cells), *([crowded] if crowded else [])]
+    replayed = [*replay_notes(made.cells), *type_notes(made.cells, world.manifests)]
+    notes = [*notes, *replayed, *([crowded] if crowded else [])]
     notes += environment_notes(made.runnable, world)
     return Prepared(made, world, notes=notes, hosts=hosts)
 

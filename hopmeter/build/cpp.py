@@ -39,6 +39,8 @@ class Project:
     """The environment of the build."""
     mark: str
     """What it is built against. A build folder with another mark is removed."""
+    options: tuple[str, ...] = ()
+    """Further options of CMake."""
 
 
 def install(project: Project, log: Path, remedy: str) -> None:
@@ -46,9 +48,9 @@ def install(project: Project, log: Path, remedy: str) -> None:
     _leave_other_source(project.folder, project.source, project.mark)
     if project.owns_prefix and not project.folder.exists():
         shutil.rmtree(project.prefix, ignore_errors=True)
-    options = [f"-DCMAKE_INSTALL_PREFIX={project.prefix}", f"-DPython3_EXECUTABLE={project.python}"]
+    places = [f"-DCMAKE_INSTALL_PREFIX={project.prefix}", f"-DPython3_EXECUTABLE={project.python}"]
     env = project.variables
-    configure = [*_configure(project.source, project.folder), *options, f"-D{MARK}={project.mark}"]
+    configure = [*_configure(project.source, project.folder), *places, *project.options, f"-D{MARK}={project.mark}"]
     run_logged(configure, log, remedy=remedy, env=env)
     run_logged([_cmake(), "--build", project.folder, "--parallel"], log, remedy=remedy, env=env)
     run_logged([_cmake(), "--install", project.folder], log, remedy=remedy, env=env)
@@ -58,7 +60,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
     """Build the node of one transport in `folder`, which is removed if it has another mark, and copy it to `node`."""
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
-    run_logged([*_configure(source, folder), *_options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
+    run_logged([*_configure(source, folder), *options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
     run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
     replace(_find_binary(folder, node.name), node)
 
@@ -69,7 +71,8 @@ def _configure(source: Path, folder: Path) -> list[str | Path]:
     return [_cmake(), "-S", source, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release"]
 
 
-def _options(kit: Kit) -> list[str]:
+def options(kit: Kit) -> list[str]:
+    """Return how CMake finds the kit."""
     return [
         f"-Dhopmeter_DIR={kit.cmake}",
         f"-DHOPMETER_LIBRARY={kit.library}",

@@ -21,7 +21,7 @@ def install(manifest: Manifest, offer: Offer, python: Interpreter | None, worksh
     """
     if not offer.first:
         return
-    python = python or _system()
+    python = python or system_python()
     environment = python.program.parents[1] if offer.environment == "own" else None
     name = f"{environment.name if environment else manifest.name}-{offer.first}"
     project = cpp.Project(
@@ -54,7 +54,8 @@ def build_variables(manifest: Manifest, offer: Offer) -> dict[str, str]:
     return found
 
 
-def _system() -> Interpreter:
+def system_python() -> Interpreter:
+    """Return the system's Python, which generates code for adapters in other languages. Raises BuildError."""
     try:
         return system()
     except NoPythonError as none:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from hopmeter.build.messages import MessageTarget
+from hopmeter.build.messages import MessageTarget, TypeTarget
 from hopmeter.build.targets import Target
-from hopmeter.manifest import Manifest
+from hopmeter.manifest import Manifest, Offer
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
@@ -16,7 +16,8 @@ from hopmeter.plan.build_remedy import COMMAND, is_buildable
 from hopmeter.plan.carriers import carrier_of
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import message_languages
+from hopmeter.plan.message_objects import OBJECT_CODEC, OBJECT_LANGUAGE, message_languages
+from hopmeter.plan.own_types import OwnType, missing_types
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.schemas import is_message, library_of, missing_tools
 
@@ -35,7 +36,7 @@ class FrameworkTarget:
         return f"{self.codec} for {self.manifest.reference}" if self.manifest else self.codec
 
 
-Part = Target | MessageTarget | FrameworkTarget
+Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, world: World) -> dict[str, list[Part]]:
@@ -49,6 +50,8 @@ def find_lacking(made: Plan, world: World) -> dict[str, list[Part]]:
 
 def lacking_of(cell: Cell, world: World) -> Iterator[tuple[str, Part]]:
     """Yield each host and what a dropped cell lacks there, if hopmeter can build it."""
+    if not cell.dropped or is_buildable(cell.dropped):
+        yield from (("", TypeTarget(each.wanted, each.manifest, offer)) for each, offer in _types(cell, world))
     if not is_buildable(cell.dropped):
         return
     shape = topology(cell)
@@ -56,6 +59,14 @@ def lacking_of(cell: Cell, world: World) -> Iterator[tuple[str, Part]]:
         yield from ((_host(node[0], world), part) for part in _adapter(node[0], world))
     for end in shape.endpoints:
         yield from ((_host(end, world), part) for part in _object_parts(cell, end, world))
+
+
+def _types(cell: Cell, world: World) -> Iterator[tuple[OwnType, Offer]]:
+    """Yield the types whose code is missing, in languages whose adapters are ready."""
+    for found, offer in missing_types(cell, world.manifests):
+        state = world.node(found.carrier.transport, offer.language, found.carrier.settings)
+        if state is not None and state.ready:
+            yield found, offer
 
 
 def _host(end: Endpoint, world: World) -> str:
@@ -77,9 +88,13 @@ def _adapter(end: Endpoint, world: World) -> Iterator[Part]:
 def _object_parts(cell: Cell, end: Endpoint, world: World) -> Iterator[Part]:
     """Yield what an end of a flow lacks to encode or decode its objects."""
     flow = next(each for each in flows(cell) if each.number == end.flow)
-    if is_message(flow.payload):
+    if is_message(flow.payload) and not flow.has_codec:
+        yield from _message(MessageTarget(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE), "", world)
+    elif is_message(flow.payload):
         if end.language in message_languages(cell, flow):
             yield from _message(MessageTarget(flow.payload, flow.codec, end.language), _host(end, world), world)
+            if end.language == "python" and not _host(end, world):
+                yield from _framework(flow.codec, _manifest(carrier_of(cell, flow), world), world)
     elif flow.has_codec and not _host(end, world):
         yield from _framework(flow.codec, _manifest(carrier_of(cell, flow), world), world)
 

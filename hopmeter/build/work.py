@@ -201,7 +201,7 @@ def _cpp(target: Target, log: Path) -> None:
     first.install(target.manifest, target.offer, None, workshop(), log)
     node = paths.node_build_dir() / paths.node_name(target.transport, "c++")
     folder = workshop() / target.file_name
-    cpp.build(target.transport, target.source, _kit(), folder, node, log, first.mark(target.offer))
+    cpp.build(target.transport, target.source, kit(), folder, node, log, first.mark(target.offer))
 
 
 @cache
@@ -214,7 +214,8 @@ def _instrument(tree: Path) -> Path:
     return rust.build_library(tree, log)
 
 
-def _kit() -> cpp.Kit:
+def kit() -> cpp.Kit:
+    """Return what C++ nodes are built with, after the instrument's library was built."""
     tree = paths.checkout()
     if tree is not None:
         return cpp.Kit(tree / "cpp/cmake", _instrument(tree), paths.node_folders())

@@ -11,6 +11,7 @@ from hopmeter.api import options
 from hopmeter.cli.parts import hosts_options
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.hosts.host_options import HostOptions
+from hopmeter.model.workload import NO_CODEC
 from hopmeter.schemas.payload import KIND, add_folders, parse_message
 
 
@@ -98,13 +99,15 @@ def build(
 
         install_frameworks(options.split_words("framework", framework), transports or [], settings or [])
         return
-    from hopmeter.build.messages import select_messages
+    from hopmeter.build.messages import select_messages, select_types
     from hopmeter.cli.parts.adapter_builds import Wanted, build_adapters
     from hopmeter.cli.parts.message_builds import build_messages
 
-    messages = select_messages(payloads, options.split_words("codec", codec or ()), languages)
+    codecs = options.split_words("codec", codec or ())
+    messages = select_messages(payloads, [each for each in codecs if each != NO_CODEC], languages)
     if message:
-        build_messages(messages, system_packages, as_json)
+        types = select_types(payloads, languages, settings or ()) if not codecs or NO_CODEC in codecs else []
+        build_messages([*(messages if codecs != [NO_CODEC] else []), *types], system_packages, as_json)
     else:
         build_adapters(Wanted(transports or (), languages, scenario, settings or ()), system_packages, as_json)
 

@@ -26,6 +26,17 @@ ONLY_FOR = {
 """Keys for one language only."""
 
 
+class MessageTypes(Strict):
+    """`[languages.X.types]`: how a transport carries messages as types of its own."""
+
+    codec: str
+    """The codec whose encoded messages the transport understands, and whose schemas define its types."""
+    packages: str
+    """A folder of the transport with a CMake project that generates a package of message types."""
+    library: str = ""
+    """For C++: a folder of the transport with a CMake project that builds the library of a type."""
+
+
 class LanguagePart(Strict):
     """A transport in one language: its library, how to install it, and how it differs from the other languages."""
 
@@ -54,6 +65,8 @@ class LanguagePart(Strict):
     variable of the user. A table replaces only the values of the user that it names."""
     objects: list[str] = []
     """For Python: the codecs whose objects the transport encodes itself; most transports carry bytes and have none."""
+    types: MessageTypes | None = None
+    """None if messages of a user's own type are bytes for the transport."""
     patterns: list[Pattern] | None = None
     placements: list[Placement] | None = None
     loan: bool | None = None
@@ -97,6 +110,7 @@ class Offer(BaseModel):
     first: str = ""
     build_variables: dict[str, str | dict[str, str]] = {}
     objects: list[str] = []
+    types: MessageTypes | None = None
 
     @property
     def node(self) -> str:

@@ -289,7 +289,7 @@ class Manifest(Strict):
 
 PLAIN = (
     *("waits", "library", "pip", "apt", "build_cost", "copies", "user", "after", "first"),
-    *("build_variables", "environment", "interpreter", "objects"),
+    *("build_variables", "environment", "interpreter", "objects", "types"),
 )
 """Keys that only the table of a language may have."""
 OVERRIDES = ("patterns", "placements", "loan", "parts", "forward", "send", "keep", "max_payload_bytes")

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from hopmeter.model.cell_parts import Axes, Carriage, Comparison, NodeSettings, Schedule
-from hopmeter.model.workload import NO_CODEC, Carrier, Flow, Workload
+from hopmeter.model.workload import MESSAGE, NO_CODEC, Carrier, Flow, Workload
 
 WHOLE = "the whole workload"
 
@@ -103,6 +103,13 @@ class Cell:
         if self.workload is None:
             return self.axes.codec != NO_CODEC
         return any(flow.has_codec for flow in self.workload.flows)
+
+    @property
+    def has_object(self) -> bool:
+        """Return whether it, or a flow of its workload, carries objects that a codec or the transport encodes."""
+        if self.workload is None:
+            return self.has_codec or self.axes.payload.startswith(MESSAGE)
+        return any(flow.has_object for flow in self.workload.flows)
 
     @property
     def call_s(self) -> float:

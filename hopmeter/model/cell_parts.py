@@ -109,6 +109,8 @@ class Carriage:
     own_encoders: bool = False
     """Whether the transport itself encodes the objects of the cell; encoding is then part of the hop and has no
     separate time."""
+    own_types: bool = False
+    """Whether the transport carries messages of the user's own type as such, and not only bytes."""
 
     @property
     def frame_bytes(self) -> int:

@@ -14,7 +14,9 @@ from hopmeter.model.paces import PaceName
 PER_FLOW = "per-flow"
 """The value of `threads` for a participant that handles the messages of each flow on a thread of its own."""
 NO_CODEC = "none"
-"""The value of `codec` for a flow whose messages are bytes."""
+"""The value of `codec` for a flow whose messages are bytes, or are encoded by the transport."""
+MESSAGE = "message:"
+"""How a payload begins that is a message of a schema."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Carrier:
     """How calls are carried: `native` or `duplex`."""
     encodes: bool = False
     """Whether the transport itself encodes objects."""
+    own_types: bool = False
+    """Whether it carries messages of the user's own type as such, and not only bytes."""
 
     @property
     def key(self) -> str:
@@ -80,6 +84,12 @@ class Replay:
     """The mean size of the messages that count."""
     ends_s: float | None = None
     """When the last message is due if the recording ends before `duration_s`; otherwise None."""
+    type: str = field(default="", repr=False)
+    """The type of the messages, such as `nav_msgs/msg/Odometry`; empty if the recording names none."""
+    encoding: str = field(default="", repr=False)
+    """How the messages are encoded, such as `cdr`."""
+    definition: str | None = field(default=None, repr=False)
+    """The definition of the type and of all types in it; None if the recording has none as the text of ROS 2."""
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What was left out of the recording, and why; the same table has other notes if the recording is read better."""
 
@@ -153,6 +163,11 @@ class Flow:
     def has_codec(self) -> bool:
         """Return whether its messages are objects that a codec encodes."""
         return self.codec != NO_CODEC
+
+    @property
+    def has_object(self) -> bool:
+        """Return whether its messages are an object, which a codec or the transport encodes."""
+        return self.has_codec or self.payload.startswith(MESSAGE)
 
     @property
     def mean_bytes(self) -> int:

@@ -21,7 +21,8 @@ BRIDGE = "bridge"
 
 def axis_carrier(cell: Cell) -> Carrier:
     """Return the transport of a cell, which carries the flows that have none of their own."""
-    return Carrier(cell.axes.transport, cell.carriage.profile, cell.carriage.settings, cell.carriage.rpc)
+    carriage = cell.carriage
+    return Carrier(cell.axes.transport, carriage.profile, carriage.settings, carriage.rpc, own_types=carriage.own_types)
 
 
 def carrier_of(cell: Cell, flow: Flow) -> Carrier:
@@ -78,12 +79,18 @@ def _own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifes
             raise UsageError(error.code, f"flow.{name}.transport: {error.what}", error.remedy) from error
         given = {key: _check(f"flow.{name}.settings", manifest, key, value) for key, value in flow.settings.items()}
         settings, rpc = manifest.resolve_settings(given), manifest.rpc or "duplex"
-        yield name, Carrier(manifest.name, profile_of(manifest, given), settings, rpc, encodes_objects(manifest))
+        encodes, own_types = encodes_objects(manifest), has_own_types(manifest)
+        yield name, Carrier(manifest.name, profile_of(manifest, given), settings, rpc, encodes, own_types)
 
 
 def encodes_objects(manifest: Manifest) -> bool:
     """Return whether a transport itself encodes objects, in Python."""
     return "python" in manifest.offers and bool(manifest.offers["python"].objects)
+
+
+def has_own_types(manifest: Manifest) -> bool:
+    """Return whether a transport carries messages of the user's own type as such, in some language."""
+    return any(offer.types for offer in manifest.offers.values())
 
 
 def _check(where: str, manifest: Manifest, key: str, value: Any) -> Any:

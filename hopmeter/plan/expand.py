@@ -18,6 +18,7 @@ from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.language_choice import preferred_language
 from hopmeter.scenario import Ask, Scenario
+from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
@@ -143,7 +144,7 @@ def cell_of(
         payload=axes["payload"],
         payload_bytes=units.payload_bytes(axes["payload"]),
         # An object is created once; the source touches it by encoding, the sink by decoding.
-        touch=axes["touch"] if axes["codec"] == "none" else "none",
+        touch=axes["touch"] if axes["codec"] == "none" and not is_message(axes["payload"]) else "none",
         codec=axes["codec"],
         device=axes["device"],
         share=axes["share"],
@@ -165,6 +166,7 @@ def cell_of(
         rpc=manifest.rpc or "duplex",
         system_copies=manifest.system_copies,
         own_encoders=axes["codec"] != "none" and bool(offer and offer.objects),
+        own_types=any(each.types for each in manifest.offers.values()),
         ranked=manifest.ranked,
         installable=manifest.installable,
         **length(ask, axes),

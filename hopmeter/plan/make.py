@@ -86,7 +86,7 @@ def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
 
 def _without_sizes(cell: Cell) -> Cell:
     """Return the cell with objects of 0 bytes, because their size is not known yet."""
-    return with_sizes(cell, lambda _: 0) if cell.has_codec else cell
+    return with_sizes(cell, lambda _: 0) if cell.has_object else cell
 
 
 def _distinct(cells: list[Cell]) -> list[Cell]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
-from hopmeter.model.workload import Flow
+from hopmeter.model.workload import NO_CODEC, Flow
 from hopmeter.schemas import CODECS, is_message, library_of, missing_tools, without_folders
 from hopmeter.schemas.compilers import has_compiler
 from hopmeter.schemas.library import languages
 from hopmeter.schemas.payload import KIND
 
+OBJECT_CODEC, OBJECT_LANGUAGE = "cdr", "python"
+"""The codec library that encodes a message which a transport then makes an object of its own type from."""
 ENDS = ("source", "sink", "follower", "client")
 """The roles that encode or decode; relays and servers pass the bytes on."""
 
@@ -27,6 +30,8 @@ def object_languages(codec: str, payload: str) -> Sequence[str]:
 def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
     """Return the reason why the codec, the device and the languages of a cell cannot carry its message."""
     codec, payload = cell.axes.codec, cell.axes.payload
+    if codec == NO_CODEC and cell.carriage.own_types:
+        return _why_no_replies(cell)
     if codec not in CODECS:
         return tag("D-PAYLOAD", f"{payload} is a message of a schema; choose a codec: {' or '.join(CODECS)}")
     if cell.axes.place != ("cpu",):
@@ -44,9 +49,19 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
     return ""
 
 
+def _why_no_replies(cell: Cell) -> str:
+    """Return why replies cannot be messages of the type: with `reply = "header"` they have no payload."""
+    if cell.axes.pattern == "pubsub" or cell.nodes.reply == "echo":
+        return ""
+    said = f'{cell.axes.transport} replies with whole messages of a type; use reply = "echo", or a codec'
+    return tag("D-PAYLOAD", said)
+
+
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
     """Return the languages that encode or decode the messages of a flow, the one that encodes first. The server of a
-    call returns the bytes that it received."""
+    call returns the bytes that it received. If the transport encodes the messages, hopmeter encodes one in Python."""
+    if not flow.has_codec:
+        return [OBJECT_LANGUAGE]
     if cell.workload is not None:
         ends = [flow.source] if flow.is_call else [flow.source, *flow.targets]
         named = [cell.workload.participant(name).language for name in ends]
@@ -62,7 +77,7 @@ def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
 
 
 def _why_not_built(flow: Flow, language: str) -> str:
-    codec, payload = flow.codec, flow.payload
+    codec, payload = codec_of(flow), flow.payload
     if library_of(payload, codec, language).facts:
         return ""
     if missing_tools(codec, language):
@@ -84,7 +99,20 @@ def _no_compiler(codec: str, payload: str, language: str) -> str:
 
 def message_bytes(flow: Flow, language: str) -> int:
     """Return the size of the encoded message, which depends on the language that encodes."""
-    return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
+    if flow.has_codec:
+        return int(library_of(flow.payload, flow.codec, language).facts["bytes"])
+    return encoded_file(flow).stat().st_size
+
+
+def encoded_file(flow: Flow) -> Path:
+    """Return the file with the encoded message of a flow whose transport encodes it."""
+    return library_of(flow.payload, OBJECT_CODEC, OBJECT_LANGUAGE).object
+
+
+def codec_of(flow: Flow) -> str:
+    """Return the codec whose library encodes the message of a flow. If the transport encodes it, this library encodes
+    the one from which the transport's is made."""
+    return flow.codec if flow.has_codec else OBJECT_CODEC
 
 
 def describe_message(flow: Flow, language: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from hopmeter.plan.flows import flows
 from hopmeter.plan.message_conflicts import why_not_together
 from hopmeter.plan.message_objects import message_bytes, message_languages, why_no_message, why_not_built
 from hopmeter.plan.object_sizes import Asked, Weights, weights
+from hopmeter.plan.own_types import why_no_type
 from hopmeter.plan.workloads import drop_flow
 from hopmeter.schemas import is_message
 
@@ -76,21 +77,22 @@ def _no_handle(cell: Cell) -> str:
 
 def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
-    carried = [cell for cell in cells if cell.has_codec and not cell.dropped]
-    needed = [(cell, flow) for cell in carried for flow in _object_flows(cell) if "python" in _languages(cell, flow)]
+    carried = [cell for cell in cells if cell.has_object and not cell.dropped]
+    encoded = [(cell, flow) for cell in carried for flow in _object_flows(cell) if flow.has_codec]
+    needed = [(cell, flow) for cell, flow in encoded if "python" in _languages(cell, flow)]
     used = {(one.key, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, world)]}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda pair: world.carrier(used[pair], pair[1]), used)
         carriers = dict(zip(used, found, strict=True))
     sizes = _Sizes(carriers, _measure_sizes(carried, carriers, world), world)
-    return [sizes.set(cell) if cell.has_codec and not cell.dropped else cell for cell in cells]
+    return [sizes.set(cell) if cell.has_object and not cell.dropped else cell for cell in cells]
 
 
 def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
-    """Return the cell with another payload size for each flow with a codec."""
+    """Return the cell with another payload size for each flow that carries objects."""
     if cell.workload is None:
         return cell.with_values(payload_bytes=size(flows(cell)[0]))
-    sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_codec else flow for flow in cell.workload.flows)
+    sized = tuple(replace(flow, payload_bytes=size(flow)) if flow.has_object else flow for flow in cell.workload.flows)
     largest = max(flow.payload_bytes for flow in sized)
     return split_participants(cell.with_values(workload=replace(cell.workload, flows=sized), payload_bytes=largest))
 
@@ -98,7 +100,7 @@ def with_sizes(cell: Cell, size: Callable[[Flow], int]) -> Cell:
 def _object_flows(cell: Cell) -> list[Flow]:
     """Return the flows of a cell that carry objects. All pairs of an ordinary cell carry the same."""
     found = flows(cell) if cell.workload is not None else flows(cell)[:1]
-    return [flow for flow in found if flow.has_codec]
+    return [flow for flow in found if flow.has_object]
 
 
 def _manifest(cell: Cell, flow: Flow, world: World) -> Manifest:
@@ -168,7 +170,7 @@ class _Sizes:
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
             return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")
         if is_message(flow.payload):
-            return why_not_built(flow, _languages(cell, flow))
+            return why_not_built(flow, _languages(cell, flow)) or why_no_type(cell, flow, self.world.manifests)
         missing = self._size(cell, flow)[1]
         return tag("D-NO-OBJECT", f"codec {flow.codec}: {split_code(missing)[0]}") if missing else ""
 

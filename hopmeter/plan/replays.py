@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopmeter.model.cell import Cell
@@ -13,7 +15,11 @@ from hopmeter.scenario.workload import Flow as FlowKeys
 
 if TYPE_CHECKING:  # the functions import these themselves, because few scenarios need NumPy
     from hopmeter.recordings.excerpt import Excerpt
+    from hopmeter.recordings.message import RecordedType
     from hopmeter.recordings.replay_file import Timing
+
+DEFINITIONS = "ros2msg"
+"""The format of definitions that hopmeter reads."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,30 @@ class Replayed:
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
     """Read the recordings of the flows that replay one. Raises RecordingError, which names the flow."""
     found = {name: _replay(keys, duration_s, warmup_s) for name, keys in flows.items() if keys.replay}
+    found = _with_types(found)
     return {name: _plan(name, found[name], excerpt) for name, excerpt in read_replays(found).items()}
+
+
+def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
+    """Return the replays with what their recordings say about the types of their messages. A recording that cannot be
+    read is an error when its messages are read."""
+    from hopmeter.recordings.formats import read_types
+    from hopmeter.recordings.source import RecordingError
+
+    found: dict[Path, dict[str, RecordedType]] = {}
+    for path in {parse_recording(each.recording).path for each in replays.values()}:
+        with suppress(RecordingError):
+            found[path] = read_types(path)
+    return {name: _with_type(replay, found) for name, replay in replays.items()}
+
+
+def _with_type(replay: Replay, types: Mapping[Path, Mapping[str, RecordedType]]) -> Replay:
+    source = parse_recording(replay.recording)
+    kind = types.get(source.path, {}).get(source.topic)
+    if kind is None:
+        return replay
+    definition = kind.definition if kind.format == DEFINITIONS else None
+    return replace(replay, type=kind.name, encoding=kind.encoding, definition=definition)
 
 
 def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:

@@ -16,7 +16,8 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import ENDS, describe_message
+from hopmeter.plan.message_objects import ENDS, describe_message, encoded_file
+from hopmeter.plan.own_types import describe_type
 from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
@@ -153,6 +154,7 @@ def _flow(cell: Cell, place: Place, flow: Flow, hosted: Sequence[Endpoint]) -> d
         "payload_bytes": flow.payload_bytes,
         **_payload_source(flow, place),
         **_object(flow, place, hosted),
+        **describe_type(cell, flow, hosted[0].language),
         "touch": flow.touch,
         "pace": _pace(cell, place, flow),
         "messages": flow.messages,
@@ -183,7 +185,7 @@ def _participant(cell: Cell, number: int) -> dict[str, Any]:
 
 
 def _payload(flow: Flow, place: Place) -> dict[str, Any]:
-    if flow.has_codec or flow.bridged or flow.replay:
+    if flow.has_object or flow.bridged or flow.replay:
         return {"kind": "bytes"}
     picture = place.pictures.get(flow.payload)
     return picture.payload if picture else units.payload(flow.payload)
@@ -192,7 +194,7 @@ def _payload(flow: Flow, place: Place) -> dict[str, Any]:
 def _object(flow: Flow, place: Place, hosted: Sequence[Endpoint]) -> dict[str, Any]:
     """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
     language = hosted[0].language
-    if is_message(flow.payload):
+    if is_message(flow.payload) and flow.has_codec:
         carries = any(one.flow == flow.number and one.role in ENDS for one in hosted)
         return describe_message(flow, language) if carries else {}
     if not flow.has_codec or language != "python":
@@ -210,6 +212,8 @@ def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
         return {}
     if flow.replay:
         return {"recording": str(place.recordings[flow.name])}
+    if is_message(flow.payload):
+        return {} if flow.has_codec else {"payload_file": str(encoded_file(flow))}
     if (picture := place.pictures.get(flow.payload)) and not flow.has_codec:
         return {"payload_file": str(picture.file), "payload_frames": picture.frames}
     file = units.payload_file(flow.payload)

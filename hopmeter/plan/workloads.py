@@ -32,6 +32,7 @@ from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.flow_faults import receivers
 from hopmeter.scenario.graph import has_own_transports
 from hopmeter.scenario.workload import Flow as FlowKeys
+from hopmeter.schemas import is_message
 
 DURATION = "5s"
 WHOLE = "workload"
@@ -197,7 +198,7 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         payload=keys.payload,
         payload_bytes=units.payload_bytes(keys.payload),
         # An object is created once; the sender touches it by encoding, the receiver by decoding.
-        touch=keys.touch if keys.codec == NO_CODEC else "none",
+        touch=keys.touch if keys.codec == NO_CODEC and not is_message(keys.payload) else "none",
         codec=keys.codec,
         device=keys.device,
         share=keys.share,
@@ -267,6 +268,7 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         device=flow.device,
         share=flow.share,
         own_encoders=(flow.carrier.encodes if flow.carrier else cell.carriage.own_encoders) and flow.has_codec,
+        own_types=(flow.carrier or cell.carriage).own_types,
         pace=flow.pace,
         rate_hz=flow.rate_hz,
         sinks=len(flow.targets),

@@ -1,5 +1,16 @@
-"""Builds codec libraries: generated code for one message of a schema, and the object that is sent."""
+"""Builds codec libraries: generated code for one message of a schema, and the object that is sent. Also generates the
+code of message types, for transports that carry messages as types of their own."""
 
 from hopmeter.build.messages.libraries import MessageTarget, build_library, library_log, select_messages
+from hopmeter.build.messages.types import TypeTarget, build_types, select_types, types_log
 
-__all__ = ["MessageTarget", "build_library", "library_log", "select_messages"]
+__all__ = [
+    "MessageTarget",
+    "TypeTarget",
+    "build_library",
+    "build_types",
+    "library_log",
+    "select_messages",
+    "select_types",
+    "types_log",
+]

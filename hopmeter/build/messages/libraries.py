@@ -99,13 +99,13 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
     partial = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         _fill(partial, schema, target, log)
-        _put(partial, folder)
+        put_library(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return Library(folder)
 
 
-def _put(partial: Path, folder: Path) -> None:
+def put_library(partial: Path, folder: Path) -> None:
     """Give a finished folder its name. If another process has just built the same, its folder stays."""
     old = partial.with_suffix(".old")
     with suppress(FileNotFoundError):

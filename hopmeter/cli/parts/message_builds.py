@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import typer
 
 from hopmeter.api.build_display import build_message
-from hopmeter.build.messages import MessageTarget
+from hopmeter.build.messages import MessageTarget, TypeTarget
 from hopmeter.system.terminal import Console
 
 
-def build_messages(targets: Sequence[MessageTarget], system_packages: bool, as_json: bool) -> None:
+def build_messages(targets: Sequence[MessageTarget | TypeTarget], system_packages: bool, as_json: bool) -> None:
     """Build these codec libraries; exit with 1 if one of them failed."""
     console = Console(stderr=as_json, highlight=False, soft_wrap=True, markup=True)
     errors = [build_message(console, target, system_packages, as_json) for target in targets]

@@ -1,0 +1,69 @@
+"""The code of a message type for a transport that carries messages as types of its own: whether it needs any, and
+where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal
+
+from hopmeter.manifest import interpreter
+from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.model import Manifest
+from hopmeter.schemas.library import Library
+from hopmeter.schemas.ros2.types import RosType, missing_packages
+from hopmeter.system import paths
+
+KIND = "types"
+"""How the name of a folder begins, as that of a codec library begins with its codec."""
+Form = Literal["message", "octets", "call"]
+"""As what messages are sent: as objects that the transport encodes, as octets that are already encoded, or as objects
+in calls."""
+
+
+def prefixes(offer: Offer) -> list[Path]:
+    """Return the folders of the installation that a transport uses; empty if there is none yet."""
+    if offer.user is not None:
+        return [Path(each) for each in offer.user.location.split(":") if each]
+    return [interpreter.folder(offer.environment_name)]
+
+
+def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
+    """Return whether code must be generated before messages of a type can be sent. Raises UsageError if the
+    installation defines a type in it differently."""
+    missing = missing_packages(wanted, prefixes(offer))
+    is_framed = form == "call" or (wanted.is_bounded if form == "octets" else not wanted.has_header)
+    return bool(missing) or is_framed or (offer.types is not None and bool(offer.types.library))
+
+
+def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
+    """Return where the code of a type is, or would be once it is built."""
+    digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
+    for name, text in sorted(wanted.texts.items()):
+        digest.update(f"\n{name}\n{text}".encode())
+    for source in _sources(manifest, offer):
+        digest.update(source.read_bytes())
+    name = wanted.name.replace("/", ".")
+    return Library(paths.codec_folder() / f"{KIND}-{paths.language_word(offer.language)}-{name}-{digest.hexdigest()}")
+
+
+def _installation(offer: Offer) -> str:
+    return offer.user.location if offer.user is not None else f"{offer.environment_name} {offer.pip}"
+
+
+def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
+    """Yield the files of the transport that decide what the code is."""
+    if offer.types is None:
+        return
+    yield from sorted((manifest.folder / offer.types.packages).glob("[Ccp]*.[tx]*"))
+    if offer.types.library:
+        yield from sorted((manifest.folder / offer.types.library).rglob("*.*"))
+        yield from sorted((manifest.folder / paths.language_word(offer.language)).glob("*.hpp"))
+
+
+def framed_package(wanted: RosType) -> str:
+    """Return the name of the package that hopmeter generates around a type: a message with a frame's header, and a
+    service."""
+    digest = blake2b(repr(sorted(wanted.texts.items())).encode(), digest_size=4)
+    return f"hopmeter_{digest.hexdigest()}"

@@ -1,0 +1,197 @@
+"""Flows whose messages a transport carries as a type of its own: messages of the user's schema, and recorded ones."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopmeter.errors import UsageError
+from hopmeter.manifest import Manifest, Offer, find_transports
+from hopmeter.manifest.type_code import Form, code_of, needs_code, prefixes
+from hopmeter.messages import tag, with_remedy
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import MESSAGE, NO_CODEC, Carrier, Flow, Replay
+from hopmeter.plan.carriers import carrier_of
+from hopmeter.plan.flows import flows
+from hopmeter.plan.message_objects import encoded_file
+from hopmeter.plan.topology import Endpoint, topology
+from hopmeter.schemas import is_message
+from hopmeter.schemas.ros2.types import RosType, payload_type, read_installed, split_definitions
+
+CDR, TEXT = "cdr", "ros2msg"
+"""How a recording encodes messages of ROS 2, and the format of its definitions."""
+
+
+@dataclass(frozen=True)
+class OwnType:
+    """The type as which a transport carries the messages of a flow."""
+
+    wanted: RosType
+    form: Form
+    manifest: Manifest
+    languages: tuple[str, ...]
+    """The languages of the nodes that send, pass on or receive the messages."""
+    carrier: Carrier
+
+    @property
+    def offers(self) -> list[Offer]:
+        """Return what the transport offers in each of the languages."""
+        return [self.manifest.offers[language] for language in self.languages]
+
+    @property
+    def unbuilt(self) -> list[Offer]:
+        """Return the languages in which code is missing. Raises UsageError."""
+        return [each for each in self.offers if needs_code(each, self.wanted, self.form) and not self._facts(each)]
+
+    def _facts(self, offer: Offer) -> Mapping[str, Any]:
+        return code_of(self.manifest, offer, self.wanted).facts
+
+    def code(self, language: str) -> str:
+        """Return the folder of the code for a node; empty if none is built."""
+        found = code_of(self.manifest, self.manifest.offers[language], self.wanted)
+        return str(found.folder) if found.facts else ""
+
+
+def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
+    """Return the type as which the transport of a flow carries its messages; None if they are bytes for the transport.
+    Raises UsageError if the definition of the type is missing."""
+    carrier = carrier_of(cell, flow)
+    if flow.bridged or not (is_message(flow.payload) or flow.replay) or not carrier.own_types:
+        return None
+    manifest = (known or _manifests(carrier.transport))[carrier.transport].for_settings(carrier.settings)
+    languages = _languages(cell, flow)
+    offers = [manifest.offers.get(language) for language in languages]
+    if not all(offer is not None and offer.types is not None for offer in offers):
+        return None
+    form = _form(flow)
+    if form is None:
+        return None
+    places = prefixes(manifest.offers[languages[0]])
+    wanted = recorded_type(flow.replay, places) if flow.replay else payload_type(flow.payload)
+    return OwnType(wanted, form, manifest, languages, carrier) if wanted else None
+
+
+def _form(flow: Flow) -> Form | None:
+    """Return as what the messages of a flow are sent; None for calls with messages that are encoded already."""
+    if is_message(flow.payload) and flow.codec == NO_CODEC:
+        return "call" if flow.is_call else "message"
+    return "octets" if not flow.is_call and flow.codec in (NO_CODEC, CDR) else None
+
+
+def recorded_type(replay: Replay, prefixes_: Sequence[Path]) -> RosType | None:
+    """Return the type of recorded messages; None if they are no messages of ROS 2. Raises UsageError if its
+    definition is nowhere."""
+    if replay.encoding != CDR or not replay.type:
+        return None
+    if replay.definition is not None:
+        return split_definitions(replay.type, replay.definition)
+    return read_installed(replay.type, prefixes_)
+
+
+@functools.cache
+def _manifests(transport: str) -> Mapping[str, Manifest]:
+    return find_transports([transport])
+
+
+def _ends(cell: Cell, flow: Flow) -> list[Endpoint]:
+    return [end for node in topology(cell).nodes for end in node if end.flow == flow.number]
+
+
+def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(end.language for end in _ends(cell, flow)))
+
+
+def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
+    """Return why the transport of a flow cannot carry a message of the user's schema as a type of its own; empty if it
+    can, or if the message is bytes for it."""
+    try:
+        found = own_type(cell, flow, known)
+        unbuilt = found.unbuilt if found else []
+    except UsageError as cause:
+        return tag("D-SCHEMA", with_remedy(f"{carrier_of(cell, flow).name}: {cause.what}", cause.remedy))
+    if found is None:
+        return "" if flow.has_codec else _no_types(cell, flow)
+    if any(end.host for end in _ends(cell, flow)):
+        return tag("D-PAYLOAD", f"{carrier_of(cell, flow).name} carries messages as their own type on one machine only")
+    if not unbuilt:
+        return ""
+    said = f"the code of {found.wanted.name} is not built for {found.manifest.name} ({unbuilt[0].language})"
+    return tag("D-MESSAGE-NOT-BUILT", f"{said}; run {_build_command(found, flow)}")
+
+
+def _no_types(cell: Cell, flow: Flow) -> str:
+    carrier, languages = carrier_of(cell, flow).name, " and ".join(_languages(cell, flow))
+    return tag("D-PAYLOAD", f"{carrier} has no messages of the user's own type in {languages}; use --codec {CDR}")
+
+
+def _build_command(found: OwnType, flow: Flow) -> str:
+    message, options = shlex.quote(flow.payload.removeprefix(MESSAGE)), found.manifest.reference.split(" ")[1:]
+    words = ["hopmeter build --message", message, "--codec none --language", ",".join(found.languages), *options]
+    return f"`{' '.join(words)}`"
+
+
+def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
+    """Describe the type of a flow's messages to a node; empty if they are bytes for the transport."""
+    found = usable_type(cell, flow)
+    if found is None:
+        return {}
+    message = {"name": found.wanted.name, "code": found.code(language)}
+    return {"message": message | ({} if found.form == "octets" else {"object": str(encoded_file(flow))})}
+
+
+def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
+    """Return the type as which the transport of a flow carries its messages, if all its code is there."""
+    try:
+        found = own_type(cell, flow, known)
+        return None if found is None or found.unbuilt or any(end.host for end in _ends(cell, flow)) else found
+    except UsageError:
+        return None
+
+
+def type_notes(cells: Iterable[Cell], known: Mapping[str, Manifest]) -> list[str]:
+    """Return which recorded messages a transport carries as bytes although it has types of its own, and why."""
+    return list(dict.fromkeys(note for cell, flow in _replays(cells) if (note := _note(cell, flow, known))))
+
+
+def _replays(cells: Iterable[Cell]) -> Iterator[tuple[Cell, Flow]]:
+    for cell in (each for each in cells if each.workload and not each.dropped):
+        yield from ((cell, flow) for flow in flows(cell) if flow.replay and carrier_of(cell, flow).own_types)
+
+
+def _note(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
+    why = _why_bytes(cell, flow, known)
+    name = carrier_of(cell, flow).name
+    return f"flow {flow.name}: {name} carries its messages as bytes, not as their own type: {why}" if why else ""
+
+
+def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
+    assert flow.replay is not None, "the flow replays a recording"
+    if flow.replay.encoding != CDR or not flow.replay.type:
+        return f"the recording has them as {flow.replay.encoding or 'messages without a type'}, not as those of ROS 2"
+    try:
+        found = own_type(cell, flow, known)
+        unbuilt = found.unbuilt if found else []
+    except UsageError as cause:
+        return with_remedy(cause.what, cause.remedy)
+    if found is None or any(end.host for end in _ends(cell, flow)):
+        return "this needs topics, nodes in languages with such types, and one machine"
+    missing = ", ".join(each.language for each in unbuilt)
+    return (
+        f"the code of {found.wanted.name} is not built ({missing}); run the same command with --build"
+        if missing
+        else ""
+    )
+
+
+def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
+    """Yield the types of a cell whose code is missing, with each language."""
+    for flow in flows(cell):
+        try:
+            if found := own_type(cell, flow, known):
+                yield from [(found, offer) for offer in found.unbuilt]
+        except UsageError:
+            continue  # the cell, or a note, says why

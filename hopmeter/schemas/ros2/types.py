@@ -1,0 +1,141 @@
+"""Types of ROS 2 messages with the text of their definitions, and whether an installation of ROS 2 has the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+from hopmeter.schemas.ros2.definition import STRING, WIDE, Definition, FieldType
+from hopmeter.schemas.ros2.files import order
+from hopmeter.schemas.ros2.parser import NAME, parse
+from hopmeter.schemas.schema import find_schema
+from hopmeter.system.input_files import read_text
+
+CODEC = "cdr"
+SEPARATOR = re.compile(r"^=+[ \t]*\n(?:MSG|IDL):[ \t]*(\S+)[ \t]*$\n?", re.MULTILINE)
+"""What precedes each further definition in a recording."""
+HEADER = FieldType("std_msgs/msg/Header")
+SOURCED = "source the ROS 2 that has your packages"
+
+
+@dataclass(frozen=True)
+class RosType:
+    """A type of messages with the definitions of all types in it."""
+
+    name: str
+    """The full name: `nav_msgs/msg/Odometry`."""
+    texts: Mapping[str, str]
+    """The text of each definition, by full name."""
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """Return the definitions, each after those that it needs. Raises UsageError if one is missing or wrong."""
+        parsed = {name: parse(text, name, f"the definition of {name}") for name, text in self.texts.items()}
+        needed = {field.type.name for each in parsed.values() for field in each.messages()}
+        if missing := sorted(needed - set(parsed)):
+            raise UsageError(
+                "E-SCHEMA", f"the definition of {missing[0]} is missing", "name a file with the definition"
+            )
+        return {each.name: each for each in order(parsed, self.name)}
+
+    @property
+    def packages(self) -> list[str]:
+        """Return the packages of the definitions; a package comes after those that it uses."""
+        return list(dict.fromkeys(map(package_of, self.definitions)))
+
+    @property
+    def has_header(self) -> bool:
+        """Return whether the first field is a header."""
+        first = self.definitions[self.name].fields[0]
+        return first.name == "header" and first.type == HEADER
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether the size of an encoded message has a limit."""
+        return all(_has_limit(field.type) for each in self.definitions.values() for field in each.fields)
+
+
+def _has_limit(kind: FieldType) -> bool:
+    is_text = kind.name in (STRING, WIDE)
+    return not (is_text and not kind.text_bound) and not (kind.is_list and not kind.length and not kind.bound)
+
+
+def package_of(name: str) -> str:
+    """Return the package of a full name."""
+    return name.partition("/")[0]
+
+
+def payload_type(payload: str) -> RosType:
+    """Return the type of a payload. Raises UsageError if it has none."""
+    schema = find_schema(payload, CODEC)
+    texts = {name.removesuffix(".msg"): read_text(file) for name, file in schema.imports.files.items()}
+    if schema.type not in texts:
+        what = f"{schema.file.name} is a service, and only messages are sent as their own type"
+        raise UsageError("E-SCHEMA", what, "use codec cdr, or define a message")
+    return RosType(schema.type, texts)
+
+
+def split_definitions(name: str, text: str) -> RosType:
+    """Return the type that a recording defines in one text: its own definition, then those of all types in it. Raises
+    UsageError if one is missing or wrong."""
+    own, *others = SEPARATOR.split(text)
+    bodies = zip([name, *others[::2]], [own, *others[1::2]], strict=True)
+    found = RosType(full_name(name), {full_name(each): body for each, body in bodies})
+    found.definitions  # noqa: B018 (raises)
+    return found
+
+
+def full_name(text: str) -> str:
+    """Return the full name of a type: of `nav_msgs/Odometry`, `nav_msgs/msg/Odometry`. Raises UsageError."""
+    found = NAME.fullmatch(text)
+    if found is None or not found["package"]:
+        raise UsageError("E-SCHEMA-TYPE", f"{text} is no type of ROS 2", "name a type such as nav_msgs/msg/Odometry")
+    return f"{found['package']}/msg/{found['type']}"
+
+
+def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
+    """Return a type as an installation defines it. Raises UsageError if it has none."""
+    found: dict[str, str] = {}
+    waiting = [full_name(name)]
+    while waiting:
+        each = waiting.pop()
+        file = installed_file(each, prefixes)
+        if file is None:
+            where = prefixes[0] if prefixes else "no place"
+            raise UsageError("E-SCHEMA", f"the ROS 2 at {where} has no {each}, nor has the recording", SOURCED)
+        found[each] = read_text(file)
+        needed = (field.type.name for field in parse(found[each], each, str(file)).messages())
+        waiting += [other for other in needed if other not in found]
+    return RosType(full_name(name), found)
+
+
+def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
+    """Return the definition of a type in an installation, whose first prefix counts; None if it has none."""
+    package, kind, word = name.split("/")
+    files = (prefix / "share" / package / kind / f"{word}.msg" for prefix in prefixes)
+    return next((file for file in files if file.is_file()), None)
+
+
+def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:
+    """Return the packages that an installation lacks, in the order in which they can be built. Raises UsageError if it
+    has one of the packages with another definition of a type."""
+    missing = [each for each in wanted.packages if not any((one / "share" / each / "msg").is_dir() for one in prefixes)]
+    for name, definition in wanted.definitions.items():
+        if package_of(name) not in missing:
+            _check_installed(definition, installed_file(name, prefixes))
+    return missing
+
+
+def _check_installed(wanted: Definition, file: Path | None) -> None:
+    package = package_of(wanted.name)
+    if file is None:
+        what = f"the ROS 2 that is used has the package {package} without {wanted.name}"
+        raise UsageError("E-SCHEMA", what, f"{SOURCED}, or rename {package}")
+    found = parse(read_text(file), wanted.name, str(file))
+    if [(each.name, each.type) for each in found.fields] != [(each.name, each.type) for each in wanted.fields]:
+        what = f"the ROS 2 that is used defines {wanted.name} differently, in {file}"
+        raise UsageError("E-SCHEMA", what, f"{SOURCED}, or rename {package}")
