@@ -56,6 +56,7 @@ struct Image {
 template <class Shape>
 struct Plain {
   using Message = Shape;
+  using Service = void;
   static constexpr std::size_t room = std::tuple_size_v<decltype(Message::data)>;
   static auto& stamp(auto& message) { return message.stamp; }
   static auto& text(auto& message) { return message.label; }
@@ -83,32 +84,52 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
       "set message = standard, or measure smaller payloads");
 }
 
-/// Has `fill` write a frame into a message.
-template <class Carrier>
-void write(typename Carrier::Message& message, const hopmeter::Link& link, std::size_t bytes, hopmeter::Fill fill) {
-  hopmeter::Header header;
-  fill({header, Carrier::payload(message, link, bytes)});
-  auto& stamp = Carrier::stamp(message);
+/// Writes the time and the label of a header into fields of a message.
+inline void write_header(const hopmeter::Header& header, auto& stamp, auto& text) {
   const auto sent_ns = hopmeter::sent_of(header);
   stamp.sec = static_cast<std::int32_t>(sent_ns / second_ns);
   stamp.nanosec = static_cast<std::uint32_t>(sent_ns % second_ns);
-  auto& text = Carrier::text(message);
   const auto label = hopmeter::label(header);
   if constexpr (requires { text.resize(label.size()); }) text.resize(label.size());
   std::ranges::copy(label, text.begin());
 }
 
-/// Passes on the frame that a message carries, with the native message that a relay can send on.
-template <class Carrier>
-void read(const typename Carrier::Message& message, const auto& native, const auto& hand_over) {
-  const auto payload = Carrier::payload(message);
-  const auto& stamp = Carrier::stamp(message);
-  const auto sent_ns = stamp.sec * second_ns + stamp.nanosec;
-  const auto text = std::as_bytes(std::span(Carrier::text(message)));
+/// The header whose time and label are in fields of a message.
+inline hopmeter::Header read_header(const auto& stamp, std::span<const std::byte> text, std::size_t payload_bytes) {
   const std::string_view label(reinterpret_cast<const char*>(text.data()), text.size());
-  const auto header = hopmeter::header_of(label, sent_ns, payload.size());
-  hand_over(hopmeter::Received(header, payload).with_native(&native));
+  return hopmeter::header_of(label, stamp.sec * second_ns + stamp.nanosec, payload_bytes);
 }
+
+/// The frames of a link in messages of a carrier: of ROS 2, or of this adapter.
+template <class Carrier>
+class Frames {
+ public:
+  using Message = typename Carrier::Message;
+  using Service = typename Carrier::Service;
+
+  explicit Frames(const hopmeter::Link& link) : link_(link) {}
+
+  /// Prepares a new message for frames that are written into it.
+  void prepare(Message&) const {}
+
+  /// Has `fill` write a frame into a message.
+  void write(Message& message, std::size_t bytes, hopmeter::Fill fill) const {
+    hopmeter::Header header;
+    fill({header, Carrier::payload(message, link_, bytes)});
+    write_header(header, Carrier::stamp(message), Carrier::text(message));
+  }
+
+  /// Passes on the frame that a message carries, with the native message that a relay can send on.
+  void read(const Message& message, const auto& native, const auto& hand_over) const {
+    const auto payload = Carrier::payload(message);
+    const auto text = std::as_bytes(std::span(Carrier::text(message)));
+    const auto header = read_header(Carrier::stamp(message), text, payload.size());
+    hand_over(hopmeter::Received(header, payload).with_native(&native));
+  }
+
+ private:
+  hopmeter::Link link_;
+};
 
 /// The native message of a frame.
 template <class Native>

@@ -3,11 +3,13 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "hopmeter/choice.hpp"
 #include "rmw.hpp"
 #include "services.hpp"
 #include "topics.hpp"
+#include "type_ends.hpp"
 
 namespace {
 
@@ -28,13 +30,26 @@ class Ros2 final : public Transport {
            ros2::rmw_version() + ")";
   }
 
-  Owned<Publisher> publisher(const Link& link) override { return topic<Publisher, ros2::Publisher>(link); }
-  Owned<Subscriber> subscriber(const Link& link) override { return topic<Subscriber, ros2::Polled>(link); }
+  Owned<Publisher> publisher(const Link& link) override {
+    if (has_type(link)) return ros2::type_ends(link).publisher(house(), link);
+    return topic<Publisher, ros2::Publisher>(link);
+  }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    if (has_type(link)) return ros2::type_ends(link).subscriber(house(), link);
+    return topic<Subscriber, ros2::Polled>(link);
+  }
   Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    if (has_type(link)) return ros2::type_ends(link).subscribe(house(), link, std::move(on_frame));
     return topic<Subscription, ros2::Called>(link, std::move(on_frame));
   }
-  Owned<Server> server(const Link& link) override { return open<Server, ros2::Server>(link); }
-  Owned<Client> client(const Link& link) override { return open<Client, ros2::Client>(link); }
+  Owned<Server> server(const Link& link) override {
+    if (has_type(link)) return ros2::type_ends(link).server(house(), link);
+    return open<Server, ros2::Server>(link);
+  }
+  Owned<Client> client(const Link& link) override {
+    if (has_type(link)) return ros2::type_ends(link).client(house(), link);
+    return open<Client, ros2::Client>(link);
+  }
 
   Facts facts() override {
     if (!house_) return {};
@@ -43,6 +58,9 @@ class Ros2 final : public Transport {
     const auto path = way(seen, rmw);
     Facts facts = {{"path", path}, {"rmw", rmw}, {"domain", std::to_string(ros2::domain_of(setup_.run()))}};
     if (const char* distribution = std::getenv("ROS_DISTRO")) facts.emplace_back("distribution", distribution);
+    std::string messages;
+    for (const auto& each : messages_) messages += (messages.empty() ? "" : ", ") + each;
+    if (!messages.empty()) facts.emplace_back("message", messages);
     if (seen.executors) facts.emplace_back("executors", executors(seen));
     if (seen.unlendable) facts.emplace_back("fallback", rmw + " lends no message of this type: rclcpp allocated them");
     return facts;
@@ -71,11 +89,23 @@ class Ros2 final : public Transport {
     return *house_;
   }
 
+  /// Whether the messages of a link have a type of the user's own, and notes it for the facts.
+  bool has_type(const Link& link) {
+    if (link.message_type.empty()) return false;
+    if (setup_.setting<std::string>("message") == "plain")
+      throw Error("plain messages carry bytes, and this link carries " + link.message_type,
+                  "omit message=plain, or choose another payload");
+    const std::lock_guard lock(naming_);
+    messages_.insert(link.message_type + (link.message_object.empty() ? " as octets" : ""));
+    return true;
+  }
+
   template <class End, template <class> class Of>
   std::unique_ptr<End> open(const Link& link, auto&&... more) {
     using Types = MessageTypes<ros2::Timing, ros2::Image, PayloadKind::image>;
     return Types::choose(link, [&]<class Carrier>(std::type_identity<Carrier>) {
-      return std::unique_ptr<End>(std::make_unique<Of<Carrier>>(house(), link, std::forward<decltype(more)>(more)...));
+      using Frames = ros2::Frames<Carrier>;
+      return std::unique_ptr<End>(std::make_unique<Of<Frames>>(house(), link, std::forward<decltype(more)>(more)...));
     });
   }
 
@@ -85,11 +115,13 @@ class Ros2 final : public Transport {
     if (setup_.setting<std::string>("message") == "standard")
       return open<End, Of>(link, std::forward<decltype(more)>(more)...);
     return ros2::of_plain(link.frame_bytes - header_bytes, [&]<class Carrier>(Carrier) -> std::unique_ptr<End> {
-      return std::make_unique<Of<Carrier>>(house(), link, std::forward<decltype(more)>(more)...);
+      return std::make_unique<Of<ros2::Frames<Carrier>>>(house(), link, std::forward<decltype(more)>(more)...);
     });
   }
 
   Setup setup_;
+  std::mutex naming_;
+  std::set<std::string> messages_;
   std::once_flag started_;
   std::optional<ros2::House> house_;
 };

@@ -9,33 +9,34 @@
 namespace ros2 {
 
 /// Writes the response of a service; the response is sent after the handler has returned.
-template <class Carrier>
+template <class Frames>
 class Replier final : public hopmeter::Replier {
  public:
-  explicit Replier(const hopmeter::Link& link) : link_(link) {}
+  explicit Replier(const Frames& frames) : frames_(frames) { frames.prepare(response.it); }
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write<Carrier>(response.it, link_, payload_bytes, fill);
+    frames_.write(response.it, payload_bytes, fill);
     given = true;
     return hopmeter::Sent::accepted;
   }
 
   bool given = false;
-  typename Carrier::Service::Response response;
+  typename Frames::Service::Response response;
 
  private:
-  const hopmeter::Link& link_;
+  const Frames& frames_;
 };
 
-template <class Carrier>
+template <class Frames>
 class Server final : public hopmeter::Server {
  public:
-  using Service = typename Carrier::Service;
+  using Service = typename Frames::Service;
   using Request = std::shared_ptr<typename Service::Request>;
 
   Server(House& house, const hopmeter::Link& link)
       : house_(house),
         link_(link),
+        frames_(link),
         room_(house, link.wait == hopmeter::Wait::callback),
         service_(house, [&] { return served(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {}
@@ -77,13 +78,14 @@ class Server final : public hopmeter::Server {
   }
 
   void answer(rmw_request_id_t& id, const Request& request, const auto& handler) {
-    Replier<Carrier> replier(link_);
-    read<Carrier>(request->it, request, [&](const hopmeter::Received& received) { handler(received, replier); });
+    Replier<Frames> replier(frames_);
+    frames_.read(request->it, request, [&](const hopmeter::Received& received) { handler(received, replier); });
     if (replier.given) service_->send_response(id, replier.response);
   }
 
   House& house_;
   hopmeter::Link link_;
+  Frames frames_;
   Room room_;
   /// The gate is shut until the server serves, because an executor may already have its callback
   /// group.
@@ -96,18 +98,20 @@ class Server final : public hopmeter::Server {
   rclcpp::WaitSet set_;
 };
 
-template <class Carrier>
+template <class Frames>
 class Client final : public hopmeter::Client {
  public:
-  using Service = typename Carrier::Service;
+  using Service = typename Frames::Service;
   using Request = std::shared_ptr<typename Service::Request>;
 
   Client(House& house, const hopmeter::Link& link)
       : house_(house),
         link_(link),
+        frames_(link),
         room_(house, false),
         client_(house, [&] { return asking(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {client_.shared()}, {}, {}, house.context)) {
+    frames_.prepare(request_->it);
     const std::lock_guard lock(house.sharing);
     house.clients.insert(endpoint_);
   }
@@ -117,7 +121,7 @@ class Client final : public hopmeter::Client {
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    write<Carrier>(request_->it, link_, payload_bytes, fill);
+    frames_.write(request_->it, payload_bytes, fill);
     client_->async_send_request(request_);
     return hopmeter::Sent::accepted;
   }
@@ -143,7 +147,7 @@ class Client final : public hopmeter::Client {
     rmw_request_id_t id;
     for (; client_->take_response(response_, id); ++taken) {
       client_->remove_pending_request(id.sequence_number);
-      read<Carrier>(response_.it, response_, take);
+      frames_.read(response_.it, response_, take);
     }
     return taken;
   }
@@ -151,6 +155,7 @@ class Client final : public hopmeter::Client {
   House& house_;
   const std::thread::id endpoint_ = std::this_thread::get_id();
   const hopmeter::Link link_;
+  const Frames frames_;
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;

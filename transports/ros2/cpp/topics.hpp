@@ -9,17 +9,18 @@
 
 namespace ros2 {
 
-template <class Carrier>
+template <class Frames>
 class Publisher final : public hopmeter::Publisher {
  public:
-  using Message = typename Carrier::Message;
+  using Message = typename Frames::Message;
 
   Publisher(House& house, const hopmeter::Link& link)
       : house_(house),
-        link_(link),
+        frames_(link),
         how_(house.setup.setting<std::string>("publish")),
         node_(house.node()),
         publisher_(house, [&] { return node_->template create_publisher<Message>(name_of(link), house.qos); }) {
+    frames_.prepare(message_);
     if (how_ == "loaned" && !publisher_->can_loan_messages()) house.seen.unlendable = true;
   }
 
@@ -28,15 +29,17 @@ class Publisher final : public hopmeter::Publisher {
     if (how_ == "loaned") {
       auto loan = publisher_->borrow_loaned_message();
       if (!house_.seen.unlendable) house_.seen.lent = true;
-      write<Carrier>(loan.get(), link_, payload_bytes, fill);
+      frames_.prepare(loan.get());
+      frames_.write(loan.get(), payload_bytes, fill);
       publisher_->publish(std::move(loan));
     } else if (how_ == "unique") {
       auto message = std::make_unique<Message>();
-      write<Carrier>(*message, link_, payload_bytes, fill);
+      frames_.prepare(*message);
+      frames_.write(*message, payload_bytes, fill);
       house_.seen.given = message.get();
       publisher_->publish(std::move(message));
     } else {
-      write<Carrier>(message_, link_, payload_bytes, fill);
+      frames_.write(message_, payload_bytes, fill);
       publisher_->publish(message_);
     }
     return hopmeter::Sent::accepted;
@@ -50,7 +53,7 @@ class Publisher final : public hopmeter::Publisher {
 
  private:
   House& house_;
-  hopmeter::Link link_;
+  Frames frames_;
   std::string how_;
   std::shared_ptr<rclcpp::Node> node_;
   Made<rclcpp::Publisher<Message>> publisher_;
@@ -58,10 +61,10 @@ class Publisher final : public hopmeter::Publisher {
 };
 
 /// A subscription with its node and its callback group.
-template <class Carrier>
+template <class Frames>
 class Topic {
  public:
-  using Message = typename Carrier::Message;
+  using Message = typename Frames::Message;
   using Call = std::function<void(const Message&)>;
 
   Topic(House& house, const hopmeter::Link& link, bool is_called, Call first)
@@ -100,11 +103,11 @@ class Topic {
   Seen& seen_;
 };
 
-template <class Carrier>
+template <class Frames>
 class Polled final : public hopmeter::Subscriber {
  public:
   Polled(House& house, const hopmeter::Link& link)
-      : spins_(link.wait == hopmeter::Wait::spin), topic_(house, link, false, {}), set_(made(house)) {
+      : spins_(link.wait == hopmeter::Wait::spin), frames_(link), topic_(house, link, false, {}), set_(made(house)) {
     set_.add_subscription(topic_.subscription.shared(), {true, false, true});
     if (house.setup.setting<bool>("intra_process")) pointers_ = topic_.subscription->get_intra_process_waitable();
   }
@@ -112,7 +115,7 @@ class Polled final : public hopmeter::Subscriber {
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     taken_ = 0;
     topic_.call = [&](const auto& message) {
-      read<Carrier>(message, message, take);
+      frames_.read(message, message, take);
       ++taken_;
     };
     look();
@@ -121,7 +124,7 @@ class Polled final : public hopmeter::Subscriber {
   }
 
  private:
-  using Message = typename Carrier::Message;
+  using Message = typename Frames::Message;
 
   static rclcpp::WaitSet made(const House& house) { return rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context); }
 
@@ -151,28 +154,30 @@ class Polled final : public hopmeter::Subscriber {
   }
 
   bool spins_;
+  Frames frames_;
   std::size_t taken_ = 0;
-  Topic<Carrier> topic_;
+  Topic<Frames> topic_;
   /// Receives messages from rclcpp's intra-process path; null if that path is off.
   std::shared_ptr<rclcpp::Waitable> pointers_;
   rclcpp::WaitSet set_;
   Message message_;
 };
 
-template <class Carrier>
+template <class Frames>
 class Called final : public hopmeter::Subscription {
  public:
   Called(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
-      : on_frame_(std::move(on_frame)), topic_(house, link, true, [this, &house](const auto& message) {
+      : on_frame_(std::move(on_frame)), frames_(link), topic_(house, link, true, [this, &house](const auto& message) {
           house.seen.called_here();
-          read<Carrier>(message, message, on_frame_);
+          frames_.read(message, message, on_frame_);
         }) {
     executing_.emplace(house, topic_.room, topic_.gate);
   }
 
  private:
   hopmeter::OnFrame on_frame_;
-  Topic<Carrier> topic_;
+  Frames frames_;
+  Topic<Frames> topic_;
   std::optional<Executing> executing_;
 };
 

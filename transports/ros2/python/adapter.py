@@ -18,12 +18,12 @@ demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 
-from .messages import Carrier, own_messages, topic_carrier  # noqa: E402
+from .messages import AnyCarrier, CallCarrier, call_carrier, own_messages, topic_carrier  # noqa: E402
 from .process_context import Called, NoReplyError, Polled, ProcessContext, domain_of, name_of  # noqa: E402
 
 
 class Publisher:
-    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: AnyCarrier) -> None:
         self.address = ""
         self._carrier, self._node = carrier, context.node()
         self._publisher = self._node.create_publisher(carrier.message, name_of(link), context.qos)
@@ -42,11 +42,11 @@ class Publisher:
 class Subscriber:
     """A polled subscription. The polling thread calls its callback."""
 
-    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: AnyCarrier) -> None:
         self._carrier, node = carrier, context.node()
         self._take: Take
         self._taken = 0
-        node.create_subscription(carrier.message, name_of(link), self._receive, context.qos)
+        node.create_subscription(carrier.message, name_of(link), self._receive, context.qos, raw=carrier.raw)
         self._polled = Polled(context, link, node)
 
     def poll(self, timeout_s: float, take: Take) -> int:
@@ -62,7 +62,7 @@ class Subscriber:
         self._polled.close()
 
 
-def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_frame: Take) -> Called:
+def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, on_frame: Take) -> Called:
     """Open a subscription that is called."""
 
     def open_end(end: Called) -> Callable[[], Any]:
@@ -70,7 +70,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_
             end.call_if_open(lambda: on_frame(*carrier.read(message), native=message))
 
         made = end.node.create_subscription(
-            carrier.message, name_of(link), receive, context.qos, callback_group=end.group
+            carrier.message, name_of(link), receive, context.qos, callback_group=end.group, raw=carrier.raw
         )
         return lambda: end.node.destroy_subscription(made)
 
@@ -82,7 +82,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: Carrier, on_
 class Answer:
     """The response of a service to one request; None if the request is unanswered."""
 
-    def __init__(self, carrier: Carrier, request: Any, response: Any) -> None:
+    def __init__(self, carrier: CallCarrier, request: Any, response: Any) -> None:
         self._carrier, self._request, self._response = carrier, request, response
         self._given = False
 
@@ -105,7 +105,7 @@ class Server:
     After `serve`, the server is called, if the wait of its link is `callback`; otherwise it is polled.
     """
 
-    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: CallCarrier) -> None:
         self.address = ""
         self._context, self._link, self._carrier = context, link, carrier
         self._handle: Handle
@@ -156,7 +156,7 @@ class Server:
 class Client:
     """A client. The polling thread passes the responses to futures."""
 
-    def __init__(self, context: ProcessContext, link: Link, carrier: Carrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, carrier: CallCarrier) -> None:
         self._context, self._thread = context, threading.get_ident()
         context.note_client(self._thread, 1)
         self._carrier, node = carrier, context.node()
@@ -186,6 +186,8 @@ class Transport:
         self._setup = setup
         self._starting = threading.Lock()
         self._context: ProcessContext | None = None
+        self._messages: set[str] = set()
+        """The types of the messages of all link ends, for the facts."""
 
     @staticmethod
     def version() -> str:
@@ -200,24 +202,35 @@ class Transport:
                 self._context = ProcessContext(self._setup)
             return self._context
 
+    def _topic(self, link: Link) -> AnyCarrier:
+        return self._note(topic_carrier(self._setup.settings, link))
+
+    def _call(self, link: Link) -> CallCarrier:
+        return self._note(call_carrier(link))
+
+    def _note(self, carrier: Any) -> Any:
+        self._messages.add(carrier.title)
+        return carrier
+
     def publisher(self, link: Link) -> Publisher:
-        return Publisher(self._opened_context(), link, topic_carrier(self._setup.settings, link))
+        return Publisher(self._opened_context(), link, self._topic(link))
 
     def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(self._opened_context(), link, topic_carrier(self._setup.settings, link))
+        return Subscriber(self._opened_context(), link, self._topic(link))
 
     def subscribe(self, link: Link, on_frame: Take) -> Called:
-        return open_subscription(self._opened_context(), link, topic_carrier(self._setup.settings, link), on_frame)
+        return open_subscription(self._opened_context(), link, self._topic(link), on_frame)
 
     def server(self, link: Link) -> Server:
-        return Server(self._opened_context(), link, Carrier(link))
+        return Server(self._opened_context(), link, self._call(link))
 
     def client(self, link: Link) -> Client:
-        return Client(self._opened_context(), link, Carrier(link))
+        return Client(self._opened_context(), link, self._call(link))
 
     def facts(self) -> dict[str, str]:
         rmw = rmw_version(rclpy.utilities.get_rmw_implementation_identifier())
         facts = {"path": rmw, "rmw": rmw, "domain": str(domain_of(self._setup.run))}
+        facts["message"] = ", ".join(sorted(self._messages))
         if self._context is not None:
             facts |= self._context.executor_facts()
         found = {"distribution": os.environ.get("ROS_DISTRO", ""), "middleware": middleware(), "segment": segments()}

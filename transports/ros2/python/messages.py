@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import importlib
 import sys
@@ -19,6 +18,9 @@ from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link
 from hopmeter.node.loading import search_path
 from hopmeter.node.typed import SECOND_NS, header_of, label, nanoseconds, no_payload_field, sent_of
 from hopmeter.system import paths
+
+from .generated import load
+from .own_types import FramedOctets, Octets, OwnMessage, own_carrier
 
 
 def interfaces_folders() -> list[Path]:
@@ -37,12 +39,6 @@ def interfaces_folders() -> list[Path]:
     raise ImportError("the messages of ros2 are not built")
 
 
-def load(folder: Path) -> None:
-    """Load the C libraries of the messages; their dependencies are found next to them."""
-    for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
-        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
-
-
 @functools.cache
 def own_messages() -> Any:
     """Return the package of hopmeter's own messages; only calls and plain messages need it."""
@@ -55,10 +51,13 @@ def own_messages() -> Any:
 class Carrier:
     """The message type for the payload of a link."""
 
+    raw = False
+
     def __init__(self, link: Link) -> None:
         self._width, self._height = link.width, link.height
         self.is_timing = link.payload == "timing"
         self.message = Header if self.is_timing else Image
+        self.title = "std_msgs/msg/Header" if self.is_timing else "sensor_msgs/msg/Image"
 
     @property
     def service(self) -> Any:
@@ -102,6 +101,7 @@ class PlainCarrier(Carrier):
                 "set message = standard, or measure smaller payloads",
             )
         self.message = getattr(own_messages().msg, fitting[0])
+        self.title = f"hopmeter_ros2/msg/{fitting[0]}"
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` to write a frame into a new message."""
@@ -117,9 +117,26 @@ class PlainCarrier(Carrier):
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 
 
-def topic_carrier(settings: dict[str, Any], link: Link) -> Carrier:
-    """Return the carrier of topics; services have the standard messages."""
-    return PlainCarrier(link) if settings["message"] == "plain" else Carrier(link)
+CallCarrier = Carrier | OwnMessage
+AnyCarrier = CallCarrier | Octets | FramedOctets
+
+
+def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
+    """Return the carrier of topics. Raises AdapterError."""
+    if settings["message"] == "plain":
+        if link.message_type:
+            remedy = "omit message=plain, or choose another payload"
+            raise AdapterError(f"plain messages carry bytes, and this link carries {link.message_type}", remedy)
+        return PlainCarrier(link)
+    return own_carrier(link) if link.message_type else Carrier(link)
+
+
+def call_carrier(link: Link) -> CallCarrier:
+    """Return the carrier of calls, in which ROS 2 has no octets of a type; an Image carries them. Raises
+    AdapterError."""
+    found = own_carrier(link) if link.message_object else Carrier(link)
+    assert isinstance(found, CallCarrier), "an object makes a message"
+    return found
 
 
 def time_sent(header: bytearray) -> Any:

@@ -1,0 +1,139 @@
+"""Messages of the user's own type in the adapter of `ros2`, without a middleware: in the Python of its nodes, frames
+are written into messages and read again, right ones and altered ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types
+from hopmeter.manifest import find_transports, interpreter, readiness
+from hopmeter.manifest.type_code import code_of
+from hopmeter.schemas import library_of
+from hopmeter.schemas.ros2.types import payload_type
+from hopmeter.system import paths
+
+PROGRAM = r"""
+import json, struct, sys
+from pathlib import Path
+from types import SimpleNamespace
+from hopmeter.node.loading import transport_class
+
+folder, told = Path(sys.argv[1]), json.loads(sys.argv[2])
+transport_class(folder)  # it checks the environment, and makes the package of the adapter
+package = sys.modules[transport_class(folder).__module__].__package__
+own_types = sys.modules[f"{package}.own_types"]
+from rclpy.serialization import deserialize_message, serialize_message
+
+
+def header(length, flags=8):
+    return struct.pack("<IHHQIIQqqQII", int.from_bytes(b"HOPM", "little"), 1, flags, 7, 3, 0, 42, 99, 99, length, 5, 0)
+
+
+def frame(length, flags=8):
+    def fill(first, second=None):
+        first[:], second[:] = header(length, flags), encoded[:length]
+    return fill
+
+
+def link(**more):
+    words = {"message_type": told["name"], "message_code": told["code"], "message_object": "", **more}
+    return own_types.own_carrier(SimpleNamespace(**words))
+
+
+def read(carrier, came):
+    first, second = carrier.read(came)
+    return bytes(first).hex(), bytes(second() if callable(second) else second).hex()
+
+
+encoded = Path(told["object"]).read_bytes()
+objects, octets = link(message_object=told["object"]), link()
+sent, sent_octets = objects.write(len(encoded), frame(len(encoded))), octets.write(len(encoded), frame(len(encoded)))
+as_sent = deserialize_message(serialize_message(sent), type(sent))  # as it travels
+told_by_type = deserialize_message(sent_octets, octets.message)  # what another subscriber of the topic decodes
+altered = deserialize_message(serialize_message(sent), type(sent))
+inner = altered if objects.has_header else altered.value
+exec(told["alter"], {"inner": inner})
+found = {
+    "frame": [header(len(encoded)).hex(), encoded.hex()],
+    "objects": read(objects, as_sent),
+    "altered": read(objects, altered),
+    "octets": read(octets, bytes(sent_octets)),
+    "padded": read(octets, bytes(sent_octets) + bytes(-len(sent_octets) % 4)),
+    "topic": own_types.name_of_class(octets.message),
+    "decoded": bytes(serialize_message(told_by_type.value if hasattr(told_by_type, "value") else told_by_type)).hex(),
+    "foreign": [read(octets, bytes(size)) for size in (0, 1, 5, 75, 76, 200)] + [read(octets, bytes([255]) * 90)],
+    "unchecked": read(objects, objects.write(len(encoded), frame(len(encoded), 0))),
+}
+print(json.dumps(found))
+"""
+HEADER_BYTES = 64
+
+
+@pytest.fixture(scope="module", params=["bounded", "message"])
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """What becomes of the frames of a type: one of limited size without a header, and one with a header."""
+    folder = tmp_path_factory.mktemp("packages")
+    for name, text in {
+        "inner_msgs/msg/Part": "float32 size\nint8[3] place",
+        "wheel_msgs/msg/Wheels": "inner_msgs/Part[2] parts\nbool is_on\nstring<=5 name",
+        "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\nuint8[] data",
+    }.items():
+        file = folder / f"{name}.msg"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    word, alter = {
+        "bounded": ("Wheels", "inner.parts[1].place[2] += 1"),
+        "message": ("Drive", "inner.data[-1] ^= 1"),
+    }[request.param]
+    return run(f"message:{folder}/wheel_msgs/msg/{word}.msg", alter, tmp_path_factory.mktemp("logs"))
+
+
+def run(payload: str, alter: str, logs: os.PathLike[str]) -> dict[str, object]:
+    manifest = find_transports(["ros2"])["ros2"]
+    offer, wanted = manifest.offers["python"], payload_type(payload)
+    state = readiness(manifest, "python")
+    assert state.ready, f"ros2 in Python is not ready: {state.missing}"
+    log = paths.Path(logs) / "build.log"
+    library = library_of(payload, "cdr", "python")
+    if not library.facts:
+        library = build_library(MessageTarget(payload, "cdr", "python"), log)
+    if not code_of(manifest, offer, wanted).facts:
+        build_types(TypeTarget(wanted, manifest, offer), log)
+    told = {"name": wanted.name, "code": str(code_of(manifest, offer, wanted).folder), "object": str(library.object)}
+    python = interpreter.interpreter(offer)
+    assert python is not None
+    environment = {**os.environ, **python.fill(offer.variables)}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(paths.PACKAGE.parent), environment.get("PYTHONPATH", "")])
+    )
+    words = [python.program, "-c", PROGRAM, str(manifest.folder / "python"), json.dumps({**told, "alter": alter})]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout))
+
+
+def test_a_frame_arrives_as_it_was_sent_as_an_object_and_as_octets(found: dict[str, object]) -> None:
+    assert found["objects"] == found["octets"] == found["padded"] == found["frame"]
+
+
+def test_an_altered_message_has_another_payload_of_the_same_length(found: dict[str, list[str]]) -> None:
+    header, payload = found["altered"]
+    assert header == found["frame"][0]
+    assert payload != found["frame"][1]
+    assert len(payload) == len(found["frame"][1])
+
+
+def test_a_subscriber_of_the_type_decodes_the_message_of_octets(found: dict[str, list[str]]) -> None:
+    assert found["decoded"] == found["frame"][1]
+
+
+def test_octets_that_are_no_frame_have_a_header_that_every_receiver_refuses(found: dict[str, list[list[str]]]) -> None:
+    assert all(bytes.fromhex(header)[:4] != b"HOPM" for header, _ in found["foreign"])
+
+
+def test_a_message_that_is_not_checked_is_not_compared(found: dict[str, list[str]]) -> None:
+    assert found["unchecked"][1] == found["frame"][1]

@@ -1,0 +1,323 @@
+/// Messages of the user's own type: as objects, which the rmw encodes, or as octets that are encoded already.
+/// ../README.md describes where a frame's header is. The library of a type (type/) contains this code for the type.
+#pragma once
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <rclcpp/serialization.hpp>
+#include <rclcpp/serialized_message.hpp>
+#include <vector>
+
+#include "services.hpp"
+#include "topics.hpp"
+#include "type_ends.hpp"
+
+namespace ros2 {
+
+inline std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw hopmeter::Error("cannot read the message " + path, "run `hopmeter build --message` again");
+  const auto seen = std::as_bytes(std::span(bytes));
+  return {seen.begin(), seen.end()};
+}
+
+/// A message in CDR.
+inline rclcpp::SerializedMessage serialized(std::span<const std::byte> octets) {
+  rclcpp::SerializedMessage message(octets.size());
+  auto& raw = message.get_rcl_serialized_message();
+  std::memcpy(raw.buffer, octets.data(), octets.size());
+  raw.buffer_length = octets.size();
+  return message;
+}
+
+inline std::span<std::byte> octets_of(const rclcpp::SerializedMessage& message) {
+  const auto& raw = message.get_rcl_serialized_message();
+  return {reinterpret_cast<std::byte*>(raw.buffer), raw.buffer_length};
+}
+
+/// The frames of a link in messages of a type, as which the rmw encodes them. The header of a frame is in that of the
+/// message, or in that of the message around it. A message is the one that was sent if it is encoded in the same octets.
+template <class Type, class Framed, class Call, bool has_header>
+class OwnFrames {
+ public:
+  using Message = std::conditional_t<has_header, Type, Framed>;
+  using Service = Call;
+
+  explicit OwnFrames(const hopmeter::Link& link) : payload_(read_file(link.message_object)) {
+    const auto octets = serialized(payload_);
+    rclcpp::Serialization<Type>().deserialize_message(&octets, &value(sent_));
+    expected_ = encode(value(sent_));
+  }
+
+  void prepare(Message& message) const { message = sent_; }
+
+  void write(Message& message, std::size_t bytes, hopmeter::Fill fill) const {
+    if (bytes != payload_.size())
+      throw hopmeter::Error("a frame of " + std::to_string(bytes) + " bytes cannot be a message of " +
+                                std::to_string(payload_.size()) + " bytes",
+                            "use reply = \"echo\", so that replies are whole messages");
+    hopmeter::Header header;
+    thread_local std::vector<std::byte> scratch;
+    scratch.resize(bytes);
+    fill({header, scratch});
+    if constexpr (has_header)
+      write_header(header, message.header.stamp, message.header.frame_id);
+    else
+      write_header(header, message.stamp, message.label);
+  }
+
+  void read(const Message& message, const auto& native, const auto& hand_over) const {
+    const auto header = header_in(message);
+    auto received = hopmeter::Received(header, payload_).with_native(&native).stamp_arrival();
+    if (!hopmeter::is_checked(header) || is_sent(value(message))) return hand_over(received);
+    const std::vector<std::byte> other(payload_.size());
+    hand_over(hopmeter::Received(header, other).with_native(&native));
+  }
+
+ private:
+  static auto& value(auto& message) {
+    if constexpr (has_header)
+      return message;
+    else
+      return message.value;
+  }
+
+  hopmeter::Header header_in(const Message& message) const {
+    if constexpr (has_header) {
+      return read_header(message.header.stamp, std::as_bytes(std::span(message.header.frame_id)), payload_.size());
+    } else {
+      const auto label = std::as_bytes(std::span(message.label)).template first<hopmeter::label_bytes>();
+      return read_header(message.stamp, label, payload_.size());
+    }
+  }
+
+  bool is_sent(Type came) const {
+    if constexpr (has_header) came.header = sent_.header;
+    return encode(came) == expected_;
+  }
+
+  /// The octets of a message. Their memory is zero before, because encoders leave out the octets between fields.
+  std::vector<std::byte> encode(const Type& message) const {
+    rclcpp::SerializedMessage into(2 * payload_.size() + 1024);
+    auto& raw = into.get_rcl_serialized_message();
+    std::memset(raw.buffer, 0, raw.buffer_capacity);
+    rclcpp::Serialization<Type>().serialize_message(&message, &into);
+    const auto octets = octets_of(into);
+    return {octets.begin(), octets.end()};
+  }
+
+  std::vector<std::byte> payload_, expected_;
+  Message sent_;
+};
+
+/// Frames in octets of a type: the message, and then the header of the frame, for whose octets an encoded message of a
+/// type without a limit has room. The last octet is the number of octets from the header's end on.
+struct AfterOctets {
+  static constexpr std::size_t word = 4;
+
+  static void write(rclcpp::SerializedMessage& message, std::size_t bytes, hopmeter::Fill fill) {
+    const auto more = word - bytes % word, end = bytes + hopmeter::header_bytes;
+    message.reserve(end + more);
+    message.get_rcl_serialized_message().buffer_length = end + more;
+    const auto octets = octets_of(message);
+    octets.back() = static_cast<std::byte>(more);
+    fill({octets.subspan(bytes).template first<hopmeter::header_bytes>(), octets.first(bytes)});
+  }
+
+  static void read(const rclcpp::SerializedMessage& message, const auto& hand_over) {
+    const std::span<const std::byte> octets = octets_of(message);
+    const auto more = octets.empty() ? 0 : static_cast<std::size_t>(octets.back());
+    if (octets.size() < hopmeter::header_bytes + more) return hand_over(hopmeter::Received(hopmeter::Header{}, {}));
+    const auto bytes = octets.size() - more - hopmeter::header_bytes;
+    const auto header = octets.subspan(bytes).template first<hopmeter::header_bytes>();
+    hand_over(hopmeter::Received(header, octets.first(bytes)).with_native(&message));
+  }
+};
+
+/// Frames in octets of the message around a type, whose size has a limit: the header is before the message.
+struct FramedOctets {
+  static constexpr std::size_t word = 4, stamp_at = word, label_at = stamp_at + 8, size_at = label_at + 56,
+                               payload_at = size_at + word;
+
+  static void write(rclcpp::SerializedMessage& message, std::size_t bytes, hopmeter::Fill fill) {
+    message.reserve(payload_at + bytes);
+    message.get_rcl_serialized_message().buffer_length = payload_at + bytes;
+    const auto octets = octets_of(message);
+    hopmeter::Header header;
+    fill({header, octets.subspan(payload_at)});
+    std::memcpy(octets.data(), octets.data() + payload_at, word);  // how both are encoded
+    const auto sent_ns = hopmeter::sent_of(header);
+    put(octets, stamp_at, static_cast<std::uint32_t>(sent_ns / second_ns));
+    put(octets, stamp_at + word, static_cast<std::uint32_t>(sent_ns % second_ns));
+    std::ranges::copy(std::as_bytes(std::span(hopmeter::label(header))), octets.begin() + label_at);
+    put(octets, size_at, static_cast<std::uint32_t>(bytes));
+  }
+
+  static void read(const rclcpp::SerializedMessage& message, const auto& hand_over) {
+    const std::span<const std::byte> octets = octets_of(message);
+    const auto room = octets.size() < payload_at ? 0 : octets.size() - payload_at;
+    const auto bytes = room == 0 ? 0 : get(octets, size_at);
+    if (room == 0 || bytes > room) return hand_over(hopmeter::Received(hopmeter::Header{}, {}));
+    const auto sent_ns = get(octets, stamp_at) * second_ns + get(octets, stamp_at + word);
+    const auto label = octets.subspan(label_at, hopmeter::label_bytes);
+    const auto header = hopmeter::header_of({reinterpret_cast<const char*>(label.data()), label.size()}, sent_ns, bytes);
+    hand_over(hopmeter::Received(header, octets.subspan(payload_at, bytes)).with_native(&message));
+  }
+
+ private:
+  static bool is_little(std::span<const std::byte> octets) { return (octets[1] & std::byte{1}) != std::byte{0}; }
+
+  static std::size_t place(std::span<const std::byte> octets, std::size_t at, std::size_t digit) {
+    return at + (is_little(octets) ? digit : word - 1 - digit);
+  }
+
+  static void put(std::span<std::byte> octets, std::size_t at, std::uint32_t number) {
+    for (std::size_t digit = 0; digit < word; ++digit)
+      octets[place(octets, at, digit)] = static_cast<std::byte>(number >> 8 * digit);
+  }
+
+  static std::uint32_t get(std::span<const std::byte> octets, std::size_t at) {
+    std::uint32_t number = 0;
+    for (std::size_t digit = 0; digit < word; ++digit)
+      number |= std::to_integer<std::uint32_t>(octets[place(octets, at, digit)]) << 8 * digit;
+    return number;
+  }
+};
+
+/// A publisher of octets. A relay sends on the octets that it received.
+template <class Message, class Octets>
+class OctetsPublisher final : public hopmeter::Publisher {
+ public:
+  OctetsPublisher(House& house, const hopmeter::Link& link)
+      : house_(house), node_(house.node()), publisher_(house, [&] {
+          return node_->template create_publisher<Message>(name_of(link), house.qos);
+        }) {}
+
+  hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
+    Octets::write(octets_, payload_bytes, fill);
+    publisher_->publish(octets_);
+    return hopmeter::Sent::accepted;
+  }
+
+  hopmeter::Sent forward(const hopmeter::Received& received) override {
+    house_.seen.relayed = true;
+    publisher_->publish(native_of<rclcpp::SerializedMessage>(received));
+    return hopmeter::Sent::accepted;
+  }
+
+ private:
+  House& house_;
+  std::shared_ptr<rclcpp::Node> node_;
+  Made<rclcpp::Publisher<Message>> publisher_;
+  rclcpp::SerializedMessage octets_;
+};
+
+/// A subscription of octets, with its node and its callback group.
+template <class Message>
+class OctetsTopic {
+ public:
+  using Call = std::function<void(const rclcpp::SerializedMessage&)>;
+
+  OctetsTopic(House& house, const hopmeter::Link& link, bool is_called, Call first)
+      : call(std::move(first)), room(house, is_called), subscription(house, [&] {
+          rclcpp::SubscriptionOptions options;
+          options.callback_group = room.group;
+          const auto called = [this, gate = gate](std::shared_ptr<const rclcpp::SerializedMessage> octets) {
+            gate->pass([&] { call(*octets); });
+          };
+          return room.node->template create_subscription<Message>(name_of(link), house.qos, called, options);
+        }) {
+    house.seen.by_rmw = true;
+  }
+
+  Call call;
+  Room room;
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);
+  Made<rclcpp::Subscription<Message>> subscription;
+};
+
+template <class Message, class Octets>
+class OctetsPolled final : public hopmeter::Subscriber {
+ public:
+  OctetsPolled(House& house, const hopmeter::Link& link)
+      : spins_(link.wait == hopmeter::Wait::spin),
+        topic_(house, link, false, {}),
+        set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {
+    set_.add_subscription(topic_.subscription.shared(), {true, false, false});
+  }
+
+  std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
+    const auto taken = look(take);
+    if (taken != 0 || spins_) return taken;
+    return set_.wait(timeout).kind() == rclcpp::WaitResultKind::Ready ? look(take) : 0;
+  }
+
+ private:
+  std::size_t look(const hopmeter::Take& take) {
+    std::size_t taken = 0;
+    rclcpp::MessageInfo info;
+    for (; topic_.subscription->take_serialized(octets_, info); ++taken) Octets::read(octets_, take);
+    return taken;
+  }
+
+  bool spins_;
+  OctetsTopic<Message> topic_;
+  rclcpp::WaitSet set_;
+  rclcpp::SerializedMessage octets_;
+};
+
+template <class Message, class Octets>
+class OctetsCalled final : public hopmeter::Subscription {
+ public:
+  OctetsCalled(House& house, const hopmeter::Link& link, hopmeter::OnFrame on_frame)
+      : on_frame_(std::move(on_frame)), topic_(house, link, true, [this, &house](const auto& octets) {
+          house.seen.called_here();
+          Octets::read(octets, on_frame_);
+        }) {
+    executing_.emplace(house, topic_.room, topic_.gate);
+  }
+
+ private:
+  hopmeter::OnFrame on_frame_;
+  OctetsTopic<Message> topic_;
+  std::optional<Executing> executing_;
+};
+
+/// Opens the link ends of a type.
+template <class Type, class Framed, class Call, bool has_header, bool is_bounded>
+class TypeEndsOf final : public TypeEnds {
+  using Own = OwnFrames<Type, Framed, Call, has_header>;
+  using Octets = std::conditional_t<is_bounded, FramedOctets, AfterOctets>;
+  using OctetsType = std::conditional_t<is_bounded, Framed, Type>;
+
+ public:
+  std::unique_ptr<hopmeter::Publisher> publisher(House& house, const hopmeter::Link& link) const override {
+    return open<hopmeter::Publisher, Publisher<Own>, OctetsPublisher<OctetsType, Octets>>(house, link);
+  }
+  std::unique_ptr<hopmeter::Subscriber> subscriber(House& house, const hopmeter::Link& link) const override {
+    return open<hopmeter::Subscriber, Polled<Own>, OctetsPolled<OctetsType, Octets>>(house, link);
+  }
+  std::unique_ptr<hopmeter::Subscription> subscribe(House& house, const hopmeter::Link& link,
+                                                    hopmeter::OnFrame on_frame) const override {
+    return open<hopmeter::Subscription, Called<Own>, OctetsCalled<OctetsType, Octets>>(house, link,
+                                                                                      std::move(on_frame));
+  }
+  std::unique_ptr<hopmeter::Server> server(House& house, const hopmeter::Link& link) const override {
+    return std::make_unique<Server<Own>>(house, link);
+  }
+  std::unique_ptr<hopmeter::Client> client(House& house, const hopmeter::Link& link) const override {
+    return std::make_unique<Client<Own>>(house, link);
+  }
+
+ private:
+  template <class End, class OfObjects, class OfOctets>
+  static std::unique_ptr<End> open(House& house, const hopmeter::Link& link, auto&&... more) {
+    if (link.message_object.empty())
+      return std::make_unique<OfOctets>(house, link, std::forward<decltype(more)>(more)...);
+    return std::make_unique<OfObjects>(house, link, std::forward<decltype(more)>(more)...);
+  }
+};
+
+}  // namespace ros2

@@ -1,0 +1,40 @@
+"""Python code that ROS 2's generators made, outside the installation of this ROS 2."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from hopmeter.node.loading import search_path
+
+FACTS = "codec.json"
+"""The file in which `hopmeter build --message` names the package that it generated around a type."""
+
+
+def load(folder: Path) -> None:
+    """Load the C libraries of generated messages. Their libraries are requested by name only, in folders that were
+    fixed when this process started; libraries that are already loaded are found."""
+    for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
+        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+
+@functools.cache
+def add_code(folder: Path) -> str:
+    """Load the code that was generated for a type, and return the name of the package around the type."""
+    load(folder / "lib")
+    for packages in {path.parents[2] for path in folder.glob("**/*/msg/__init__.py")}:
+        with search_path(packages):
+            for path in packages.glob("*/*/__init__.py"):
+                if path.parent.name in ("msg", "srv"):
+                    importlib.import_module(f"{path.parents[1].name}.{path.parent.name}")
+    return str(json.loads((folder / FACTS).read_text())["framed"])
+
+
+def class_of(name: str) -> Any:
+    """Return the class of a type such as `nav_msgs/msg/Odometry`. Raises ImportError or AttributeError."""
+    package, kind, word = name.split("/")
+    return getattr(importlib.import_module(f"{package}.{kind}"), word)

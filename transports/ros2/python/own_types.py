@@ -1,0 +1,199 @@
+"""Messages of the user's own type: as objects, which the rmw encodes, or as octets that are encoded already.
+../README.md describes where a frame's header is."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from rosidl_parser.definition import (
+    AbstractNestedType,
+    NamespacedType,
+    UnboundedSequence,
+    UnboundedString,
+    UnboundedWString,
+)
+
+from hopmeter.node.buffers import PartsBuffer, new_bytes
+from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link
+from hopmeter.node.typed import LABEL_BYTES, SECOND_NS, header_of, is_checked, label, nanoseconds, stamp
+
+from .generated import add_code, class_of
+
+FRONT = "4siI56sI4s"
+"""What is before the octets of a message in its frame: its encapsulation, the time, the label, the number of octets,
+and the encapsulation again, with which the octets begin."""
+FRONT_BYTES = 76
+"""The front with the encapsulation with which the octets begin."""
+WORD = 4
+
+
+def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
+    """Return what carries the messages of a link whose type the user chose. Raises AdapterError."""
+    framed = add_code(Path(link.message_code)) if link.message_code else ""
+    try:
+        message = class_of(link.message_type)
+    except (ImportError, AttributeError) as cause:
+        remedy = f"run `hopmeter build --message {link.message_type}` with the same ROS 2"
+        raise AdapterError(f"this ROS 2 has no {link.message_type}: {cause}", remedy) from cause
+    if link.message_object:
+        return OwnMessage(message, framed, Path(link.message_object).read_bytes())
+    return FramedOctets(framed) if is_bounded(message) else Octets(message)
+
+
+class OwnMessage:
+    """A message that the rmw encodes. Its own header carries that of the frame, or that of a message around it does."""
+
+    raw = False
+
+    def __init__(self, message: Any, framed: str, encoded: bytes) -> None:
+        self._framed, self._encoded, self._buffer = framed, encoded, PartsBuffer()
+        self._sent, self._expected = (deserialize_message(encoded, message) for _ in range(2))
+        self.has_header = has_header(message)
+        self.message = message if self.has_header else class_of(f"{framed}/msg/Framed")
+        self.title = name_of_class(message) + (" in hopmeter's frame" if not self.has_header else "")
+        if not self.has_header:
+            self._sent = self.message(value=self._sent)
+
+    @property
+    def service(self) -> Any:
+        """Return the service whose request and response are such messages."""
+        return class_of(f"{self._framed}/srv/Call")
+
+    def write(self, payload_bytes: int, fill: Fill) -> Any:
+        """Call `fill` for the header of a frame, and return the message with this header."""
+        if payload_bytes != len(self._encoded):
+            what = f"a frame of {payload_bytes} bytes cannot be a message of {len(self._encoded)} bytes"
+            raise AdapterError(what, 'use reply = "echo", so that replies are whole messages')
+        header, _ = self._buffer.fill(payload_bytes, fill)
+        if self.has_header:
+            own = self._sent.header
+            own.stamp.sec, own.stamp.nanosec = stamp(header)
+            own.frame_id = label(header)
+        else:
+            self._sent.stamp.sec, self._sent.stamp.nanosec = stamp(header)
+            self._sent.label[:LABEL_BYTES] = np.frombuffer(label(header).encode(), np.uint8)
+        return self._sent
+
+    def read(self, message: Any) -> tuple[bytes, Any]:
+        """Return the header of the frame that a message carries, and its payload: the encoded message, if this message
+        is the one that was sent."""
+        if self.has_header:
+            fields, text = message.header, message.header.frame_id
+        else:
+            fields, text = message, message.label[:LABEL_BYTES].tobytes().decode("ascii", "replace")
+        header = header_of(text, nanoseconds(fields.stamp), len(self._encoded))
+        return header, functools.partial(self._payload, message) if is_checked(header) else self._encoded
+
+    def _payload(self, message: Any) -> bytes:
+        if self.has_header:
+            self._expected.header = message.header
+        is_right = is_same(message if self.has_header else message.value, self._expected)
+        return self._encoded if is_right else bytes(len(self._encoded))
+
+
+class Octets:
+    """An encoded message of a type without a limit of its size, and the header of the frame after its last octet: who
+    decodes the message does not read that far. The number of octets after the header is the last of them."""
+
+    raw = True
+
+    def __init__(self, message: Any) -> None:
+        self.message, self._frame = message, b""
+        self.title = f"{name_of_class(message)} as octets"
+        self._places: Any = (ctypes.c_ubyte * 0)()
+
+    def write(self, payload_bytes: int, fill: Fill) -> bytes:
+        """Call `fill` to write a frame into the same octets again, which rclpy copies."""
+        end = payload_bytes + HEADER_BYTES
+        more = WORD - payload_bytes % WORD
+        if len(self._frame) != end + more:
+            self._frame, self._places = new_bytes(end + more)
+        self._places[-1] = more  # messages of two sizes may need as many octets
+        octets = memoryview(self._places).cast("B")
+        fill(octets[payload_bytes:end], octets[:payload_bytes])
+        return self._frame
+
+    def read(self, octets: bytes) -> tuple[Any, Any]:
+        """Return the header and the payload of the frame in these octets; both are empty if there is none."""
+        view = memoryview(octets)
+        end = len(octets) - octets[-1] if octets else 0
+        payload_bytes = max(0, end - HEADER_BYTES)
+        return view[payload_bytes:end], view[:payload_bytes]
+
+
+class FramedOctets:
+    """An encoded message of a type whose size has a limit, after which an rmw has no room: it is in a message around
+    it, after the header of the frame."""
+
+    raw = True
+
+    def __init__(self, framed: str) -> None:
+        self.message = class_of(f"{framed}/msg/Framed")
+        self.title = f"{self.message.get_fields_and_field_types()['value']} as octets in hopmeter's frame"
+
+    def write(self, payload_bytes: int, fill: Fill) -> bytes:
+        """Call `fill` to write a frame into new octets."""
+        header, octets = bytearray(HEADER_BYTES), bytearray(FRONT_BYTES - WORD + payload_bytes)
+        payload = memoryview(octets)[FRONT_BYTES - WORD :]
+        fill(header, payload)
+        kind = bytes(payload[:WORD])
+        fields = (kind, *stamp(header), label(header).encode(), payload_bytes, kind)
+        struct.pack_into(byte_order(kind) + FRONT, octets, 0, *fields)
+        return bytes(octets)
+
+    def read(self, octets: bytes) -> tuple[Any, Any]:
+        """Return the header and the payload of the frame in these octets; both are empty if there is none."""
+        if len(octets) < FRONT_BYTES:
+            return b"", b""
+        _, seconds, nanos, text, payload_bytes, _ = struct.unpack_from(byte_order(octets) + FRONT, octets)
+        payload = memoryview(octets)[FRONT_BYTES - WORD :][:payload_bytes]
+        return header_of(text.decode("ascii", "replace"), seconds * SECOND_NS + nanos, len(payload)), payload
+
+
+def byte_order(octets: bytes) -> str:
+    """Return the byte order of encoded octets, as `struct` names it; the second one says it."""
+    return "<" if octets[1:2] and octets[1] & 1 else ">"
+
+
+def name_of_class(message: Any) -> str:
+    """Return the name of a type: `nav_msgs/msg/Odometry`."""
+    package, kind = message.__module__.split(".")[:2]
+    return f"{package}/{kind}/{message.__name__}"
+
+
+def has_header(message: Any) -> bool:
+    """Return whether the first field of a type is a header, whose time and text carry that of a frame."""
+    return next(iter(message.get_fields_and_field_types().items()), None) == ("header", "std_msgs/Header")
+
+
+def is_bounded(message: Any) -> bool:
+    """Return whether the size of an encoded message has a limit: no text and no sequence lacks one."""
+    return not any(_is_unbounded(kind) for kind in message.SLOT_TYPES)
+
+
+def _is_unbounded(kind: Any) -> bool:
+    if isinstance(kind, UnboundedSequence | UnboundedString | UnboundedWString):
+        return True
+    if isinstance(kind, AbstractNestedType):
+        return _is_unbounded(kind.value_type)
+    return isinstance(kind, NamespacedType) and not is_bounded(class_of("/".join([*kind.namespaces, kind.name])))
+
+
+def is_same(came: Any, sent: Any) -> bool:
+    """Return whether two messages are equal in every bit; NaN equals the same NaN."""
+    if type(came) is not type(sent):
+        return False
+    if hasattr(came, "get_fields_and_field_types"):
+        return all(is_same(getattr(came, name), getattr(sent, name)) for name in came.get_fields_and_field_types())
+    if isinstance(came, np.ndarray | array):
+        return came.tobytes() == sent.tobytes()
+    if isinstance(came, list):
+        return len(came) == len(sent) and all(map(is_same, came, sent))
+    return struct.pack("d", came) == struct.pack("d", sent) if isinstance(came, float) else bool(came == sent)
