@@ -18,7 +18,7 @@ namespace ros2 {
 inline std::vector<std::byte> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw hopmeter::Error("cannot read the message " + path, "run `hopmeter build --message` again");
+  if (!file) throw hopmeter::Error("cannot read " + path, "run `hopmeter build --message` again");
   const auto seen = std::as_bytes(std::span(bytes));
   return {seen.begin(), seen.end()};
 }

@@ -28,8 +28,8 @@ inline const TypeEnds& type_ends(const hopmeter::Link& link) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* found = library ? dlsym(library, "hopmeter_ros2_type_ends") : nullptr;
   if (!found)
-    throw hopmeter::Error("the code of " + link.message_type + " cannot be loaded: " + dlerror(),
-                          "run `hopmeter build --message` again, for this type, C++ and the same ROS 2");
+    throw hopmeter::Error("this ROS 2 has no " + link.message_type + ": " + dlerror(),
+                          "run `hopmeter build --message " + link.message_type + "` with the same ROS 2");
   return *reinterpret_cast<const TypeEnds* (*)()>(found)();
 }
 
