@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from hopmeter.build import python
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
+from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.interpreter import Interpreter, folder, own
 from hopmeter.manifest.readiness import describe
 from hopmeter.manifest.requirement import here
@@ -19,6 +20,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import OldSide, node_side, why_unused
+from hopmeter.system import humanize
 
 LANGUAGE = "python"
 
@@ -46,13 +48,26 @@ def parse(name: str, world: World) -> Library | None:
     if word in world.manifests:
         manifest = world.manifests[word]
         return Library(manifest, next(iter(_packages(manifest)), ""), version)
-    found = [(each, text) for each in world.manifests.values() for text in _packages(each)]
+    found = [
+        (each, text) for each in world.manifests.values() for text in [*_packages(each), *_installed_packages(each)]
+    ]
     return next((Library(each, text, version) for each, text in found if Requirement(text).name == word), None)
 
 
 def _packages(manifest: Manifest) -> list[str]:
     offer = manifest.offers.get(LANGUAGE)
     return [text for each in (offer.pip if offer else []) if (text := here(each))]
+
+
+def _installations(manifest: Manifest) -> Mapping[str, Installation]:
+    """Return the installations from which a setting of the transport chooses."""
+    part = manifest.languages.get("python")
+    return part.installations if part else {}
+
+
+def _installed_packages(manifest: Manifest) -> list[str]:
+    made = _installations(manifest).values()
+    return [text for each in made for one in each.pip if (text := here(one))]
 
 
 def has_cells(library: Library, plan: Plan) -> bool:
@@ -66,10 +81,30 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
     Raises UsageError if no cell of the run uses the package, and BuildError if it cannot be installed.
     """
     name = library.manifest.name
+    if _installations(library.manifest):
+        raise UsageError("E-AGAINST", f"--against {library.name}: {_whole(library)}", _other_installations(library))
     if not has_cells(library, plan):
         raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
     say(f"installing {name} {library.version} into a separate environment")
     return node_side(library.name, world, _install(library), lambda cell: _why_same(cell, name))
+
+
+def _whole(library: Library) -> str:
+    """Return why a single package of an installation has no other version; name the installation that has it."""
+    wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
+    made = _installations(library.manifest)
+    having = [word for word, each in made.items() if wanted in (text.partition(";")[0].strip() for text in each.pip)]
+    told = f"; {library.version} is that of {having[0]}" if having else ""
+    return f"the packages of {library.manifest.name} belong together, in the versions of its installations{told}"
+
+
+def _other_installations(library: Library) -> str:
+    chosen: dict[str, list[str]] = {}
+    for each in _installations(library.manifest).values():
+        for name, values in each.where.items():
+            chosen[name] = [*chosen.get(name, []), *map(humanize.setting, values)]
+    words = " ".join(f"--set {name}={','.join(values)}" for name, values in chosen.items())
+    return f"compare installations in one run instead: {words} --language {LANGUAGE}"
 
 
 def _refusal(library: Library) -> str:

@@ -23,6 +23,19 @@ from tests.plan.world import make_plan, transport, world
 
 WAITS = {"waits": ["spin", "block"], "library": "L"}
 BUS = transport("bus", languages={"rust": WAITS, "python": {**WAITS, "pip": ["some-bus[fast]==2.*", "helper>=1"]}})
+SETS: dict[str, Any] = {
+    "settings": {"line": {"default": "yours", "choices": ["yours", "red", "blue"], "help": "H."}},
+    "languages": {
+        "python": {
+            **WAITS,
+            "user": {"variable": "TRAM_HOME", "remedy": "install it", "otherwise": "red"},
+            "installations": {
+                "red": {"where": {"line": ["red"]}, "pip": ["tram==2.0", "rail==2.1"]},
+                "blue": {"where": {"line": ["blue"]}, "pip": ["tram==1.0; python_version > '3'", "rail==1.4"]},
+            },
+        }
+    },
+}
 APT = transport("train", languages={"c++": {**WAITS, "apt": ["libtrain-dev"]}})
 PLAIN = transport("walk", languages={"rust": WAITS})
 
@@ -45,6 +58,16 @@ def test_what_cannot_be_had_in_two_versions_is_refused_with_the_reason(
 ) -> None:
     with refuses(UsageError, says):
         prepare(name, world(BUS, APT, PLAIN), **given)
+
+
+@pytest.mark.parametrize("home", ["", "/opt/tram"])
+@pytest.mark.parametrize(("name", "says"), [("tram@1.0", "blue"), ("rail@3.9", "together"), ("net@1.0", "together")])
+def test_a_package_of_an_installation_has_no_other_version_and_installations_are_compared_by_their_setting(
+    name: str, says: str, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAM_HOME", home)
+    with refuses(UsageError, f"E-AGAINST net@ {says} line=red,blue"):
+        prepare(name, world(transport("net", **SETS)), transport="net", language="python")
 
 
 @pytest.fixture

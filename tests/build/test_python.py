@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import work
+from hopmeter.build import python, work
+from hopmeter.build.command import BuildError
 from hopmeter.build.targets import Target
-from hopmeter.manifest import interpreter
+from hopmeter.manifest import discovery, interpreter
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
@@ -74,6 +75,20 @@ def test_what_the_manifest_no_longer_lists_leaves_an_own_environment(tmp_path: P
     assert work.build_one(asked).good
     without = Target(asked.manifest, asked.offer.model_copy(update={"pip": []}))
     assert "No module named 'loner'" in work.build_one(without).error
+
+
+@pytest.mark.parametrize("distribution", ["kilted", "jazzy"])
+def test_ros2_without_a_ready_package_names_the_python_and_the_ros2_that_would_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, distribution: str
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    ros2 = discovery.load(Path(__file__).parents[2] / "transports/ros2/transport.toml")
+    one = ros2.for_settings({"distribution": distribution})
+    with pytest.raises(BuildError) as refused:
+        python.build(one, one.offers["python"], tmp_path / "log")
+    assert lacking(tag(refused.value.code, refused.value.what), "E-NO-WHEEL ros2 ros-rclpy riscv64") == []
+    assert all(word in refused.value.remedy for word in ("PYTHON=python3.12 make all", "setup.bash"))
+    assert not (tmp_path / "log").exists(), "nothing was installed"
 
 
 def test_a_package_for_other_processors_is_told_and_one_that_is_there_is_taken(

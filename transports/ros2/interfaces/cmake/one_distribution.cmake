@@ -1,0 +1,17 @@
+# Stops if AMENT_PREFIX_PATH has two distributions of ROS 2, of which CMake would mix parts. Each distribution has another
+# major version of rcl. An overlay may have an rcl of its own.
+string(REPLACE ":" ";" prefixes "$ENV{AMENT_PREFIX_PATH}")
+foreach(prefix IN LISTS prefixes)
+  if(EXISTS "${prefix}/share/rcl/package.xml")
+    file(STRINGS "${prefix}/share/rcl/package.xml" version REGEX "<version>" LIMIT_COUNT 1)
+    string(REGEX REPLACE ".*<version>([0-9]+).*" "\\1" version "${version}")
+    list(APPEND versions ${version})
+    list(APPEND found "rcl ${version} in ${prefix}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES versions)
+list(LENGTH versions count)
+if(count GREATER 1)
+  list(JOIN found " and " found)
+  message(FATAL_ERROR "two distributions of ROS 2 are sourced, ${found}: source only one of them, in a new shell")
+endif()
