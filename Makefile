@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
+.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs test-r2r lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -81,7 +81,7 @@ all: $(STAMPS)/develop
 
 test: all test-rust test-cpp test-python test-torch
 
-nightly: test-nightly test-codecs
+nightly: test-nightly test-codecs test-r2r
 
 # Crate by crate, after the nodes: each then uses the dependencies that its node was built with. In one call Cargo would
 # give all of them the features of all crates, and build about 50 of them a second time.
@@ -102,6 +102,11 @@ test-python: all
 
 test-nightly: all
 	pytest -m nightly $(AGAIN) $(PYTEST)
+
+# r2r takes minutes to build, so `all` leaves it out.
+test-r2r: all
+	hopmeter build ros2 --language rust --set distribution=kilted --system-packages
+	pytest conformance -k "ros2 and rust and kilted" $(AGAIN) $(PYTEST)
 
 test-torch: $(STAMPS)/torch
 	if $(SYSTEM_PYTHON) -c 'import torch' 2>/dev/null; \
