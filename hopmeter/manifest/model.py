@@ -55,6 +55,8 @@ class Manifest(Strict):
     ranked: bool = True
     installable: bool = True
     """Whether it is a library that a program can install; otherwise hopmeter uses it only as a reference."""
+    usual_language: Language | None = None
+    """The language in which `language = "one"` measures it, if several suit a cell equally well."""
     cross_language: bool = True
     leftovers: list[str] = []
     open_leftovers: dict[str, list[str]] = {}

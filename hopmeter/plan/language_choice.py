@@ -36,12 +36,12 @@ def choose_language(
 
     Languages that support the cell come first, then those that are available here; then those whose build takes at most
     two minutes, if they are not ready; then compiled languages; then those whose build takes at most one minute; then
-    the order of `LANGUAGES`.
+    the usual language of the transport; then the order of `LANGUAGES`.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:
         if (offer := manifest.offers.get(language)) is None:
-            return (1,) * 6
+            return (1,) * 7
         build_s = build_seconds(offer)
         if build_s > LONG_BUILD_S and is_ready(manifest, language):
             build_s = 0.0
@@ -51,6 +51,7 @@ def choose_language(
             build_s > LONGEST_BUILD_S,
             is_interpreted(language),
             build_s > LONG_BUILD_S,
+            manifest.usual_language not in (None, language),
             LANGUAGES.index(offer.language),
         )
 

@@ -10,6 +10,7 @@ from hopmeter.build import needs, one_language, system, targets
 from hopmeter.build.one_language import one_language_each
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Readiness
+from hopmeter.manifest.discovery import load
 from hopmeter.plan.language_choice import preferred_language
 from hopmeter.scenario import Scenario, asks
 from hopmeter.system import paths
@@ -166,6 +167,18 @@ def test_a_plan_measures_what_the_build_chose(
         (built,) = one_language_each(targets.select_targets([one.name]), axes)
         ready = {(one.name, word): Readiness(one.name, word, ready=True) for word in {*languages, built.language}}
         assert preferred_language([one], {name: values[0] for name, values in axes.items()}, ready) == built.language
+
+
+def test_of_languages_that_suit_a_cell_the_usual_one_is_measured(tmp_path: Path) -> None:
+    axes = {name: values[0] for name, values in asks(Scenario(title="t", question="q?"))[0].axes.items()}
+    for usual, expected in (("", "rust"), ("c++", "c++"), ("python", "rust")):
+        folder = tmp_path / f"usual-{usual}"
+        write(folder, "bus", f'usual_language = "{usual}"' if usual else "", rust="", cpp="", python="")
+        known = load(folder / "bus/transport.toml")
+        ready = {("bus", word): Readiness("bus", word, ready=True) for word in known.offers}
+        assert preferred_language([known], axes, ready) == expected
+        alone = {("bus", "rust"): Readiness("bus", "rust", ready=True)}
+        assert preferred_language([known], axes, alone) == "rust"
 
 
 def made_ready(monkeypatch: pytest.MonkeyPatch, *languages: str) -> None:
