@@ -27,6 +27,8 @@ DOMAINS = 99
 
 
 LONG_S = 1.0
+PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+"""With LOCALHOST, rmw_fastrtps replaces the transports of these profiles with its own."""
 FIRST_WITH_RANGE = 4
 """The rclpy of Iron, the first that reads the range of the discovery."""
 
@@ -64,7 +66,7 @@ class ProcessContext:
         self.settings = setup.settings
         self.shares = setup.settings["executor_of"] == "process"
         self.qos = qos_of(setup.settings)
-        is_local = setup.advertised.startswith("127.")
+        is_local = setup.advertised.startswith("127.") and not any(map(os.environ.get, PROFILES))
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST" if is_local else "SUBNET"
         if int(metadata.version("rclpy").partition(".")[0]) < FIRST_WITH_RANGE:
             os.environ["ROS_LOCALHOST_ONLY"] = str(int(is_local))

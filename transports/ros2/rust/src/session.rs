@@ -12,6 +12,9 @@ use crate::rmw;
 /// The ports of lower domains are below the ephemeral ports of the system.
 const DOMAINS: u64 = 99;
 
+/// With LOCALHOST, rmw_fastrtps replaces the transports of these profiles with its own.
+const PROFILES: [&str; 2] = ["FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"];
+
 pub struct Session {
     context: Context,
     pub qos: QosProfile,
@@ -24,7 +27,7 @@ impl Session {
         let domain = domain_of(&setup.run)?;
         // r2r has one context for each process. It reads all of these from the environment, and nothing else from us.
         env::set_var("ROS_DOMAIN_ID", domain.to_string());
-        let is_local = setup.advertised.is_loopback();
+        let is_local = setup.advertised.is_loopback() && PROFILES.iter().all(|name| env::var_os(name).is_none());
         env::set_var("ROS_AUTOMATIC_DISCOVERY_RANGE", if is_local { "LOCALHOST" } else { "SUBNET" });
         if rmw::distribution() == "humble" {
             env::set_var("ROS_LOCALHOST_ONLY", if is_local { "1" } else { "0" }); // it does not know the other one
