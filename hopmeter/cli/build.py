@@ -13,6 +13,7 @@ from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.hosts.host_options import HostOptions
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.schemas.payload import KIND, add_folders, parse_message
+from hopmeter.schemas.ros2.types import has_type
 
 
 def register(app: typer.Typer) -> None:
@@ -106,7 +107,8 @@ def build(
     codecs = options.split_words("codec", codec or ())
     messages = select_messages(payloads, [each for each in codecs if each != NO_CODEC], languages)
     if message:
-        types = select_types(payloads, languages, settings or ()) if not codecs or NO_CODEC in codecs else []
+        own = payloads if NO_CODEC in codecs else [] if codecs else [each for each in payloads if has_type(each)]
+        types = select_types(own, languages, settings or ())
         build_messages([*(messages if codecs != [NO_CODEC] else []), *types], system_packages, as_json)
     else:
         build_adapters(Wanted(transports or (), languages, scenario, settings or ()), system_packages, as_json)

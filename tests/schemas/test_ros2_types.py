@@ -10,6 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.schemas.ros2.types import (
     RosType,
     full_name,
+    has_type,
     missing_packages,
     payload_type,
     read_installed,
@@ -108,6 +109,13 @@ def test_the_type_of_a_payload_has_the_text_of_its_files(tmp_path: Path) -> None
     install(tmp_path, {"my_msgs/msg/Wheel": "float64 speed\nInner inner", "my_msgs/msg/Inner": "int8 x # mm"})
     found = payload_type(f"message:{tmp_path}/share/my_msgs/msg/Wheel.msg")
     assert (found.name, found.texts["my_msgs/msg/Inner"]) == ("my_msgs/msg/Wheel", "int8 x # mm")
+
+
+def test_only_a_message_of_ros_2_has_a_type(tmp_path: Path) -> None:
+    install(tmp_path, {"my_msgs/msg/Wheel": "float64 speed"})
+    (tmp_path / "wheel.proto").write_text('syntax = "proto3"; message Wheel {}')
+    named = [f"{tmp_path}/share/my_msgs/msg/Wheel.msg", f"{tmp_path}/wheel.proto:Wheel", "nav_msgs/msg/Odometry"]
+    assert [has_type(f"message:{each}") for each in named] == [True, False, True]
 
 
 def test_a_service_is_not_sent_as_a_message(tmp_path: Path) -> None:

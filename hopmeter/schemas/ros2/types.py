@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hopmeter.errors import UsageError
+from hopmeter.schemas.payload import candidates, parse_message
 from hopmeter.schemas.ros2.definition import STRING, WIDE, Definition, FieldType
 from hopmeter.schemas.ros2.files import order
 from hopmeter.schemas.ros2.parser import NAME, parse
@@ -77,6 +78,12 @@ def payload_type(payload: str) -> RosType:
         what = f"{schema.file.name} is a service, and only messages are sent as their own type"
         raise UsageError("E-SCHEMA", what, "use codec cdr, or define a message")
     return RosType(schema.type, texts)
+
+
+def has_type(payload: str) -> bool:
+    """Return whether a payload names a message of ROS 2."""
+    file = candidates(parse_message(payload)).get(CODEC)
+    return file is not None and file.is_file() and file.suffix == ".msg"
 
 
 def split_definitions(name: str, text: str) -> RosType:

@@ -151,7 +151,8 @@ struct FramedOctets {
     const auto sent_ns = hopmeter::sent_of(header);
     put(octets, stamp_at, static_cast<std::uint32_t>(sent_ns / second_ns));
     put(octets, stamp_at + word, static_cast<std::uint32_t>(sent_ns % second_ns));
-    std::ranges::copy(std::as_bytes(std::span(hopmeter::label(header))), octets.begin() + label_at);
+    const auto label = hopmeter::label(header);
+    std::memcpy(octets.data() + label_at, label.data(), label.size());
     put(octets, size_at, static_cast<std::uint32_t>(bytes));
   }
 
