@@ -15,6 +15,7 @@ from ending import Run
 
 from hopmeter import manifest
 from hopmeter.manifest import interpreter
+from hopmeter.system import paths
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build/benches/bare"
@@ -108,6 +109,29 @@ class Script:
         if python is None:
             raise ToolFailedError(f"there is no Python for it yet: hopmeter build {self.transport}")
         return [str(python.program), str(HERE / "bare" / self.source)]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A bare program with a CMake project, benches/NAME, for libraries that only CMake finds in the environment."""
+
+    name: str
+
+    @property
+    def command(self) -> list[str]:
+        """Build the program and return the command that runs it."""
+        made = BUILT.parent / self.name
+        packages = ";".join(map(str, paths.node_build_dir().glob("*-interfaces")))
+        where = ["-S", str(HERE / self.name), "-B", str(made)]
+        _build("cmake", *where, "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={packages}")
+        _build("cmake", "--build", str(made))
+        return [str(made / "program")]
+
+
+def _build(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolFailedError(f"{' '.join(words)} failed: {(done.stderr or done.stdout).strip()[-800:]}")
 
 
 @cache

@@ -21,6 +21,7 @@ struct Schedule {
   std::size_t bytes;
   std::int64_t period_ns, messages;
   std::vector<std::int64_t> took_ns{};
+  std::int64_t start_ns = 0;
   // The memory from which every payload is copied, like the memory of a camera.
   std::vector<unsigned char> picture;
 
@@ -39,7 +40,7 @@ struct Schedule {
   // `write` returns when the message is due.
   template <class Send>
   void run(Send&& send) {
-    const std::int64_t start_ns = now_ns() + 100'000'000;
+    start_ns = now_ns() + 100'000'000;
     std::int64_t lead_ns = is_early() ? 5'000'000 : 0;
     for (std::int64_t seq = 0; seq < messages; ++seq) {
       const auto due_ns = start_ns + seq * period_ns;

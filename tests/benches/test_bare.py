@@ -37,6 +37,11 @@ raise SystemExit(orderly(main))
 """
 
 
+def _has_rclcpp() -> bool:
+    sourced = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
+    return any((each / "share/rclcpp").is_dir() for each in sourced)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_bare_program_builds_and_measures(source: str) -> None:
     if source == "cold_libxr.cpp" and not os.environ.get("LIBXR_ROOT"):
@@ -47,3 +52,31 @@ def test_a_bare_program_builds_and_measures(source: str) -> None:
     uses, figures = json.loads(done.stdout.splitlines()[-1])
     assert uses, "no bench uses it"
     assert all(figure > 0 for figure in figures)
+
+
+STUDIED = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import ros2
+from ending import orderly
+def main():
+    once = {study.way: study for study in ros2.STUDIES}
+    found = {way: study.theirs() for way, study in once.items()}
+    print(json.dumps({way: [each.value, each.lost] for way, each in found.items()}))
+    return 0
+raise SystemExit(orderly(main))
+"""
+
+
+@pytest.mark.skipif(not _has_rclcpp(), reason="rclcpp is in no registry, and no ROS 2 with rclcpp is sourced")
+def test_rclcpp_alone_builds_and_measures_in_each_way() -> None:
+    environment = {**os.environ, "HOPMETER_SECONDS": "1"}
+    command = [sys.executable, "-c", STUDIED, str(BENCHES)]
+    done = subprocess.run(
+        command, cwd=BENCHES.parent, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert set(found) == {"chain", "call", "apart", "intra", "late"}
+    assert all(value > 0 for value, _ in found.values())
+    assert found["call"][1] == 0, "calls lose nothing"
