@@ -122,7 +122,7 @@ class Process {
 
  private:
   static std::unique_ptr<rclcpp::Executor> opened(const Asked& asked) {
-    ros2::discover_here();
+    ros2::limit_discovery(true);
     rclcpp::InitOptions options;
     options.set_domain_id(asked.domain);
     options.auto_initialize_logging(false);
