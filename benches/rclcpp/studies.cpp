@@ -72,7 +72,7 @@ std::unique_ptr<rclcpp::Executor> executor_of(const std::string& kind) {
 class Process {
  public:
   explicit Process(const Asked& asked)
-      : asked_(asked), is_intra_(asked.way == "intra"), executor_(opened(asked)), node_(made(is_intra_)) {
+      : options_(asked), is_intra_(asked.way == "intra"), executor_(make_executor(asked)), node_(make_node(is_intra_)) {
     executor_->add_node(node_);
   }
 
@@ -121,7 +121,7 @@ class Process {
   }
 
  private:
-  static std::unique_ptr<rclcpp::Executor> opened(const Asked& asked) {
+  static std::unique_ptr<rclcpp::Executor> make_executor(const Asked& asked) {
     ros2::limit_discovery(true);
     rclcpp::InitOptions options;
     options.set_domain_id(asked.domain);
@@ -130,19 +130,19 @@ class Process {
     return executor_of(asked.executor);
   }
 
-  static rclcpp::Node::SharedPtr made(bool is_intra) {
+  static rclcpp::Node::SharedPtr make_node(bool is_intra) {
     return std::make_shared<rclcpp::Node>("bare_" + std::to_string(getpid()),
                                           rclcpp::NodeOptions().use_intra_process_comms(is_intra));
   }
 
   static std::string name(int link) { return "/bare_" + std::to_string(link); }
-  rclcpp::QoS qos() const { return asked_.qos == "sensor-data" ? rclcpp::SensorDataQoS() : rclcpp::QoS(10); }
+  rclcpp::QoS qos() const { return options_.qos == "sensor-data" ? rclcpp::SensorDataQoS() : rclcpp::QoS(10); }
   rclcpp::CallbackGroup::SharedPtr group() {
     groups_.push_back(node_->create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
     return groups_.back();
   }
 
-  const Asked asked_;
+  const Asked options_;
   const bool is_intra_;
   std::unique_ptr<rclcpp::Executor> executor_;
   rclcpp::Node::SharedPtr node_;
