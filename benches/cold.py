@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ MOST_MESSAGES = 300
 CORE, CORES = "1", "0,1"
 SIZES = {"bytes:64": 64, "image:1440x1080": 1440 * 1080 * 3}
 COLD = Program("cold.cpp")
+# Where make and Ninja keep the flags of LibXR, under LIBXR_ROOT.
+RECIPES = ("build/CMakeFiles/xr.dir/flags.make", "build/build.ninja")
 SCENARIO = """
 title = "Cold"
 question = "What does a message cost at a low rate?"
@@ -54,10 +57,17 @@ class Gap(Comparison):
 
 
 def libxr_flags(root: Path) -> tuple[str, ...]:
-    """Return the compiler flags of the user's LibXR, which its headers need, and its location."""
-    lines = (root / "build/CMakeFiles/xr.dir/flags.make").read_text().splitlines()
-    flags = dict(line.split(" = ", 1) for line in lines if " = " in line)
-    return (*shlex.split(flags["CXX_DEFINES"]), *shlex.split(flags["CXX_INCLUDES"]), f"-L{root / 'build'}")
+    """Return the compiler flags of the user's LibXR, which its headers need, and its location.
+
+    Raise FileNotFoundError if neither make nor Ninja built it in the folder `build` of `root`.
+    """
+    recipe = next((path for path in (root / name for name in RECIPES) if path.exists()), None)
+    if recipe is None:
+        raise FileNotFoundError(
+            f"LibXR is not built in {root / 'build'}: build it there with CMake, or unset LIBXR_ROOT"
+        )
+    flags = dict(reversed(re.findall(r"^ *(?:CXX_)?(DEFINES|INCLUDES) = (.*)$", recipe.read_text(), re.MULTILINE)))
+    return (*shlex.split(flags["DEFINES"]), *shlex.split(flags["INCLUDES"]), f"-L{root / 'build'}")
 
 
 def libxr() -> Program | None:

@@ -1,7 +1,8 @@
 // A callback of LibXR at a steady rate: cold_libxr BYTES RATE_HZ MESSAGES CORES prints the median time from stamp to
-// arrival in nanoseconds. The program is for LibXR's topics until spring 2026, which accept any size.
+// arrival in nanoseconds. LibXR's topics until spring 2026 accept any size; newer topics have one exact type.
 #include <memory>
 #include <message.hpp>
+#include <type_traits>
 
 #include "cold.hpp"
 
@@ -15,7 +16,19 @@ struct Frame {
   unsigned char payload[room];
 };
 
-void on_frame(bool, Schedule* schedule, LibXR::RawData& data) {
+template <class Topic>
+concept SizedTopic = requires(Topic topic, Frame& frame) { topic.Publish(static_cast<void*>(&frame), sizeof frame); };
+
+using Data = std::conditional_t<SizedTopic<LibXR::Topic>, LibXR::RawData&, const LibXR::ConstRawData&>;
+
+void publish(auto& topic, Frame& frame, std::size_t bytes) {
+  if constexpr (SizedTopic<std::remove_reference_t<decltype(topic)>>)
+    topic.Publish(static_cast<void*>(&frame), sizeof(Header) + bytes);
+  else
+    topic.Publish(frame);
+}
+
+void on_frame(bool, Schedule* schedule, Data data) {
   const auto arrived_ns = now_ns();
   schedule->record(static_cast<const Frame*>(data.addr_)->header.sent_ns, arrived_ns);
 }
@@ -35,7 +48,7 @@ int main(int count, char** words) {
     write(frame->payload);
     frame->header = {seq, 0, {}};
     frame->header.sent_ns = now_ns();
-    topic.Publish(static_cast<void*>(frame.get()), sizeof(Header) + schedule.bytes);
+    publish(topic, *frame, schedule.bytes);
   });
   return schedule.tell();
 }
