@@ -55,7 +55,7 @@ class Transport:
         return Client(self._network_for(link), link)
 
     def facts(self) -> dict[str, str]:
-        dropped = sum(each.dropped for each in self._blocking)
+        dropped = sum(each.drop_count for each in self._blocking)
         said = f"{dropped} frames found no room among the {ROOM} that wait for the thread that polls; lower the rate"
         loss = {"loss": said} if dropped else {}
         told = self._network.facts()
