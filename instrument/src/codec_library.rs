@@ -56,8 +56,11 @@ pub fn open(library: &Path, object: &Path) -> Result<Arc<dyn Codec>> {
 /// Loads the table of a library. The library stays loaded until the process ends.
 fn load(library: &Path) -> Result<&'static Functions> {
     let name = CString::new(library.as_os_str().as_bytes()).context("the path of the codec library")?;
+    // A node may have another version of a library that the codec uses, such as Fast CDR: with `DEEPBIND` the codec calls
+    // the one that it was linked with.
+    let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
     // SAFETY: the path is a null-terminated string; the code that runs at loading is the library's own.
-    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
     if handle.is_null() {
         return Err(loader_error(library));
     }
