@@ -79,7 +79,7 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
     the parts of the library are installed that only the user can install."""
     other = manifest.for_settings(chosen.settings)
     if other is manifest or not other.chooses_for(language):
-        return READINESS[manifest.name, language].ready
+        return (manifest, language) in READY
     title = f"{manifest.name} ({', '.join([language, *other.choice])})"
     if title not in INSTALLATIONS:
         INSTALLATIONS[title] = readiness(other, language)

@@ -22,6 +22,7 @@ def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
     tried = {"settings": {"library": "three"}, "languages": ["c++"], "meets": ["rust", "python", "c++"]}
     library = {"default": "two", "choices": ["two", "three"], "help": "Which."}
     made = transport("made", languages=LANGUAGES, settings={"library": library}, conformance=[tried])
+    monkeypatch.setattr(cases, "MANIFESTS", {"made": made})
     monkeypatch.setattr(cases, "READY", [(made, "rust"), (made, "c++")])
     return made
 
