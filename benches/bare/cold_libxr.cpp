@@ -17,7 +17,9 @@ struct Frame {
 };
 
 template <class Topic>
-concept SizedTopic = requires(Topic topic, Frame& frame) { topic.Publish(static_cast<void*>(&frame), sizeof frame); };
+concept SizedTopic = requires(Topic topic, Frame& frame) {
+  topic.Publish(static_cast<void*>(&frame), sizeof frame);
+};
 
 using Data = std::conditional_t<SizedTopic<LibXR::Topic>, LibXR::RawData&, const LibXR::ConstRawData&>;
 

@@ -2,9 +2,9 @@
 //
 // `chain`: 20 relays in one process with one executor; `intra`: a publisher and a subscription in one process, without
 // the rmw; `apart`: the same in two processes; `late`: the same from the time at which each message was due; `call`: a
-// client and a server in two processes. BYTES is the size of an image, or 0 for a std_msgs/Header. The program prints how
-// many messages arrived after the first tenth, and the median and the 99th percentile of their times in nanoseconds; a
-// call takes the time until its answer.
+// client and a server in two processes. BYTES is the size of an image, or 0 for a std_msgs/Header. The program prints
+// how many messages arrived after the first tenth, and the median and the 99th percentile of their times in
+// nanoseconds; a call takes the time until its answer.
 //
 // As in hopmeter, the executor has the second core, each subscription its own callback group, and each relay records a
 // message with two clock readings.
@@ -158,7 +158,9 @@ void wait_until(const auto& is_true, const char* what) {
 void tell(std::vector<std::int64_t>& took, std::int64_t messages) {
   took.erase(took.begin(), took.begin() + std::min<std::size_t>(took.size(), messages / 10));
   std::sort(took.begin(), took.end());
-  const auto part = [&](double share) { return took.empty() ? 0 : took[static_cast<std::size_t>(share * (took.size() - 1))]; };
+  const auto part = [&](double share) {
+    return took.empty() ? 0 : took[static_cast<std::size_t>(share * (took.size() - 1))];
+  };
   std::printf("%zu %lld %lld\n", took.size(), (long long)part(0.5), (long long)part(0.99));
   std::fflush(stdout);
 }

@@ -110,8 +110,8 @@ struct Link {
   std::string message_type;
   /// The folder of the code that `hopmeter build --message` generated for this type; empty if there is none.
   std::string message_code;
-  /// The file with the encoded message, if the adapter encodes it itself; payloads are then the bytes of this file. If it
-  /// is empty, payloads are messages of the type that are already encoded.
+  /// The file with the encoded message, if the adapter encodes it itself; payloads are then the bytes of this file. If
+  /// it is empty, payloads are messages of the type that are already encoded.
   std::string message_object;
 };
 

@@ -70,8 +70,8 @@ inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noe
   return hopmeter_seq_of(detail::raw(header));
 }
 
-/// Whether the receiver checks the payload of the message. An adapter that encodes the payload itself then passes on the
-/// payload of the link's message only if the message that arrived is equal to it.
+/// Whether the receiver checks the payload of the message. An adapter that encodes the payload itself then passes on
+/// the payload of the link's message only if the message that arrived is equal to it.
 inline bool is_checked(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_is_checked(detail::raw(header));
 }

@@ -38,7 +38,8 @@ inline std::span<std::byte> octets_of(const rclcpp::SerializedMessage& message) 
 }
 
 /// The frames of a link in messages of a type, as which the rmw encodes them. The header of a frame is in that of the
-/// message, or in that of the message around it. A message is the one that was sent if it is encoded in the same octets.
+/// message, or in that of the message around it. A message is the one that was sent if it is encoded in the same
+/// octets.
 template <class Type, class Framed, class Call, bool has_header>
 class OwnFrames {
  public:
@@ -163,7 +164,8 @@ struct FramedOctets {
     if (room == 0 || bytes > room) return hand_over(hopmeter::Received(hopmeter::Header{}, {}));
     const auto sent_ns = get(octets, stamp_at) * second_ns + get(octets, stamp_at + word);
     const auto label = octets.subspan(label_at, hopmeter::label_bytes);
-    const auto header = hopmeter::header_of({reinterpret_cast<const char*>(label.data()), label.size()}, sent_ns, bytes);
+    const auto header =
+        hopmeter::header_of({reinterpret_cast<const char*>(label.data()), label.size()}, sent_ns, bytes);
     hand_over(hopmeter::Received(header, octets.subspan(payload_at, bytes)).with_native(&message));
   }
 
@@ -192,9 +194,9 @@ template <class Message, class Octets>
 class OctetsPublisher final : public hopmeter::Publisher {
  public:
   OctetsPublisher(House& house, const hopmeter::Link& link)
-      : house_(house), node_(house.node()), publisher_(house, [&] {
-          return node_->template create_publisher<Message>(name_of(link), house.qos);
-        }) {}
+      : house_(house),
+        node_(house.node()),
+        publisher_(house, [&] { return node_->template create_publisher<Message>(name_of(link), house.qos); }) {}
 
   hopmeter::Sent send(std::size_t payload_bytes, hopmeter::Fill fill) override {
     Octets::write(octets_, payload_bytes, fill);
@@ -303,7 +305,7 @@ class TypeEndsOf final : public TypeEnds {
   std::unique_ptr<hopmeter::Subscription> subscribe(House& house, const hopmeter::Link& link,
                                                     hopmeter::OnFrame on_frame) const override {
     return open<hopmeter::Subscription, Called<Own>, OctetsCalled<OctetsType, Octets>>(house, link,
-                                                                                      std::move(on_frame));
+                                                                                       std::move(on_frame));
   }
   std::unique_ptr<hopmeter::Server> server(House& house, const hopmeter::Link& link) const override {
     return std::make_unique<Server<Own>>(house, link);

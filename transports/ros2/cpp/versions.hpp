@@ -43,8 +43,8 @@ inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const 
 #endif
 }
 
-/// Restricts discovery to this machine, or to its networks. Humble has another variable for it. No other thread may read
-/// the environment. With LOCALHOST, rmw_fastrtps replaces the transports of the user's profiles with its own.
+/// Restricts discovery to this machine, or to its networks. Humble has another variable for it. No other thread may
+/// read the environment. With LOCALHOST, rmw_fastrtps replaces the transports of the user's profiles with its own.
 inline void limit_discovery(bool is_local) {
   is_local = is_local && !getenv("FASTDDS_DEFAULT_PROFILES_FILE") && !getenv("FASTRTPS_DEFAULT_PROFILES_FILE");
 #ifdef HOPMETER_ROS2_HAS_DISCOVERY_RANGE
