@@ -95,7 +95,8 @@ def test_a_ros2_for_another_python_is_refused(
 def test_the_packages_of_the_registry_need_nothing_sourced(
     sourced: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")  # so that it is restored: the adapter sets it
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
     prefix(tmp_path, "9.1.2")
     (tmp_path / "share/ament_index").mkdir()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
