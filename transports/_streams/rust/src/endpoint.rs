@@ -106,7 +106,7 @@ mod tests {
 
     fn link(address: String) -> Link {
         let (payload, wait) = (PayloadKind::Bytes, Wait::Block);
-        Link { name: "l0".into(), address, receivers: 1, payload, frame_bytes: HEADER_BYTES, wait }
+        Link { name: "l0".into(), address, receivers: 1, payload, frame_bytes: HEADER_BYTES, wait, message: None }
     }
 
     #[test]

@@ -49,7 +49,15 @@ fn link(address: String) -> Link {
 }
 
 fn link_waiting(address: String, wait: Wait) -> Link {
-    Link { name: "l0".into(), address, receivers: 1, payload: PayloadKind::Bytes, frame_bytes: FRAME_BYTES, wait }
+    Link {
+        name: "l0".into(),
+        address,
+        receivers: 1,
+        payload: PayloadKind::Bytes,
+        frame_bytes: FRAME_BYTES,
+        wait,
+        message: None,
+    }
 }
 
 fn send(publisher: &mut dyn Publisher, payload_bytes: usize, mark: u8) -> Sent {
