@@ -94,8 +94,8 @@ def _whole(library: Library) -> str:
     wanted = f"{Requirement(library.package).name}=={library.version}" if library.package else ""
     made = _installations(library.manifest)
     having = [word for word, each in made.items() if wanted in (text.partition(";")[0].strip() for text in each.pip)]
-    told = f"; {library.version} is that of {having[0]}" if having else ""
-    return f"the packages of {library.manifest.name} belong together, in the versions of its installations{told}"
+    example = f"; {library.version} is that of {having[0]}" if having else ""
+    return f"the packages of {library.manifest.name} belong together, in the versions of its installations{example}"
 
 
 def _other_installations(library: Library) -> str:

@@ -73,7 +73,7 @@ class CdrMessage:
 
 @functools.lru_cache(maxsize=64)
 def type_store(definitions: tuple[Definition, ...]) -> Any:
-    """Return the types of rosbags for some definitions, each behind those that it needs."""
+    """Return rosbags' types for these definitions. Each definition must follow the ones that it uses."""
     store = import_package("rosbags.typesys.store", EXTRA).Typestore()
     described: dict[str, Any] = {
         each.name: ([], [(field.name, _describe(field.type)) for field in each.fields]) for each in definitions

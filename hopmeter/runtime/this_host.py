@@ -61,12 +61,12 @@ class LocalTrial:
     def start_broker(self, order: BrokerOrder) -> Daemon | None:
         """Start the broker of a transport, if it has one."""
         chosen = self._manifests[order.number].for_settings(order.settings)
-        told, settings = chosen.daemon, {name: chosen.value_in_force(name, order.settings) for name in chosen.settings}
-        if told is None:
+        if chosen.daemon is None:
             return None
+        settings = {name: chosen.value_in_force(name, order.settings) for name in chosen.settings}
         folder = self.sites[order.number].directory / "daemon"
         context = BrokerContext(self._run, folder, settings, order.log, order.core, order.address)
-        daemon = self._ends.enter_context(Daemon(told, context))
+        daemon = self._ends.enter_context(Daemon(chosen.daemon, context))
         self.brokers.append(daemon)
         return daemon
 

@@ -20,7 +20,7 @@ OBJECT = "object.bin"
 GENERATED = "generated"
 """The folder with the generated code of a message."""
 DEFINITIONS = "definitions.json"
-"""The fields of a ROS 2 message and of all messages in it, each behind those that it needs."""
+"""The fields of a ROS 2 message and of all messages in it. Each message follows the ones that it contains."""
 DESCRIPTORS = "schema.desc"
 """The descriptors of a schema of Protocol Buffers and of its imports, from which Python makes its classes."""
 NAME = re.compile(rf"({'|'.join(FORMATS)})-(rust|cpp|python)-[A-Za-z0-9_.]{{1,200}}-[0-9a-f]{{16}}")

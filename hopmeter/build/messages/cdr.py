@@ -43,7 +43,7 @@ def write_object(schema: Schema, folder: Path, _log: Path) -> None:
 
 
 def ordered_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions of a message and of all messages in it, each behind those that it needs."""
+    """Return the definitions of a message and of all messages in it. Each follows the ones that it contains."""
     return {each.name: each for each in order(read_definitions(schema.imports.files), schema.type)}
 
 

@@ -1,6 +1,6 @@
 """Generate the structs of ROS 2 messages in C++ and Rust.
 
-Each field is named as in the definition, with an underscore behind it, so that none is a keyword.
+A field has its name from the definition and a trailing underscore, so that no name is a keyword.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of a ROS 2 message as plain data: those that hopmeter chooses, and those of a user's YAML file."""
+"""The values of a ROS 2 message as plain data. hopmeter chooses them, or a user's YAML file lists them."""
 
 from __future__ import annotations
 

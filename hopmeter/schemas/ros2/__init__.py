@@ -1,1 +1,1 @@
-"""Definitions of ROS 2 messages: their text, the files that have them, and those that ROS 2 ships."""
+"""Definitions of ROS 2 messages: how hopmeter reads their text, finds their files, and which ones ROS 2 ships."""
