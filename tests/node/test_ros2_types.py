@@ -56,6 +56,7 @@ as_sent = deserialize_message(serialize_message(sent), type(sent))  # as it trav
 told_by_type = deserialize_message(sent_octets, octets.message)  # what another subscriber of the topic decodes
 altered = deserialize_message(serialize_message(sent), type(sent))
 inner = altered if objects.has_header else altered.value
+inner_type = type(inner)
 exec(told["alter"], {"inner": inner})
 found = {
     "frame": [header(len(encoded)).hex(), encoded.hex()],
@@ -64,7 +65,8 @@ found = {
     "octets": read(octets, bytes(sent_octets)),
     "padded": read(octets, bytes(sent_octets) + bytes(-len(sent_octets) % 4)),
     "topic": own_types.name_of_class(octets.message),
-    "decoded": bytes(serialize_message(told_by_type.value if hasattr(told_by_type, "value") else told_by_type)).hex(),
+    # By value: the octets that the rmw leaves between two fields may be anything.
+    "decoded": own_types.is_same(getattr(told_by_type, "value", told_by_type), deserialize_message(encoded, inner_type)),
     "foreign": [read(octets, bytes(size)) for size in (0, 1, 5, 75, 76, 200)] + [read(octets, bytes([255]) * 90)],
     "unchecked": read(objects, objects.write(len(encoded), frame(len(encoded), 0))),
 }
@@ -127,8 +129,8 @@ def test_an_altered_message_has_another_payload_of_the_same_length(found: dict[s
     assert len(payload) == len(found["frame"][1])
 
 
-def test_a_subscriber_of_the_type_decodes_the_message_of_octets(found: dict[str, list[str]]) -> None:
-    assert found["decoded"] == found["frame"][1]
+def test_a_subscriber_of_the_type_decodes_the_message_of_octets(found: dict[str, object]) -> None:
+    assert found["decoded"] is True
 
 
 def test_octets_that_are_no_frame_have_a_header_that_every_receiver_refuses(found: dict[str, list[list[str]]]) -> None:
