@@ -149,8 +149,8 @@ def build_one(target: Target) -> Outcome:
 
 def _demand(target: Target) -> None:
     user = target.offer.user
-    if user is not None and not user.is_here:
-        raise BuildError("E-NOT-INSTALLED", f"{target.manifest.title} is not installed here", user.remedy)
+    if user is not None and (problem := user.problem(target.manifest.title)):
+        raise BuildError("E-NOT-INSTALLED", *problem)
 
 
 def _explain(outcome: Outcome, error: BuildError) -> None:

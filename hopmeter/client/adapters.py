@@ -58,8 +58,8 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
         raise ConnectError(
             "E-NO-ADAPTER", f"{manifest.title} has no adapter for Python", "choose one of `hopmeter transports`"
         )
-    if offer.user is not None and not offer.user.is_here:
-        raise ConnectError("E-NOT-INSTALLED", f"{manifest.title} is not installed here", offer.user.remedy)
+    if offer.user is not None and (problem := offer.user.problem(manifest.title)):
+        raise ConnectError("E-NOT-INSTALLED", *problem)
     return manifest, offer
 
 

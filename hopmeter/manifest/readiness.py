@@ -26,7 +26,6 @@ SPEC_FORMAT = 7
 """The version of the spec file, which a node has to understand; `instrument/src/spec.rs` has the same number."""
 NOT_BUILT = "it is not built"
 OF_ANOTHER_VERSION = "its node was built for another version of hopmeter"
-NOT_INSTALLED = "it is not installed here"
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,8 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
     """Return the readiness of one transport in one language; with a codec, on the Python that also has the framework of
     the codec."""
     user = manifest.offers[language].user
-    if user is not None and not user.is_here:
-        return _unready(manifest, language, "E-NOT-INSTALLED", NOT_INSTALLED, user.remedy)
+    if user is not None and (problem := user.problem()):
+        return _unready(manifest, language, "E-NOT-INSTALLED", *problem)
     try:
         command = node_command(manifest, language, codec)
     except NoPythonError as none:

@@ -34,6 +34,39 @@ def test_building_it_by_name_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
     assert (outcome.code, outcome.remedy) == ("E-NOT-INSTALLED", "install it and set BROUGHT_ROOT")
 
 
+def source(folder: Path, version: str) -> str:
+    if version:
+        (folder / "share/core").mkdir(parents=True)
+        (folder / "share/core/package.xml").write_text(
+            f'<?xml version="1.0"?>\n<package format="2">\n  <version>{version}</version>\n</package>\n'
+        )
+    return str(folder)
+
+
+@pytest.mark.parametrize("language", ["rust", "c++", "python"])
+@pytest.mark.parametrize(
+    ("versions", "is_good"),
+    [(["9.2.0", "9.3.1"], True), (["9.2.0", ""], True), (["9.2.0", "10.1.3"], False), (["10.1.3", "", "9.2.0"], False)],
+)
+def test_two_releases_are_refused_before_a_node_starts(
+    language: str, versions: list[str], is_good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = {**THEIRS, "release": "share/core/package.xml"}
+    manifest = transport("brought", languages={language: {"waits": ["block"], "library": "theirs", "user": theirs}})
+    folders = [source(tmp_path / str(at), version) for at, version in enumerate(versions)]
+    monkeypatch.setenv("BROUGHT_ROOT", ":".join(folders))
+    monkeypatch.setattr(paths, "node", lambda *_: None)
+    monkeypatch.setattr(work, "BUILDERS", {language: lambda *_: pytest.fail("it was built")})
+    answer = readiness(manifest, language)
+    assert (answer.code != "E-NOT-INSTALLED") == is_good
+    if is_good:
+        return
+    assert "9 in" in answer.missing and "10 in" in answer.missing
+    assert all(folder in answer.missing for folder, version in zip(folders, versions, strict=True) if version)
+    outcome = work.build_one(Target(manifest, manifest.offers[language]))
+    assert (outcome.code, outcome.remedy) == ("E-NOT-INSTALLED", answer.get)
+
+
 def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target(MANIFEST, MANIFEST.offers["c++"])
     monkeypatch.setattr("hopmeter.cli.parts.adapter_builds.select_targets", lambda *_: [target])

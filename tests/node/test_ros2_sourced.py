@@ -1,11 +1,9 @@
-"""Two sourced distributions of ROS 2, and one for another Python, are refused before rclpy is imported."""
+"""A sourced ROS 2 for another Python is refused before rclpy is imported."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
-import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -39,43 +37,6 @@ def prefix(folder: Path, version: str, python: str = THIS) -> Path:
 
 def source(monkeypatch: pytest.MonkeyPatch, *prefixes: Path) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", ":".join(map(str, prefixes)))
-
-
-def test_an_overlay_of_the_same_distribution_is_good(
-    sourced: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source(monkeypatch, prefix(tmp_path / "overlay", "9.2.0"), prefix(tmp_path / "kilted", "9.1.2"), tmp_path / "own")
-    sourced.demand_ros2()
-
-
-def test_two_distributions_are_refused(sourced: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source(monkeypatch, prefix(tmp_path / "kilted", "9.1.2"), prefix(tmp_path / "jazzy", "7.1.5"))
-    with pytest.raises(AdapterError, match=r"rclpy 7.1.5 in .*jazzy and rclpy 9.1.2 in .*kilted") as refused:
-        sourced.demand_ros2()
-    assert "source only one" in refused.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("versions", "is_good"), [(["9.2.0", "9.3.1"], True), (["9.2.0", "10.1.3"], False), ([], True)]
-)
-def test_a_build_refuses_two_distributions(tmp_path: Path, versions: list[str], is_good: bool) -> None:
-    prefixes = [tmp_path / version for version in versions]
-    for folder in prefixes:
-        (folder / "share/rcl").mkdir(parents=True)
-        (folder / "share/rcl/package.xml").write_text(
-            f'<?xml version="1.0"?>\n<package format="2">\n  <version>{folder.name}</version>\n</package>\n'
-        )
-    script = paths.transport_folders()[0] / "ros2/interfaces/cmake/one_distribution.cmake"
-    path = ":".join(map(str, [*prefixes, tmp_path / "own"]))
-    done = subprocess.run(
-        ["cmake", "-P", script],
-        env={**os.environ, "AMENT_PREFIX_PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode == 0) == is_good, done.stderr
-    assert is_good or all(str(folder) in "".join(done.stderr.split()) for folder in prefixes)
 
 
 @pytest.mark.parametrize("is_importable", [True, False])

@@ -19,32 +19,11 @@ LIBRARIES = {"fastdds": "Fast DDS", "fastrtps": "Fast DDS", "ddsc": "Cyclone DDS
 
 
 def demand_ros2() -> None:
-    """Check that the environment has one ROS 2, for this Python. Raises AdapterError."""
+    """Check that the ROS 2 of the environment is for this Python. Raises AdapterError."""
     # The packages of the Python registry are in an environment that nobody sources.
     if not os.environ.get("AMENT_PREFIX_PATH") and Path(sys.prefix, "share/ament_index").is_dir():
         os.environ["AMENT_PREFIX_PATH"] = sys.prefix
-    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
-    _demand_one(prefixes)
-    _demand_python(prefixes)
-
-
-def _demand_one(prefixes: list[Path]) -> None:
-    """Refuse two distributions. An overlay may have an rclpy of its own, but not of another distribution."""
-    found = {version: prefix for prefix in reversed(prefixes) if (version := _version(prefix))}
-    if len({version.partition(".")[0] for version in found}) > 1:
-        named = " and ".join(f"rclpy {version} in {prefix}" for version, prefix in found.items())
-        raise AdapterError(
-            f"two distributions of ROS 2 are sourced: {named}", "source only one of them, in a new shell"
-        )
-
-
-def _version(prefix: Path) -> str:
-    try:
-        text = (prefix / "share/rclpy/package.xml").read_text()
-    except OSError:
-        return ""
-    found = re.search("<version>([^<]+)</version>", text)
-    return found[1] if found else ""
+    _demand_python([Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each])
 
 
 def _demand_python(prefixes: list[Path]) -> None:
