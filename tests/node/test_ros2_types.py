@@ -57,6 +57,7 @@ told_by_type = deserialize_message(sent_octets, octets.message)  # what another 
 altered = deserialize_message(serialize_message(sent), type(sent))
 inner = altered if objects.has_header else altered.value
 inner_type = type(inner)
+by_subscriber = getattr(told_by_type, "value", told_by_type)
 exec(told["alter"], {"inner": inner})
 found = {
     "frame": [header(len(encoded)).hex(), encoded.hex()],
@@ -66,7 +67,7 @@ found = {
     "padded": read(octets, bytes(sent_octets) + bytes(-len(sent_octets) % 4)),
     "topic": own_types.name_of_class(octets.message),
     # By value: the octets that the rmw leaves between two fields may be anything.
-    "decoded": own_types.is_same(getattr(told_by_type, "value", told_by_type), deserialize_message(encoded, inner_type)),
+    "decoded": own_types.is_same(by_subscriber, deserialize_message(encoded, inner_type)),
     "foreign": [read(octets, bytes(size)) for size in (0, 1, 5, 75, 76, 200)] + [read(octets, bytes([255]) * 90)],
     "unchecked": read(objects, objects.write(len(encoded), frame(len(encoded), 0))),
 }
