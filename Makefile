@@ -1,7 +1,9 @@
 # make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
-# make test     build everything and run the tests         make lint    formatters and linters, changing nothing
+# make test     build hopmeter's own transports and those of `quick`, and run the tests that need no others
+# make test-rest  build everything and run the other tests: all transports, several hosts, failures, packages
+# make lint     formatters and linters, changing nothing
 # make all      set up and build everything                make wheel   the package, into dist/
-# make nightly  the tests that `make test` leaves out, since they take long: bare programs, a new transport, heavy frameworks
+# make nightly  the tests that both leave out, since they take long: bare programs, a new transport, heavy frameworks
 # make conformance TRANSPORT=NAME   the one suite that every adapter passes, for one transport or for all
 # make benches  hopmeter against bare programs, as ratios (docs/benches.md); BENCHES="ring peers" for some
 # make aarch64  builds for that processor, and tests under emulation, what needs no library of the system
@@ -18,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance test test-rust test-cpp test-python test-torch nightly test-nightly test-codecs test-r2r lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
+.PHONY: bench benches conformance fast test test-rest test-rust test-rust-rest test-cpp test-python test-python-rest test-torch test-setup nightly test-nightly test-codecs test-r2r lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -57,13 +59,15 @@ TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.
 TEMPLATE := transports/_template/rust/src/main.rs $(wildcard instrument/codecs/*.rs)
-# Those with tests.
+# Those with tests: the instrument and what hopmeter's own transports consist of, and nodes of other transports.
 CRATES := $(shell for folder in instrument instrument/c transports/*/rust; do \
 	! grep -rqF '#[test]' "$$folder" --include='*.rs' || echo "$$folder/Cargo.toml"; done)
+OWN_CRATES := $(filter instrument/% transports/_% $(foreach own,memory shm synthetic tcp unix,transports/$(own)/%),$(CRATES))
 CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.
 AGAIN := --reruns 1 --reruns-delay 1 -rfER --durations 10
+TOGETHER = pytest $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 ))
 # Functions that are checked for names. libxr, ros2 and yarp in C++ need the user's installation.
 NAMED := $(shell git ls-files '*.py' '*.rs' '*.hpp' '*.h' '*.cpp' '*.c' 2>/dev/null | grep -Ev '/abi\.h|(libxr|ros2|yarp)/cpp/')
 PROSE := $(wildcard *.md docs/*.md docs/findings/*.md transports/*/README.md scenarios/*.toml) \
@@ -79,26 +83,43 @@ all: $(STAMPS)/develop
 	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
 	hopmeter build --system-packages
 
-test: all test-rust test-cpp test-python test-torch
+# What the fast tests need: the transports of two scenarios.
+fast: $(STAMPS)/develop
+	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
+	hopmeter build --needed-for quick --system-packages
+	hopmeter build --needed-for tests/fast.toml --system-packages
+
+test: test-rust test-cpp test-python
+	@echo 'These were the fast tests. `make test-rest` runs the others: all transports, several hosts, failures, packages.'
+
+test-rest: all test-rust-rest test-python-rest test-torch
 
 nightly: test-nightly test-codecs test-r2r
 
 # Crate by crate, after the nodes: each then uses the dependencies that its node was built with. In one call Cargo would
 # give all of them the features of all crates, and build about 50 of them a second time.
-test-rust: $(STAMPS)/develop
-	for manifest in $(CRATES); do cargo test --release --manifest-path $$manifest; done
+test-rust: fast
+	for manifest in $(OWN_CRATES); do cargo test --release --manifest-path $$manifest; done
 
-test-cpp: all
-	cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -Wno-dev >build/cpp.log || { cat build/cpp.log; exit 1; }
+test-rust-rest: all
+	for manifest in $(filter-out $(OWN_CRATES),$(CRATES)); do cargo test --release --manifest-path $$manifest; done
+
+test-cpp: fast
+	cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -DHOPMETER_ADAPTERS=OFF -Wno-dev >build/cpp.log || { cat build/cpp.log; exit 1; }
 	cmake --build build/cpp --parallel
 	ctest --test-dir build/cpp --output-on-failure --no-tests=error
 
-test-python: all
+test-setup: $(STAMPS)/develop
 	python -m hopmeter.build.system $(TEST_PACKAGES)
 	setup/multicast.sh
 	setup/sshd.sh
-	pytest -m "alone and not nightly" $$(grep -rlF mark.alone tests conformance --include='*.py') $(AGAIN) $(PYTEST)
-	pytest -m "not alone and not nightly" $(APART_TESTS:%=--ignore=%) -n $$(( $$(nproc) + 2 )) $(AGAIN) $(PYTEST)
+
+test-python: fast test-setup
+	pytest -m "alone and not rest and not nightly" $$(grep -rlF mark.alone tests conformance --include='*.py') $(AGAIN) $(PYTEST)
+	$(TOGETHER) -m "not alone and not rest and not nightly" $(AGAIN) $(PYTEST)
+
+test-python-rest: all test-setup
+	$(TOGETHER) -m "rest and not nightly" $(AGAIN) $(PYTEST)
 
 test-nightly: all
 	pytest -m nightly $(AGAIN) $(PYTEST)

@@ -8,6 +8,33 @@ from zlib import crc32
 
 import pytest
 
+REST = (
+    "conformance/test_between_hosts.py",
+    "conformance/test_examples.py",
+    "conformance/test_ros2_wire_peers.py",
+    "tests/benches",
+    "tests/client/test_containers.py",
+    "tests/docs/test_site.py",
+    "tests/end_to_end/test_advise.py",
+    "tests/end_to_end/test_building.py",
+    "tests/end_to_end/test_messages.py",
+    "tests/end_to_end/test_new_workload.py",
+    "tests/end_to_end/test_ros2_types.py",
+    "tests/failure",
+    "tests/hosts",
+    "tests/interactive/test_servers.py",
+    "tests/interactive/test_study.py",
+    "tests/interactive/test_two_machines.py",
+    "tests/node/test_ros2_sourced.py",
+    "tests/node/test_ros2_types.py",
+    "tests/package",
+    "tests/schemas/test_codecs.py",
+    "tests/schemas/test_names.py",
+    "tests/schemas/test_together.py",
+)
+"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports.
+conformance/conftest.py tells the cases of conformance apart."""
+
 ONE_IN = 400
 """Real middlewares on a shared machine stumble once in some hundreds of tests; more often it is a defect of ours."""
 ALWAYS = 2
@@ -18,6 +45,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the slow tests first, so that no worker is left alone with one at the end. Their files are mixed, because
     most tests of some folders sleep and those of others compute."""
     items.sort(key=lambda item: crc32(group(item.nodeid).encode()) if item.get_closest_marker("slow") else math.inf)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests that `make test` leaves to `make test-rest`."""
+    if is_rest(item.nodeid.partition("::")[0]):
+        item.add_marker("rest")
+
+
+def is_rest(path: str) -> bool:
+    """Return whether a file of tests, or its folder, is among those of `make test-rest`."""
+    return any(path == each or path.startswith(f"{each}/") for each in REST)
 
 
 @pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed

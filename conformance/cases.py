@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hopmeter.build.needs import needed_for
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import ConformanceSettings, Manifest
 from hopmeter.manifest.readiness import Readiness, readiness, readiness_of_all
@@ -70,6 +71,7 @@ READY = [(MANIFESTS[transport], language) for (transport, language), answer in R
 """Every transport and language whose node runs here."""
 
 
+FAST_SCENARIOS = ("quick", "tests/fast.toml")
 INSTALLATIONS: dict[str, Readiness] = {}
 """The adapters in the installations that settings for conformance choose, by their titles."""
 
@@ -84,6 +86,16 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
     if title not in INSTALLATIONS:
         INSTALLATIONS[title] = readiness(other, language)
     return INSTALLATIONS[title].ready
+
+
+FAST = {(each.transport, each.language) for name in FAST_SCENARIOS for each in needed_for(name)}
+"""Every transport and language that `make test` builds."""
+
+
+def is_fast(case: Case) -> bool:
+    """Return whether `make test` builds both ends of a case; installations that settings choose are not among them."""
+    is_other = case.manifest.for_settings(case.overrides) is not case.manifest
+    return not is_other and {(case.manifest.name, end) for end in (case.sender, case.receiver)} <= FAST
 
 
 def adapters(pattern: str = "pubsub") -> list[Case]:
@@ -145,8 +157,8 @@ def for_each(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
-    """Like `for_each`, but `make test` runs only a ring of the language pairs, in which each language sends once and
-    receives once. `make nightly` runs the other pairs."""
+    """Like `for_each`, but only a ring of the language pairs runs, in which each language sends once and receives once.
+    `make nightly` runs the other pairs."""
     return _parametrize(cases, nightly=[case for case in cases if not is_in_ring(case)])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import INSTALLATIONS, READINESS, Case
+from conformance.cases import FAST, INSTALLATIONS, READINESS, Case, is_fast
 from conformance.node_pool import NodePool
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
@@ -17,6 +17,14 @@ POOL = pytest.StashKey[NodePool]()
 """The pool that one test leaves for the next one."""
 NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
+
+
+def pytest_itemcollected(item: Any) -> None:
+    """Leave the cases of adapters that `make test` does not build to `make test-rest`."""
+    call = getattr(item, "callspec", None)
+    case = call.params.get("case") if call else None
+    if isinstance(case, Case) and not is_fast(case):
+        item.add_marker("rest")
 
 
 def _sharers(item: Any) -> str:
@@ -82,9 +90,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             pass
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Lists the adapters that were not tested because they are not ready here."""
-    adapters = {f"{each.transport} ({each.language})": each for each in READINESS.values()} | INSTALLATIONS
-    for title, each in adapters.items():
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Lists the adapters that were not tested because they are not ready here; of a fast run, only its own ones."""
+    is_whole = "not rest" not in config.option.markexpr
+    wanted = [each for key, each in READINESS.items() if is_whole or key in FAST]
+    adapters = {f"{each.transport} ({each.language})": each for each in wanted}
+    for title, each in (adapters | (INSTALLATIONS if is_whole else {})).items():
         if not each.ready:
             terminalreporter.write_line(f"not tested: {title}: {each.missing}; {each.get}")
