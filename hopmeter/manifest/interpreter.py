@@ -75,8 +75,7 @@ def ours() -> Interpreter:
 
 def folder(name: str) -> Path:
     """Return the folder of a transport's or a codec's environment."""
-    tree = paths.checkout()
-    return (tree / "build" if tree else paths.cache()) / "environments" / name
+    return paths.environment_folder() / name
 
 
 def own(name: str) -> Interpreter | None:

@@ -70,9 +70,20 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
     form = _form(flow)
     if form is None:
         return None
-    places = prefixes(manifest.offers[languages[0]])
-    wanted = recorded_type(flow.replay, places) if flow.replay else payload_type(flow.payload)
+    wanted = _wanted_type(flow, prefixes(manifest.offers[languages[0]]))
     return OwnType(wanted, form, manifest, languages, carrier) if wanted else None
+
+
+def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
+    """Return the type of a flow's messages. Raises UsageError if its definition is missing, or if it is a service and
+    the messages are not calls."""
+    if flow.replay:
+        return recorded_type(flow.replay, places)
+    wanted = payload_type(flow.payload)
+    if wanted.is_service and not flow.is_call:
+        what = f"{wanted.name} is a service, which programs call and do not publish"
+        raise UsageError("E-SCHEMA", what, "use --pattern rpc, or a call in a workload, or choose a message")
+    return wanted
 
 
 def _form(flow: Flow) -> Form | None:

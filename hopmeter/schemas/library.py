@@ -17,6 +17,8 @@ from hopmeter.system import paths
 
 LIBRARY = "codec.so"
 OBJECT = "object.bin"
+REPLY = "reply.bin"
+"""The response of a service, encoded, next to the object, which is the request."""
 GENERATED = "generated"
 """The folder with the generated code of a message."""
 DEFINITIONS = "definitions.json"

@@ -67,6 +67,12 @@ def codec_folder() -> Path:
     return tree / "build/codecs" if tree else home() / "codecs"
 
 
+def environment_folder() -> Path:
+    """Return the folder of the environments of transports and codecs."""
+    tree = checkout()
+    return (tree / "build" if tree else cache()) / "environments"
+
+
 def cpp_folder() -> Path:
     """Return the folder of hopmeter's C++ sources."""
     return (checkout() or data()) / "cpp"

@@ -48,7 +48,20 @@ def cart(tmp_path: Path) -> str:
         file = tmp_path / f"{name}.msg"
         file.parent.mkdir(parents=True)
         file.write_text(text)
-    payload, log = f"message:{tmp_path}/cart_msgs/msg/Cart.msg", tmp_path / "logs/build.log"
+    return build(f"message:{tmp_path}/cart_msgs/msg/Cart.msg", tmp_path)
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> str:
+    """The payload of a service with a small request and a large response."""
+    file = tmp_path / "load_msgs/srv/Load.srv"
+    file.parent.mkdir(parents=True)
+    file.write_text("int32 number\n---\nuint8[3000] data\n")
+    return build(f"message:{file}", tmp_path)
+
+
+def build(payload: str, folder: Path) -> str:
+    log = folder / "logs/build.log"
     manifest, wanted = find_transports(["ros2"])["ros2"], payload_type(payload)
     if not library_of(payload, "cdr", "python").facts:
         build_library(MessageTarget(payload, "cdr", "python"), log)
@@ -84,6 +97,21 @@ def test_a_message_of_own_packages_arrives_as_its_own_type(
     assert row["status"] in MEASURED, row
     assert (row["content_errors"], row["malformed"], row["touch"], row["encode_count"]) == (0, 0, "none", None)
     assert topics_of(tmp_path / "results") == "cart_msgs/msg/Cart in hopmeter's frame"
+
+
+@pytest.mark.parametrize("shape", [(), ("--relays", "1", "--wait", "callback"), ("--pattern", "scatter")])
+def test_a_service_of_an_own_package_is_called(measure: Run, load: str, tmp_path: Path, shape: tuple[str, ...]) -> None:
+    words = ("--payload", load, *(() if "--pattern" in shape else ("--pattern", "rpc")), *shape)
+    [row] = [row for row in measure(*words) if row["transport"] == "ros2"]
+    assert row["status"] in MEASURED, row
+    assert (row["content_errors"], row["malformed"], row["payload_bytes"]) == (0, 0, 8)
+    sizes = "request of 8 bytes, response of 3,004 bytes"
+    assert topics_of(tmp_path / "results") == f"load_msgs/srv/Load, {sizes}; request and response in hopmeter's frame"
+
+
+def test_a_service_is_not_published(measure: Run, load: str) -> None:
+    [row] = [row for row in measure("--payload", load, code=2) if row["transport"] == "ros2"]
+    assert lacking(row["dropped"], "D-SCHEMA load_msgs/srv/Load --pattern rpc") == []
 
 
 def test_without_its_code_a_message_is_dropped_with_the_command_that_builds_it(measure: Run, tmp_path: Path) -> None:

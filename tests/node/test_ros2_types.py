@@ -3,53 +3,19 @@ are written into messages and read again, right ones and altered ones."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-
 import pytest
 
-from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types
-from hopmeter.manifest import find_transports, interpreter, readiness
-from hopmeter.manifest.type_code import code_of
-from hopmeter.schemas import library_of
-from hopmeter.schemas.ros2.types import payload_type
-from hopmeter.system import paths
+from tests.node.ros2_program import run
 
-PROGRAM = r"""
-import json, struct, sys
-from pathlib import Path
-from types import SimpleNamespace
-from hopmeter.node.loading import transport_class
-
-folder, told = Path(sys.argv[1]), json.loads(sys.argv[2])
-transport_class(folder)  # it checks the environment, and makes the package of the adapter
-package = sys.modules[transport_class(folder).__module__].__package__
-own_types = sys.modules[f"{package}.own_types"]
-from rclpy.serialization import deserialize_message, serialize_message
-
-
-def header(length, flags=8):
-    return struct.pack("<IHHQIIQqqQII", int.from_bytes(b"HOPM", "little"), 1, flags, 7, 3, 0, 42, 99, 99, length, 5, 0)
-
-
-def frame(length, flags=8):
-    def fill(first, second=None):
-        first[:], second[:] = header(length, flags), encoded[:length]
-    return fill
-
-
+PROGRAM = """
 def link(**more):
-    words = {"message_type": told["name"], "message_code": told["code"], "message_object": "", **more}
-    return own_types.own_carrier(SimpleNamespace(**words))
+    return own_types.own_carrier(link_of(**more))
 
 
 def read(carrier, came):
-    first, second = carrier.read(came)
-    return bytes(first).hex(), bytes(second() if callable(second) else second).hex()
+    return plain(carrier.read(came))
 
 
-encoded = Path(told["object"]).read_bytes()
 objects, octets = link(message_object=told["object"]), link()
 sent, sent_octets = objects.write(len(encoded), frame(len(encoded))), octets.write(len(encoded), frame(len(encoded)))
 as_sent = deserialize_message(serialize_message(sent), type(sent))  # as it travels
@@ -73,7 +39,6 @@ found = {
 }
 print(json.dumps(found))
 """
-HEADER_BYTES = 64
 
 
 @pytest.fixture(scope="module", params=["bounded", "message"])
@@ -92,31 +57,8 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         "bounded": ("Wheels", "inner.parts[1].place[2] += 1"),
         "message": ("Drive", "inner.data[-1] ^= 1"),
     }[request.param]
-    return run(f"message:{folder}/wheel_msgs/msg/{word}.msg", alter, tmp_path_factory.mktemp("logs"))
-
-
-def run(payload: str, alter: str, logs: os.PathLike[str]) -> dict[str, object]:
-    manifest = find_transports(["ros2"])["ros2"]
-    offer, wanted = manifest.offers["python"], payload_type(payload)
-    state = readiness(manifest, "python")
-    assert state.ready, f"ros2 in Python is not ready: {state.missing}"
-    log = paths.Path(logs) / "build.log"
-    library = library_of(payload, "cdr", "python")
-    if not library.facts:
-        library = build_library(MessageTarget(payload, "cdr", "python"), log)
-    if not code_of(manifest, offer, wanted).facts:
-        build_types(TypeTarget(wanted, manifest, offer), log)
-    told = {"name": wanted.name, "code": str(code_of(manifest, offer, wanted).folder), "object": str(library.object)}
-    python = interpreter.interpreter(offer)
-    assert python is not None
-    environment = {**os.environ, **python.fill(offer.variables)}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(paths.PACKAGE.parent), environment.get("PYTHONPATH", "")])
-    )
-    words = [python.program, "-c", PROGRAM, str(manifest.folder / "python"), json.dumps({**told, "alter": alter})]
-    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert ran.returncode == 0, ran.stderr
-    return dict(json.loads(ran.stdout))
+    payload = f"message:{folder}/wheel_msgs/msg/{word}.msg"
+    return run(payload, PROGRAM, tmp_path_factory.mktemp("logs"), alter=alter)
 
 
 def test_a_frame_arrives_as_it_was_sent_as_an_object_and_as_octets(found: dict[str, object]) -> None:

@@ -129,6 +129,30 @@ def test_a_cell_that_cannot_send_objects_is_dropped(state: str, given: dict[str,
     assert lacking(cell.dropped, reason) == []
 
 
+@pytest.fixture
+def ask(tmp_path: Path) -> str:
+    """The payload of a service of a package that no installation has."""
+    file = tmp_path / "my_msgs/srv/Ask.srv"
+    file.parent.mkdir(parents=True)
+    file.write_text("int8 x\n---\nint8[9] y")
+    return f"message:{file}"
+
+
+@pytest.mark.parametrize("pattern", ["rpc", "scatter"])
+def test_a_service_is_called_as_itself(ask: str, pattern: str) -> None:
+    folder, code = pretend_encoded(ask), pretend_generated(payload_type(ask))
+    cell = plan_cell(ask, pattern=pattern)
+    assert (cell.dropped, cell.carriage.payload_bytes) == ("", 28)
+    message = {"name": "my_msgs/srv/Ask", "code": code, "object": str(folder / OBJECT)}
+    assert all(flow["message"] == message for flow in flow_specs(cell))
+
+
+def test_a_service_is_not_published(ask: str) -> None:
+    pretend_encoded(ask)
+    pretend_generated(payload_type(ask))
+    assert lacking(plan_cell(ask).dropped, "D-SCHEMA my_msgs/srv/Ask --pattern rpc") == []
+
+
 def test_a_package_that_the_installation_defines_differently_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "std_msgs/msg/String.msg"
     file.parent.mkdir(parents=True)

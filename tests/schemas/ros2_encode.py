@@ -16,8 +16,12 @@ from rosidl_parser.definition import AbstractNestedType, BasicType, NamespacedTy
 
 
 def message_class(name: str) -> Any:
-    package, kind, type_name = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), type_name)
+    """Return the class of a message, or of a service's part: `std_srvs/srv/SetBool_Request`."""
+    package, kind, words = name.split("/")
+    found: Any = importlib.import_module(f"{package}.{kind}")
+    for word in words.split("_"):
+        found = getattr(found, word)
+    return found
 
 
 def make(kind: Any, values: dict[str, Any]) -> Any:

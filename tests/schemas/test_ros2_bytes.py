@@ -19,6 +19,7 @@ from hopmeter.build.messages.ros2_values import choose_values
 from hopmeter.manifest.interpreter import folder
 from hopmeter.node.cdr_messages import make_message, type_store
 from hopmeter.schemas import find_schema
+from hopmeter.schemas.ros2.definition import parts_of
 from hopmeter.schemas.ros2.parser import parse
 from hopmeter.schemas.ros2.standard import standard_folder
 
@@ -40,12 +41,18 @@ def shipped_files() -> Iterator[tuple[str, Path]]:
             yield name, file
 
 
-class Codec:
-    """One message of hopmeter's Python codec."""
+def shipped_services() -> Iterator[str]:
+    """Yield the names of the services of the installed ROS 2."""
+    for file in sorted(ENVIRONMENT.glob("share/*/srv/*.srv")):
+        yield f"{file.parent.parent.name}/srv/{file.stem}"
 
-    def __init__(self, name: str) -> None:
+
+class Codec:
+    """One message of hopmeter's Python codec: `name`, or a part of the service `payload`."""
+
+    def __init__(self, name: str, payload: str = "") -> None:
         self.name = name
-        self.definitions = ordered_definitions(find_schema(f"message:{name}", "cdr"))
+        self.definitions = ordered_definitions(find_schema(f"message:{payload or name}", "cdr"), name)
         self.store = type_store(tuple(self.definitions.values()))
         self.values = choose_values(self.definitions, name, 5)
         self.bytes = self.encode(make_message(self.definitions, name, self.values))
@@ -67,6 +74,7 @@ class Codec:
 def encoded() -> list[tuple[Codec, bytes, bytes]]:
     """Return each message with the bytes of rclpy for its values, and for what rclpy decodes from hopmeter's bytes."""
     codecs = [Codec(name) for name, _ in shipped_files()]
+    codecs += [Codec(part, name) for name in shipped_services() for part in parts_of(name)]
     asked = json.dumps([[each.name, each.values, each.bytes.hex()] for each in codecs])
     without = {"PYTHONPATH": "", "LD_LIBRARY_PATH": "", "_ROS_WHEELS_BOOTSTRAP_COMPLETE": ""}
     environment = {**os.environ, **without, "AMENT_PREFIX_PATH": str(ENVIRONMENT), "ROS_DISTRO": "kilted"}
@@ -78,7 +86,7 @@ def encoded() -> list[tuple[Codec, bytes, bytes]]:
 
 
 def test_every_message_has_the_bytes_of_rclpy(encoded: list[tuple[Codec, bytes, bytes]]) -> None:
-    assert len(encoded) > 100
+    assert len(encoded) > 160
     for codec, of_values, read in encoded:
         for theirs in (of_values, read):
             assert 0 <= len(theirs) - len(codec.bytes) <= MOST_PADDING, codec.name

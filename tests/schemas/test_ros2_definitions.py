@@ -6,7 +6,7 @@ import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.schemas.ros2.definition import PLACEHOLDER, FieldType
-from hopmeter.schemas.ros2.parser import parse
+from hopmeter.schemas.ros2.parser import parse, parse_all
 from tests.coded import refuses
 
 NAME = "my_msgs/msg/State"
@@ -64,9 +64,27 @@ def test_a_message_without_fields_has_the_one_that_ros2_sends() -> None:
     assert list(types("uint8 A=1\n")) == [PLACEHOLDER]
 
 
-def test_of_a_service_only_the_request_is_read() -> None:
-    definition = parse("float64 speed\n---\nbool ok\n", "my_msgs/srv/Drive_Request", "Drive.srv")
-    assert [field.name for field in definition.fields] == ["speed"]
+def test_a_service_has_a_request_and_a_response() -> None:
+    request, response = parse_all("float64 speed\n---\nbool ok  # done\n", "my_msgs/srv/Drive", "Drive.srv")
+    assert (request.name, response.name) == ("my_msgs/srv/Drive_Request", "my_msgs/srv/Drive_Response")
+    assert [field.name for field in (*request.fields, *response.fields)] == ["speed", "ok"]
+    empty = parse_all("---", "my_msgs/srv/Drive", "Drive.srv")
+    assert [field.name for part in empty for field in part.fields] == [PLACEHOLDER, PLACEHOLDER]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("float64 speed", "E-SCHEMA Drive.srv ---"),
+        ("int8 a\n---\nint8 b\n---\nint8 c", "E-SCHEMA Drive.srv ---"),
+        ("int8 a\n---\n# two\nint9 b", "E-SCHEMA Drive.srv:4: int9"),
+        ("int8\n---\nint8 b", "E-SCHEMA Drive.srv:1: TYPE NAME"),
+        ("int8 a\n---\nint8 b\nint8 b", "E-SCHEMA Drive.srv:4: b"),
+    ],
+)
+def test_what_is_no_service_is_refused_with_its_line(text: str, reason: str) -> None:
+    with refuses(UsageError, reason):
+        parse_all(text, "my_msgs/srv/Drive", "Drive.srv")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hopmeter.model.payload_words import describe_payload, name_payload
 from hopmeter.schemas import add_folders, find_schema, library_of, parse_message
 from hopmeter.schemas.ros2.files import order, read_definitions
 from hopmeter.schemas.ros2.standard import standard_folder
+from hopmeter.system import paths
 from tests.coded import refuses
 
 CODEC = "cdr"
@@ -110,13 +111,24 @@ def test_the_manifest_names_the_package(home: Path) -> None:
     ]
 
 
-def test_of_a_service_the_request_is_the_message(home: Path) -> None:
-    write(home / "my_msgs/srv/Drive.srv", "Wheel wheel\n---\nbool ok\n")
+def test_of_a_service_the_request_is_the_message_and_the_files_of_both_parts_are_found(home: Path) -> None:
+    write(home / "my_msgs/srv/Drive.srv", "Wheel wheel\n---\ngeo_msgs/Pose pose\n")
     schema = find_schema(f"message:{home}/my_msgs/srv/Drive.srv", CODEC)
     assert (schema.type, list(schema.imports.files)) == (
         "my_msgs/srv/Drive_Request",
-        ["my_msgs/srv/Drive.srv", "my_msgs/msg/Wheel.msg"],
+        ["my_msgs/srv/Drive.srv", "my_msgs/msg/Wheel.msg", "geo_msgs/msg/Pose.msg"],
     )
+    by_name = add_folders("message:my_msgs/srv/Drive", [home])
+    assert find_schema(by_name, CODEC).file == schema.file
+
+
+def test_services_of_ros2_are_found_in_an_installation(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = write(home / "environments/ros2/share/std_srvs/srv/SetBool.srv", "bool data\n---\nbool success\n")
+    monkeypatch.setattr(paths, "environment_folder", lambda: home / "environments")
+    assert find_schema("message:std_srvs/srv/SetBool", CODEC).file == own
+    sourced = write(home / "opt/share/std_srvs/srv/SetBool.srv", "bool data\n---\nbool success\n")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{home}/opt")
+    assert find_schema("message:std_srvs/srv/SetBool", CODEC).file == sourced
 
 
 @pytest.mark.parametrize(
@@ -128,6 +140,7 @@ def test_of_a_service_the_request_is_the_message(home: Path) -> None:
         ("my_msgs/action/Go.action", "E-VALUE-FORM .msg .srv"),
         ("nav_msgs/msg/Odometri", "E-SCHEMA-TYPE nav_msgs/msg/Odometry"),
         ("other_msgs/msg/Odometry", "E-SCHEMA-TYPE nav_msgs/msg/Odometry --include"),
+        ("nav_msgs/srv/GetNothing", "E-SCHEMA-TYPE nav_msgs/srv/GetNothing --include hopmeter build ros2"),
         ("nav_msgs/msg/Odometry:include=no", "E-FILE-UNREADABLE no"),
         ("nav_msgs/msg/Odometry:99999999999", "E-VALUE-RANGE"),
         ("nav_msgs/Odometry", "E-VALUE-FORM message:nav_msgs/msg/Odometry"),

@@ -10,6 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.schemas.ros2.types import (
     RosType,
     full_name,
+    has_header,
     has_type,
     missing_packages,
     payload_type,
@@ -118,9 +119,15 @@ def test_only_a_message_of_ros_2_has_a_type(tmp_path: Path) -> None:
     assert [has_type(f"message:{each}") for each in named] == [True, False, True]
 
 
-def test_a_service_is_not_sent_as_a_message(tmp_path: Path) -> None:
-    file = tmp_path / "my_msgs/srv/Ask.srv"
-    file.parent.mkdir(parents=True)
-    file.write_text("int8 x\n---\nint8 y\n")
-    with refuses(UsageError, "E-SCHEMA"):
-        payload_type(f"message:{file}")
+def test_a_service_has_the_definitions_of_both_parts_and_needs_the_code_of_its_messages_only(tmp_path: Path) -> None:
+    prefix = install(tmp_path / "ros", HEADER)
+    install(tmp_path, {"my_msgs/msg/Inner": "int8 x"})
+    file = tmp_path / "share/my_msgs/srv/Ask.srv"
+    file.parent.mkdir()
+    file.write_text("int8 x\n---\nstd_msgs/Header header\nInner inner\n")
+    found = payload_type(f"message:{file}")
+    assert found.is_service
+    assert [has_header(part) for part in found.parts] == [False, True]
+    assert set(found.messages) == {*HEADER, "my_msgs/msg/Inner"}
+    assert missing_packages(found, [prefix]) == ["my_msgs"]
+    assert has_type(f"message:{file}")

@@ -66,6 +66,47 @@ def test_words_for_times_and_numbers_of_values(payload: str) -> None:
     assert read(payload, "header: {stamp: now}")["header"]["stamp"] == STAMP
 
 
+SERVICE = "int8 speed 4\n---\nbool ok\nstring why\n"
+
+
+def read_parts(folder: Path, text: str) -> list[dict[str, Any]]:
+    file = folder / "my_msgs/srv/Drive.srv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(SERVICE)
+    values = folder / "values.yaml"
+    values.write_text(text)
+    schema = find_schema(f"message:{file}", "cdr")
+    parts = ["my_msgs/srv/Drive_Request", "my_msgs/srv/Drive_Response"]
+    return [read_values(ordered_definitions(schema, name), name, values) for name in parts]
+
+
+@pytest.mark.parametrize(
+    ("text", "speed", "why"),
+    [
+        ("speed: 2\n---\nwhy: done\n", 2, "done"),
+        ("---\n{why: done}", 4, "done"),
+        ("speed: 2", 2, ""),
+        ("", 4, ""),
+    ],
+)
+def test_the_values_of_a_service_have_two_parts(tmp_path: Path, text: str, speed: int, why: str) -> None:
+    assert read_parts(tmp_path, text) == [{"speed": speed}, {"ok": False, "why": why}]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("why: x", "E-SCHEMA why speed"),
+        ("{}\n---\nspeed: 1", "E-SCHEMA speed why"),
+        ("{}\n---\n{}\n---\n", "E-SCHEMA ---"),
+    ],
+)
+def test_values_of_the_other_part_are_refused(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(BuildError) as failed:
+        read_parts(tmp_path, text)
+    assert lacking(str(failed.value), reason) == []
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -14,8 +14,8 @@ from hopmeter.build.messages.ros2_values import choose_values, read_values
 from hopmeter.build.messages.rust import build_crate
 from hopmeter.node.cdr_messages import make_message, type_store
 from hopmeter.schemas import Schema
-from hopmeter.schemas.library import DEFINITIONS, GENERATED, LIBRARY, OBJECT
-from hopmeter.schemas.ros2.definition import Definition
+from hopmeter.schemas.library import DEFINITIONS, GENERATED, LIBRARY, OBJECT, REPLY
+from hopmeter.schemas.ros2.definition import REQUEST, RESPONSE, Definition
 from hopmeter.schemas.ros2.files import order, read_definitions
 
 HEADER = "messages.hpp"
@@ -32,19 +32,26 @@ type Message = generated::Message;"""
 
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
-    """Write the definitions into a folder, the encoded object, and the values from which it is made."""
+    """Write the definitions into a folder, and the encoded object; of a service, its encoded request and response."""
     definitions = ordered_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
+    (folder / OBJECT).write_bytes(_make_object(schema, schema.type))
+    if schema.type.endswith(REQUEST):
+        (folder / REPLY).write_bytes(_make_object(schema, schema.type.removesuffix(REQUEST) + RESPONSE))
+
+
+def _make_object(schema: Schema, name: str) -> bytes:
+    """Return a message of a schema encoded, with the values to send."""
+    definitions = ordered_definitions(schema, name)
     if isinstance(schema.values, Path):
-        values = read_values(definitions, schema.type, schema.values)
-    else:
-        values = choose_values(definitions, schema.type, schema.values)
-    (folder / OBJECT).write_bytes(_encode(definitions, schema.type, values))
+        return _encode(definitions, name, read_values(definitions, name, schema.values))
+    return _encode(definitions, name, choose_values(definitions, name, schema.values))
 
 
-def ordered_definitions(schema: Schema) -> dict[str, Definition]:
-    """Return the definitions of a message and of all messages in it. Each follows the ones that it contains."""
-    return {each.name: each for each in order(read_definitions(schema.imports.files), schema.type)}
+def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]:
+    """Return the definitions of a message, by default the one that is sent, and of all messages in it. Each follows the
+    ones that it contains."""
+    return {each.name: each for each in order(read_definitions(schema.imports.files), name or schema.type)}
 
 
 def _encode(definitions: dict[str, Definition], name: str, values: dict[str, object]) -> bytes:

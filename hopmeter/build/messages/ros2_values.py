@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,16 @@ from hopmeter.build.command import BuildError
 from hopmeter.build.messages import chosen_values as chosen
 from hopmeter.codecs.lookup import import_package
 from hopmeter.schemas.payload import MOST_LENGTH
-from hopmeter.schemas.ros2.definition import INTEGERS, OCTETS, STRING, Definition, Field, FieldType
+from hopmeter.schemas.ros2.definition import (
+    INTEGERS,
+    OCTETS,
+    REQUEST,
+    RESPONSE,
+    STRING,
+    Definition,
+    Field,
+    FieldType,
+)
 from hopmeter.schemas.ros2.parser import limits
 from hopmeter.system.input_files import read_text
 
@@ -21,6 +31,8 @@ Values = dict[str, Any]
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
 """The time that `now` and `auto` stand for: the same in every run."""
+PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
+"""What separates the values of a service's request from those of its response."""
 ITEMS = "!items"
 """The tag of a number of values that hopmeter chooses."""
 
@@ -59,18 +71,30 @@ def _choose_one(definitions: Definitions, field: Field, length: int, depth: int,
 
 def read_values(definitions: Definitions, name: str, file: Path) -> Values:
     """Return the values of a YAML file, as `ros2 topic pub` takes them; fields that it leaves out have their defaults.
+    Of a service, the file has those of the request, a line `---`, and those of the response.
 
     Raises BuildError for a field that does not exist, and for a value that does not fit its type.
     """
-    return Reader(definitions, file).message(name, _load(file), "")
+    return Reader(definitions, file).message(name, _load(name, file), "")
 
 
-def _load(file: Path) -> Any:
+def _text_of(name: str, file: Path) -> str:
+    """Return the part of a file that has the values of a message."""
+    if not name.endswith((REQUEST, RESPONSE)):
+        return read_text(file)
+    parts = PARTS.split(read_text(file))
+    if len(parts) > 2:
+        what = f"the values in {file} have {len(parts)} parts, and a service has two"
+        raise BuildError("E-SCHEMA", what, "write the values of the request, ---, and those of the response")
+    return parts[name.endswith(RESPONSE)] if len(parts) == 2 or name.endswith(REQUEST) else ""
+
+
+def _load(name: str, file: Path) -> Any:
     yaml = import_package("yaml", "cdr")
     loader: Any = type("Loader", (yaml.SafeLoader,), {"__doc__": "Reads plain data, and numbers of values."})
     loader.add_constructor(ITEMS, lambda reader, node: _Items(reader.construct_yaml_int(node)))
     try:
-        return yaml.load(read_text(file), loader)
+        return yaml.load(_text_of(name, file), loader)
     except (yaml.YAMLError, ValueError, RecursionError) as cause:
         raise BuildError("E-SCHEMA", f"the values in {file} are no YAML: {cause}", "correct the file") from cause
 

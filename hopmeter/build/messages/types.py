@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,11 +22,14 @@ from hopmeter.manifest.type_code import code_of, framed_package, prefixes
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.schemas.library import Library
 from hopmeter.schemas.recorded import FACTS
-from hopmeter.schemas.ros2.types import RosType, missing_packages, package_of, payload_type
+from hopmeter.schemas.ros2.definition import PLACEHOLDER
+from hopmeter.schemas.ros2.types import RosType, has_header, missing_packages, package_of, payload_type
 
 FRAMED = "builtin_interfaces/Time stamp\nuint8[64] label\n{type} value\n"
 """The message around a type: the header of its frame is in the time and the label."""
 CALL = "{type} it\n---\n{type} it\n"
+PARTS = ("Request", "Response")
+"""What the parts of a service are called."""
 PACKAGE = """<?xml version="1.0"?>
 <package format="3">
   <name>{name}</name>
@@ -140,7 +143,7 @@ def _python(target: TypeTarget) -> Interpreter:
 def _write_package(place: Path, package: str, target: TypeTarget) -> Path:
     """Write the sources of a package with those of its types that the wanted type contains."""
     wanted = target.wanted
-    own = [each for name, each in wanted.definitions.items() if package_of(name) == package]
+    own = [each for name, each in wanted.messages.items() if package_of(name) == package]
     used = {package_of(field.type.name) for each in own for field in each.messages()} - {package}
     folder = _package_folder(place, package, used, target)
     for name in (each.name for each in own):
@@ -150,11 +153,30 @@ def _write_package(place: Path, package: str, target: TypeTarget) -> Path:
 
 def _write_framed(place: Path, package: str, target: TypeTarget) -> Path:
     """Write the sources of the package around a type."""
-    word = target.wanted.name.replace("/msg/", "/")
-    folder = _package_folder(place, package, {"builtin_interfaces", package_of(word)}, target)
+    wanted = target.wanted
+    named = (
+        [field.type.name for part in wanted.parts for field in part.messages()] if wanted.is_service else [wanted.name]
+    )
+    folder = _package_folder(place, package, {"builtin_interfaces", *map(package_of, named)}, target)
+    if wanted.is_service:
+        (folder / "srv/Call.srv").write_text("---\n".join(_part_texts(wanted, folder)))
+        return folder
+    word = wanted.name.replace("/msg/", "/")
     (folder / "msg/Framed.msg").write_text(FRAMED.format(type=word))
-    (folder / "srv/Call.srv").write_text(CALL.format(type=word if target.wanted.has_header else "Framed"))
+    (folder / "srv/Call.srv").write_text(CALL.format(type=word if wanted.has_header else "Framed"))
     return folder
+
+
+def _part_texts(wanted: RosType, folder: Path) -> Iterator[str]:
+    """Yield the definitions of a service's parts with a frame's header: their own fields if the first of them is a
+    header; otherwise a message with their fields, which is written into the folder, in a frame."""
+    for word, part in zip(PARTS, wanted.parts, strict=True):
+        lines = (f"{field.type.text} {field.name}\n" for field in part.fields if field.name != PLACEHOLDER)
+        if has_header(part):
+            yield "".join(lines)
+        else:
+            (folder / f"msg/{word}Value.msg").write_text("".join(lines))
+            yield FRAMED.format(type=f"{word}Value")
 
 
 def _package_folder(place: Path, package: str, depends: set[str], target: TypeTarget) -> Path:
@@ -187,8 +209,9 @@ def _build_library(place: Path, prefix: Path, target: TypeTarget, python: Interp
         "TYPE": wanted.name,
         "TYPE_FILE": header_name(wanted.name.rpartition("/")[2]),
         "FRAMED": framed_package(wanted),
-        "HAS_HEADER": str(wanted.has_header).lower(),
-        "IS_BOUNDED": str(wanted.is_bounded).lower(),
+        "HAS_HEADER": _cmake(has_header(wanted.parts[0])),
+        "REPLY_HAS_HEADER": _cmake(has_header(wanted.parts[-1])),
+        "IS_BOUNDED": _cmake(wanted.is_bounded),
     }
     words = [*cpp.options(work.kit()), *(f"-D{name}={value}" for name, value in options.items())]
     variables = _variables(prefix, target, python)
@@ -196,6 +219,10 @@ def _build_library(place: Path, prefix: Path, target: TypeTarget, python: Interp
     cpp.install(
         project, log, f"correct the cause, then run `hopmeter build {target.manifest.reference}` and this again"
     )
+
+
+def _cmake(is_so: bool) -> str:
+    return str(is_so).lower()
 
 
 def header_name(word: str) -> str:

@@ -18,6 +18,19 @@ PRIMITIVES = (*SIZES, STRING, WIDE)
 PLACEHOLDER = "structure_needs_at_least_one_member"
 """The field that ROS 2 sends for a message without fields."""
 
+REQUEST, RESPONSE = "_Request", "_Response"
+"""How the names of the two messages of a service end."""
+
+
+def is_service(name: str) -> bool:
+    """Return whether a full name is that of a service: `nav_msgs/srv/GetMap`."""
+    return name.split("/")[1:2] == ["srv"] and not name.endswith((REQUEST, RESPONSE))
+
+
+def parts_of(name: str) -> list[str]:
+    """Return the full names of the messages of a type: its own, or those of a service's request and response."""
+    return [name + REQUEST, name + RESPONSE] if is_service(name) else [name]
+
 
 @dataclass(frozen=True)
 class FieldType:

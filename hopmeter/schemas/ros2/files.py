@@ -8,19 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hopmeter.errors import UsageError
-from hopmeter.schemas.ros2.definition import WIDE, Definition
-from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse
+from hopmeter.schemas.ros2.definition import WIDE, Definition, is_service, parts_of
+from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse_all
 from hopmeter.schemas.ros2.standard import standard_folder
+from hopmeter.system import paths
 from hopmeter.system.input_files import read_short_text, read_text
 
 SUFFIX, SERVICE = ".msg", ".srv"
-REQUEST = "_Request"
 NAME = re.compile(rf"(?P<package>{PACKAGE})/(?P<kind>msg|srv)/(?P<type>{TYPE_NAME})")
 PACKAGE_NAME = re.compile(rf"<name>\s*({PACKAGE})\s*</name>")
 WORKSPACE = "src"
 """The folder of a workspace in which packages, and repositories with packages, are."""
 MOST_MANIFEST_BYTES = 1 << 20
 MOST_DEPTH = 64
+INSTALL_SERVICES = "run `hopmeter build ros2`, whose ROS 2 has std_srvs, nav_msgs and sensor_msgs"
 
 
 def is_definition(file: Path) -> bool:
@@ -48,16 +49,17 @@ def _package_of(folder: Path) -> str:
 
 
 def find_named(name: str, include: Sequence[Path]) -> Path:
-    """Return the file of a message `PACKAGE/msg/TYPE` in these folders, in the installed ROS 2, or among the messages
-    that ROS 2 ships. Raises UsageError if there is none."""
+    """Return the file of a message `PACKAGE/msg/TYPE`, or of a service `PACKAGE/srv/TYPE`, in these folders, in the
+    installed ROS 2, or among the messages that ROS 2 ships. Raises UsageError if there is none."""
     found = next(_places(name, include), None)
     if found is None:
-        package, _, kind = name.split("/")
-        alike = _alike(package, kind)
+        package, kind, word = name.split("/")
+        alike = _alike(package, word) if kind == "msg" else []
         known = f"; did you mean {' or '.join(alike)}?" if alike else ""
-        what = f"ROS 2 ships no message {name}{known}"
-        remedy = f"name the folder that has the package {package} with --include DIR, or write {package}/msg/{kind}.msg"
-        raise UsageError("E-SCHEMA-TYPE", what, f"correct the name, or {remedy} with its path")
+        what = f"ROS 2 ships no {'message' if kind == 'msg' else 'service'} {name}{known}"
+        remedy = f"name the folder that has the package {package} with --include DIR, or write {name}.{kind}"
+        other = "" if kind == "msg" else f", or {INSTALL_SERVICES}"
+        raise UsageError("E-SCHEMA-TYPE", what, f"correct the name, or {remedy} with its path{other}")
     return found
 
 
@@ -86,27 +88,28 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
                 found[f"{needed}{SUFFIX}"] = _find_needed(needed, found[name], line, include)
                 waiting.append(f"{needed}{SUFFIX}")
     definitions = read_definitions(found)
-    order(definitions, next(iter(definitions)))
+    for part in parts_of(_stem(next(iter(found)))):
+        order(definitions, part)
     return found
 
 
 def type_in(files: Mapping[str, Path]) -> str:
-    """Return the full name of the message of a definition's files."""
-    return _message_of(next(iter(files)))
+    """Return the full name of the message of a definition's files; of a service, that of its request."""
+    return parts_of(_stem(next(iter(files))))[0]
 
 
-def _message_of(name: str) -> str:
-    """Return the name of the message that the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` defines."""
-    return f"{name.removesuffix(SERVICE)}{REQUEST}" if name.endswith(SERVICE) else name.removesuffix(SUFFIX)
+def _stem(name: str) -> str:
+    """Return the full name of the type that the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` defines."""
+    return name.rpartition(".")[0]
 
 
 def _dependencies(name: str, file: Path) -> list[tuple[str, int]]:
-    return [(field.type.name, field.line) for field in _read(name, file).messages()]
+    return [(field.type.name, field.line) for each in _read(name, file) for field in each.messages()]
 
 
-def _read(name: str, file: Path) -> Definition:
+def _read(name: str, file: Path) -> list[Definition]:
     try:
-        return parse(read_text(file), _message_of(name), str(file))
+        return parse_all(read_text(file), _stem(name), str(file))
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
     except UnicodeDecodeError as cause:
@@ -115,8 +118,7 @@ def _read(name: str, file: Path) -> Definition:
 
 def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:
     """Return the definitions of files by `PACKAGE/msg/TYPE.msg`, by the names of their messages."""
-    found = [_read(name, file) for name, file in files.items()]
-    return {each.name: each for each in found}
+    return {each.name: each for name, file in files.items() for each in _read(name, file)}
 
 
 def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) -> Path:
@@ -137,11 +139,14 @@ def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) ->
 def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the files with the definition of a message, in the order in which they are used."""
     package, _, rest = name.partition("/")
+    file = f"{rest}{SERVICE if is_service(name) else SUFFIX}"
     for folder in folders:
-        yield from _in_folder(folder, package, f"{rest}{SUFFIX}")
+        yield from _in_folder(folder, package, file)
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
-        yield from _in_folder(Path(prefix) / "share", package, f"{rest}{SUFFIX}")
-    yield from _in_folder(standard_folder(), package, f"{rest}{SUFFIX}")
+        yield from _in_folder(Path(prefix) / "share", package, file)
+    yield from _in_folder(standard_folder(), package, file)
+    if is_service(name):  # rosbags knows messages only
+        yield from sorted(paths.environment_folder().glob(f"*/share/{package}/{file}"))
 
 
 def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:

@@ -19,6 +19,8 @@ from hopmeter.schemas.ros2.definition import (
     Definition,
     Field,
     FieldType,
+    is_service,
+    parts_of,
 )
 
 PACKAGE = r"[a-z](?:_?[a-z0-9])*"
@@ -48,11 +50,25 @@ class _LineError(Exception):
         self.what, self.remedy = what, remedy
 
 
-def parse(text: str, name: str, file: str) -> Definition:
-    """Return the definition of a message `PACKAGE/msg/TYPE` from its text; of a service, that of its request.
+def parse_all(text: str, name: str, file: str) -> list[Definition]:
+    """Return the definition of a message `PACKAGE/msg/TYPE` from its text; of a service `PACKAGE/srv/TYPE`, those of
+    its request and of its response.
 
     Raises UsageError with the line, naming `file`, for text that ROS 2 does not accept.
     """
+    if not is_service(name):
+        return [parse(text, name, file)]
+    lines = text.splitlines()
+    ends = [at for at, line in enumerate(lines) if line.strip() == PARTS]
+    if len(ends) != 1:
+        what = f"{file}: a service has one line {PARTS} between its request and its response, and this has {len(ends)}"
+        raise UsageError("E-SCHEMA", what, f"write the fields of the request, {PARTS}, and those of the response")
+    request, response = "\n".join(lines[: ends[0]]), "\n" * (ends[0] + 1) + "\n".join(lines[ends[0] + 1 :])
+    return [parse(each, part, file) for each, part in zip((request, response), parts_of(name), strict=True)]
+
+
+def parse(text: str, name: str, file: str) -> Definition:
+    """Return the definition of one message from its text. Raises UsageError as `parse_all` does."""
     package = name.partition("/")[0]
     fields: dict[str, Field] = {}
     for number, line in _lines(text):
@@ -68,10 +84,8 @@ def parse(text: str, name: str, file: str) -> Definition:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines up to the end of the first part, without comments and empty lines."""
+    """Yield the lines without comments and empty lines."""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() == PARTS:
-            return
         if content := _without_comment(line).strip():
             yield number, content
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hopmeter.errors import UsageError
 from hopmeter.schemas.payload import candidates, parse_message
-from hopmeter.schemas.ros2.definition import STRING, WIDE, Definition, FieldType
-from hopmeter.schemas.ros2.files import order
-from hopmeter.schemas.ros2.parser import NAME, parse
+from hopmeter.schemas.ros2.definition import STRING, WIDE, Definition, FieldType, is_service, parts_of
+from hopmeter.schemas.ros2.files import is_definition, order
+from hopmeter.schemas.ros2.parser import NAME, parse, parse_all
 from hopmeter.schemas.schema import find_schema
 from hopmeter.system.input_files import read_text
 
@@ -25,39 +25,62 @@ SOURCED = "source the ROS 2 that has your packages"
 
 @dataclass(frozen=True)
 class RosType:
-    """A type of messages with the definitions of all types in it."""
+    """A type of messages, or a service, with the definitions of all types in it."""
 
     name: str
-    """The full name: `nav_msgs/msg/Odometry`."""
+    """The full name: `nav_msgs/msg/Odometry`, or `nav_msgs/srv/GetMap`."""
     texts: Mapping[str, str]
     """The text of each definition, by full name."""
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
         """Return the definitions, each after those that it needs. Raises UsageError if one is missing or wrong."""
-        parsed = {name: parse(text, name, f"the definition of {name}") for name, text in self.texts.items()}
+        named = ((name, text, f"the definition of {name}") for name, text in self.texts.items())
+        parsed = {each.name: each for words in named for each in parse_all(words[1], words[0], words[2])}
         needed = {field.type.name for each in parsed.values() for field in each.messages()}
         if missing := sorted(needed - set(parsed)):
             raise UsageError(
                 "E-SCHEMA", f"the definition of {missing[0]} is missing", "name a file with the definition"
             )
-        return {each.name: each for each in order(parsed, self.name)}
+        return {each.name: each for part in parts_of(self.name) for each in order(parsed, part)}
+
+    @property
+    def is_service(self) -> bool:
+        """Return whether it is a service, which has a request and a response."""
+        return is_service(self.name)
+
+    @property
+    def parts(self) -> list[Definition]:
+        """Return the definition of the message, or those of the request and the response."""
+        return [self.definitions[name] for name in parts_of(self.name)]
+
+    @property
+    def messages(self) -> dict[str, Definition]:
+        """Return the definitions of messages of which ROS 2 must have the code. A service's request and response are
+        none of them: hopmeter writes a service with the same fields."""
+        parts = parts_of(self.name) if self.is_service else []
+        return {name: each for name, each in self.definitions.items() if name not in parts}
 
     @property
     def packages(self) -> list[str]:
-        """Return the packages of the definitions; a package comes after those that it uses."""
-        return list(dict.fromkeys(map(package_of, self.definitions)))
+        """Return the packages of the messages; a package comes after those that it uses."""
+        return list(dict.fromkeys(map(package_of, self.messages)))
 
     @property
     def has_header(self) -> bool:
-        """Return whether the first field is a header."""
-        first = self.definitions[self.name].fields[0]
-        return first.name == "header" and first.type == HEADER
+        """Return whether the first field of the message is a header."""
+        return has_header(self.definitions[self.name])
 
     @property
     def is_bounded(self) -> bool:
         """Return whether the size of an encoded message has a limit."""
         return all(_has_limit(field.type) for each in self.definitions.values() for field in each.fields)
+
+
+def has_header(definition: Definition) -> bool:
+    """Return whether the first field of a message is a header."""
+    first = definition.fields[0]
+    return first.name == "header" and first.type == HEADER
 
 
 def _has_limit(kind: FieldType) -> bool:
@@ -73,17 +96,14 @@ def package_of(name: str) -> str:
 def payload_type(payload: str) -> RosType:
     """Return the type of a payload. Raises UsageError if it has none."""
     schema = find_schema(payload, CODEC)
-    texts = {name.removesuffix(".msg"): read_text(file) for name, file in schema.imports.files.items()}
-    if schema.type not in texts:
-        what = f"{schema.file.name} is a service, and only messages are sent as their own type"
-        raise UsageError("E-SCHEMA", what, "use codec cdr, or define a message")
-    return RosType(schema.type, texts)
+    texts = {name.rpartition(".")[0]: read_text(file) for name, file in schema.imports.files.items()}
+    return RosType(next(iter(texts)), texts)
 
 
 def has_type(payload: str) -> bool:
-    """Return whether a payload names a message of ROS 2."""
+    """Return whether a payload names a message or a service of ROS 2."""
     file = candidates(parse_message(payload)).get(CODEC)
-    return file is not None and file.is_file() and file.suffix == ".msg"
+    return file is not None and file.is_file() and is_definition(file)
 
 
 def split_definitions(name: str, text: str) -> RosType:
@@ -131,7 +151,7 @@ def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:
     """Return the packages that an installation lacks, in the order in which they can be built. Raises UsageError if it
     has one of the packages with another definition of a type."""
     missing = [each for each in wanted.packages if not any((one / "share" / each / "msg").is_dir() for one in prefixes)]
-    for name, definition in wanted.definitions.items():
+    for name, definition in wanted.messages.items():
         if package_of(name) not in missing:
             _check_installed(definition, installed_file(name, prefixes))
     return missing

@@ -109,6 +109,9 @@ class Frames {
 
   explicit Frames(const hopmeter::Link& link) : link_(link) {}
 
+  /// The message in a request or a response.
+  static auto& message_in(auto& part) { return part.it; }
+
   /// Prepares a new message for frames that are written into it.
   void prepare(Message&) const {}
 

@@ -3,115 +3,14 @@
 #pragma once
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <rclcpp/serialization.hpp>
 #include <rclcpp/serialized_message.hpp>
-#include <vector>
 
+#include "own_messages.hpp"
 #include "services.hpp"
 #include "topics.hpp"
 #include "type_ends.hpp"
 
 namespace ros2 {
-
-inline std::vector<std::byte> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw hopmeter::Error("cannot read " + path, "run `hopmeter build --message` again");
-  const auto seen = std::as_bytes(std::span(bytes));
-  return {seen.begin(), seen.end()};
-}
-
-/// A message in CDR.
-inline rclcpp::SerializedMessage serialized(std::span<const std::byte> octets) {
-  rclcpp::SerializedMessage message(octets.size());
-  auto& raw = message.get_rcl_serialized_message();
-  std::memcpy(raw.buffer, octets.data(), octets.size());
-  raw.buffer_length = octets.size();
-  return message;
-}
-
-inline std::span<std::byte> octets_of(const rclcpp::SerializedMessage& message) {
-  const auto& raw = message.get_rcl_serialized_message();
-  return {reinterpret_cast<std::byte*>(raw.buffer), raw.buffer_length};
-}
-
-/// The frames of a link in messages of a type, as which the rmw encodes them. The header of a frame is in that of the
-/// message, or in that of the message around it. A message is the one that was sent if it is encoded in the same
-/// octets.
-template <class Type, class Framed, class Call, bool has_header>
-class OwnFrames {
- public:
-  using Message = std::conditional_t<has_header, Type, Framed>;
-  using Service = Call;
-
-  explicit OwnFrames(const hopmeter::Link& link) : payload_(read_file(link.message_object)) {
-    const auto octets = serialized(payload_);
-    rclcpp::Serialization<Type>().deserialize_message(&octets, &value(sent_));
-    expected_ = encode(value(sent_));
-  }
-
-  void prepare(Message& message) const { message = sent_; }
-
-  void write(Message& message, std::size_t bytes, hopmeter::Fill fill) const {
-    if (bytes != payload_.size())
-      throw hopmeter::Error("a frame of " + std::to_string(bytes) + " bytes cannot be a message of " +
-                                std::to_string(payload_.size()) + " bytes",
-                            "use reply = \"echo\", so that replies are whole messages");
-    hopmeter::Header header;
-    thread_local std::vector<std::byte> scratch;
-    scratch.resize(bytes);
-    fill({header, scratch});
-    if constexpr (has_header)
-      write_header(header, message.header.stamp, message.header.frame_id);
-    else
-      write_header(header, message.stamp, message.label);
-  }
-
-  void read(const Message& message, const auto& native, const auto& hand_over) const {
-    const auto header = header_in(message);
-    auto received = hopmeter::Received(header, payload_).with_native(&native).stamp_arrival();
-    if (!hopmeter::is_checked(header) || is_sent(value(message))) return hand_over(received);
-    const std::vector<std::byte> other(payload_.size());
-    hand_over(hopmeter::Received(header, other).with_native(&native));
-  }
-
- private:
-  static auto& value(auto& message) {
-    if constexpr (has_header)
-      return message;
-    else
-      return message.value;
-  }
-
-  hopmeter::Header header_in(const Message& message) const {
-    if constexpr (has_header) {
-      return read_header(message.header.stamp, std::as_bytes(std::span(message.header.frame_id)), payload_.size());
-    } else {
-      const auto label = std::as_bytes(std::span(message.label)).template first<hopmeter::label_bytes>();
-      return read_header(message.stamp, label, payload_.size());
-    }
-  }
-
-  bool is_sent(Type came) const {
-    if constexpr (has_header) came.header = sent_.header;
-    return encode(came) == expected_;
-  }
-
-  /// The octets of a message. Their memory is zero before, because encoders leave out the octets between fields.
-  std::vector<std::byte> encode(const Type& message) const {
-    rclcpp::SerializedMessage into(2 * payload_.size() + 1024);
-    auto& raw = into.get_rcl_serialized_message();
-    std::memset(raw.buffer, 0, raw.buffer_capacity);
-    rclcpp::Serialization<Type>().serialize_message(&message, &into);
-    const auto octets = octets_of(into);
-    return {octets.begin(), octets.end()};
-  }
-
-  std::vector<std::byte> payload_, expected_;
-  Message sent_;
-};
 
 /// Frames in octets of a type: the message, and then the header of the frame, for whose octets an encoded message of a
 /// type without a limit has room. The last octet is the number of octets from the header's end on.

@@ -12,10 +12,10 @@ namespace ros2 {
 template <class Frames>
 class Replier final : public hopmeter::Replier {
  public:
-  explicit Replier(const Frames& frames) : frames_(frames) { frames.prepare(response.it); }
+  explicit Replier(const Frames& frames) : frames_(frames) { frames.prepare(Frames::message_in(response)); }
 
   hopmeter::Sent reply(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    frames_.write(response.it, payload_bytes, fill);
+    frames_.write(Frames::message_in(response), payload_bytes, fill);
     given = true;
     return hopmeter::Sent::accepted;
   }
@@ -27,7 +27,8 @@ class Replier final : public hopmeter::Replier {
   const Frames& frames_;
 };
 
-template <class Frames>
+/// A server. `Replies` are the frames of responses, if those of requests differ.
+template <class Frames, class Replies = Frames>
 class Server final : public hopmeter::Server {
  public:
   using Service = typename Frames::Service;
@@ -37,6 +38,7 @@ class Server final : public hopmeter::Server {
       : house_(house),
         link_(link),
         frames_(link),
+        replies_(link),
         room_(house, link.wait == hopmeter::Wait::callback),
         service_(house, [&] { return served(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {}, {}, {}, house.context)) {}
@@ -78,14 +80,16 @@ class Server final : public hopmeter::Server {
   }
 
   void answer(rmw_request_id_t& id, const Request& request, const auto& handler) {
-    Replier<Frames> replier(frames_);
-    frames_.read(request->it, request, [&](const hopmeter::Received& received) { handler(received, replier); });
+    Replier<Replies> replier(replies_);
+    frames_.read(Frames::message_in(*request), request,
+                 [&](const hopmeter::Received& received) { handler(received, replier); });
     if (replier.given) service_->send_response(id, replier.response);
   }
 
   House& house_;
   hopmeter::Link link_;
   Frames frames_;
+  Replies replies_;
   Room room_;
   /// The gate is shut until the server serves, because an executor may already have its callback
   /// group.
@@ -98,7 +102,8 @@ class Server final : public hopmeter::Server {
   rclcpp::WaitSet set_;
 };
 
-template <class Frames>
+/// A client. `Replies` are the frames of responses, if those of requests differ.
+template <class Frames, class Replies = Frames>
 class Client final : public hopmeter::Client {
  public:
   using Service = typename Frames::Service;
@@ -108,10 +113,11 @@ class Client final : public hopmeter::Client {
       : house_(house),
         link_(link),
         frames_(link),
+        replies_(link),
         room_(house, false),
         client_(house, [&] { return asking(name_of(link)); }),
         set_(rclcpp::WaitSet({}, {}, {}, {client_.shared()}, {}, {}, house.context)) {
-    frames_.prepare(request_->it);
+    frames_.prepare(Frames::message_in(*request_));
     const std::lock_guard lock(house.sharing);
     house.clients.insert(endpoint_);
   }
@@ -121,7 +127,7 @@ class Client final : public hopmeter::Client {
   }
 
   hopmeter::Sent start(std::size_t payload_bytes, hopmeter::Fill fill) override {
-    frames_.write(request_->it, payload_bytes, fill);
+    frames_.write(Frames::message_in(*request_), payload_bytes, fill);
     client_->async_send_request(request_);
     return hopmeter::Sent::accepted;
   }
@@ -147,7 +153,7 @@ class Client final : public hopmeter::Client {
     rmw_request_id_t id;
     for (; client_->take_response(response_, id); ++taken) {
       client_->remove_pending_request(id.sequence_number);
-      frames_.read(response_.it, response_, take);
+      replies_.read(Replies::message_in(response_), response_, take);
     }
     return taken;
   }
@@ -156,6 +162,7 @@ class Client final : public hopmeter::Client {
   const std::thread::id endpoint_ = std::this_thread::get_id();
   const hopmeter::Link link_;
   const Frames frames_;
+  const Replies replies_;
   Room room_;
   Made<rclcpp::Client<Service>> client_;
   rclcpp::WaitSet set_;

@@ -18,7 +18,7 @@ demand_rmw()
 
 import rclpy.utilities  # noqa: E402
 
-from .messages import AnyCarrier, CallCarrier, call_carrier, own_messages, topic_carrier  # noqa: E402
+from .messages import AnyCarrier, Calls, calls_of, own_messages, topic_carrier  # noqa: E402
 from .process_context import Called, NoReplyError, Polled, ProcessContext, domain_of, name_of  # noqa: E402
 
 
@@ -82,15 +82,15 @@ def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, 
 class Answer:
     """The response of a service to one request; None if the request is unanswered."""
 
-    def __init__(self, carrier: CallCarrier, request: Any, response: Any) -> None:
-        self._carrier, self._request, self._response = carrier, request, response
+    def __init__(self, calls: Calls, request: Any, response: Any) -> None:
+        self._calls, self._request, self._response = calls, request, response
         self._given = False
 
     def ask(self, handle: Handle) -> None:
-        handle(*self._carrier.read(self._request.it), self._reply)
+        handle(*self._calls.read_request(self._request), self._reply)
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        self._response.it, self._given = self._carrier.write(payload_bytes, fill), True
+        self._response, self._given = self._calls.write_reply(self._response, payload_bytes, fill), True
         return True
 
     def response(self) -> Any:
@@ -105,9 +105,9 @@ class Server:
     After `serve`, the server is called, if the wait of its link is `callback`; otherwise it is polled.
     """
 
-    def __init__(self, context: ProcessContext, link: Link, carrier: CallCarrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self.address = ""
-        self._context, self._link, self._carrier = context, link, carrier
+        self._context, self._link, self._calls = context, link, calls
         self._handle: Handle
         self._handled, self._serves = 0, False
         is_called = link.wait == "callback"
@@ -115,22 +115,22 @@ class Server:
 
     def _open_polled(self) -> Polled:
         def answer_request(request: Any, response: Any) -> Any:
-            answer = Answer(self._carrier, request, response)
+            answer = Answer(self._calls, request, response)
             self._handled += 1
             answer.ask(self._handle)
             return answer.response()
 
         node = self._context.node()
-        node.create_service(self._carrier.service, name_of(self._link), answer_request)
+        node.create_service(self._calls.service, name_of(self._link), answer_request)
         return Polled(self._context, self._link, node)
 
     def _open_called(self, end: Called) -> Callable[[], Any]:
         def answer_request(request: Any, response: Any) -> Any:
-            answer = Answer(self._carrier, request, response)
+            answer = Answer(self._calls, request, response)
             end.call_if_open(lambda: answer.ask(self._handle))
             return answer.response()
 
-        service, name = self._carrier.service, name_of(self._link)
+        service, name = self._calls.service, name_of(self._link)
         made = end.node.create_service(service, name, answer_request, callback_group=end.group)
         return lambda: end.node.destroy_service(made)
 
@@ -156,16 +156,16 @@ class Server:
 class Client:
     """A client. The polling thread passes the responses to futures."""
 
-    def __init__(self, context: ProcessContext, link: Link, carrier: CallCarrier) -> None:
+    def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self._context, self._thread = context, threading.get_ident()
         context.note_client(self._thread, 1)
-        self._carrier, node = carrier, context.node()
+        self._calls, node = calls, context.node()
         self._replies: list[Any] = []
-        self._client = node.create_client(carrier.service, name_of(link))
+        self._client = node.create_client(calls.service, name_of(link))
         self._polled = Polled(context, link, node)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        request = self._carrier.service.Request(it=self._carrier.write(payload_bytes, fill))
+        request = self._calls.write_request(payload_bytes, fill)
         self._client.call_async(request).add_done_callback(lambda future: self._replies.append(future.result()))
         return True
 
@@ -173,7 +173,7 @@ class Client:
         self._polled.look(timeout_s)
         replies, self._replies = self._replies, []
         for reply in replies:
-            take(*self._carrier.read(reply.it))
+            take(*self._calls.read_reply(reply))
         return len(replies)
 
     def close(self) -> None:
@@ -205,8 +205,8 @@ class Transport:
     def _topic(self, link: Link) -> AnyCarrier:
         return self._note(topic_carrier(self._setup.settings, link))
 
-    def _call(self, link: Link) -> CallCarrier:
-        return self._note(call_carrier(link))
+    def _call(self, link: Link) -> Calls:
+        return self._note(calls_of(link))
 
     def _note(self, carrier: Any) -> Any:
         self._messages.add(carrier.title)

@@ -20,7 +20,7 @@ from hopmeter.node.typed import SECOND_NS, header_of, label, nanoseconds, no_pay
 from hopmeter.system import paths
 
 from .generated import load
-from .own_types import FramedOctets, Octets, OwnMessage, own_carrier
+from .own_types import FramedOctets, Octets, OwnCalls, OwnMessage, is_service, own_calls, own_carrier
 
 
 def interfaces_folders() -> list[Path]:
@@ -117,8 +117,34 @@ class PlainCarrier(Carrier):
         return header_of(text, nanoseconds(message.stamp), len(payload)), payload
 
 
-CallCarrier = Carrier | OwnMessage
-AnyCarrier = CallCarrier | Octets | FramedOctets
+AnyCarrier = Carrier | OwnMessage | Octets | FramedOctets
+
+
+class EchoCalls:
+    """Calls whose request and response carry the same message, in the field `it`."""
+
+    def __init__(self, carrier: Carrier | OwnMessage) -> None:
+        self._carrier, self.service, self.title = carrier, carrier.service, carrier.title
+
+    def write_request(self, payload_bytes: int, fill: Fill) -> Any:
+        """Return a request with the frame that `fill` writes."""
+        return self.service.Request(it=self._carrier.write(payload_bytes, fill))
+
+    def read_request(self, request: Any) -> tuple[bytes, Any]:
+        """Return the header and the payload of the frame in a request."""
+        return self._carrier.read(request.it)
+
+    def write_reply(self, response: Any, payload_bytes: int, fill: Fill) -> Any:
+        """Write the frame of `fill` into a response, and return it."""
+        response.it = self._carrier.write(payload_bytes, fill)
+        return response
+
+    def read_reply(self, response: Any) -> tuple[bytes, Any]:
+        """Return the header and the payload of the frame in a response."""
+        return self._carrier.read(response.it)
+
+
+Calls = EchoCalls | OwnCalls
 
 
 def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
@@ -131,12 +157,16 @@ def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
     return own_carrier(link) if link.message_type else Carrier(link)
 
 
-def call_carrier(link: Link) -> CallCarrier:
-    """Return the carrier of calls, in which ROS 2 has no octets of a type; an Image carries them. Raises
+def calls_of(link: Link) -> Calls:
+    """Return what carries the calls of a link. ROS 2 has no octets of a type in calls; an Image carries them. Raises
     AdapterError."""
-    found = own_carrier(link) if link.message_object else Carrier(link)
-    assert isinstance(found, CallCarrier), "an object makes a message"
-    return found
+    if not link.message_object:
+        return EchoCalls(Carrier(link))
+    if is_service(link):
+        return own_calls(link)
+    found = own_carrier(link)
+    assert isinstance(found, OwnMessage), "an object makes a message"
+    return EchoCalls(found)
 
 
 def time_sent(header: bytearray) -> Any:

@@ -34,6 +34,20 @@ FRONT_BYTES = 76
 WORD = 4
 
 
+REPLY = "reply.bin"
+"""The file with the encoded response of a service, next to that of its request."""
+
+
+def is_service(link: Link) -> bool:
+    """Return whether the type of a link is a service: `nav_msgs/srv/GetMap`."""
+    return "/srv/" in link.message_type
+
+
+def own_calls(link: Link) -> OwnCalls:
+    """Return what carries the calls of a link whose service the user chose."""
+    return OwnCalls(link.message_type, add_code(Path(link.message_code)), Path(link.message_object))
+
+
 def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
     """Return what carries the messages of a link whose type the user chose. Raises AdapterError."""
     framed = add_code(Path(link.message_code)) if link.message_code else ""
@@ -47,24 +61,21 @@ def own_carrier(link: Link) -> OwnMessage | Octets | FramedOctets:
     return FramedOctets(framed) if is_bounded(message) else Octets(message)
 
 
-class OwnMessage:
-    """A message that the rmw encodes. Its own header carries that of the frame, or that of a message around it does."""
+class Framed:
+    """A message that the rmw encodes. Its own header carries that of the frame, or that of a message around it does.
+
+    `kind` is the class of the message or of the one around it, `message` that of the message itself. `payload` is the
+    payload of the frame; `encoded` is the message that stands for it, the same octets unless this is a reply.
+    """
 
     raw = False
 
-    def __init__(self, message: Any, framed: str, encoded: bytes) -> None:
-        self._framed, self._encoded, self._buffer = framed, encoded, PartsBuffer()
+    def __init__(self, kind: Any, message: Any, encoded: bytes, payload: bytes) -> None:
+        self.message, self._encoded, self._buffer = kind, payload, PartsBuffer()
         self._sent, self._expected = (deserialize_message(encoded, message) for _ in range(2))
-        self.has_header = has_header(message)
-        self.message = message if self.has_header else class_of(f"{framed}/msg/Framed")
-        self.title = name_of_class(message) + (" in hopmeter's frame" if not self.has_header else "")
+        self.has_header = kind is message
         if not self.has_header:
-            self._sent = self.message(value=self._sent)
-
-    @property
-    def service(self) -> Any:
-        """Return the service whose request and response are such messages."""
-        return class_of(f"{self._framed}/srv/Call")
+            self._sent = kind(value=self._sent)
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
         """Call `fill` for the header of a frame, and return the message with this header."""
@@ -96,6 +107,58 @@ class OwnMessage:
             self._expected.header = message.header
         is_right = is_same(message if self.has_header else message.value, self._expected)
         return self._encoded if is_right else bytes(len(self._encoded))
+
+
+class OwnMessage(Framed):
+    """A message of the user's type."""
+
+    def __init__(self, message: Any, framed: str, encoded: bytes) -> None:
+        self._framed = framed
+        kind = message if has_header(message) else class_of(f"{framed}/msg/Framed")
+        super().__init__(kind, message, encoded, encoded)
+        self.title = name_of_class(message) + (" in hopmeter's frame" if not self.has_header else "")
+
+    @property
+    def service(self) -> Any:
+        """Return the service whose request and response are such messages."""
+        return class_of(f"{self._framed}/srv/Call")
+
+
+class OwnCalls:
+    """Calls of the user's service: the frame of a request is in the request, and that of its reply in the response. A
+    reply has the payload of its request, for which the response stands."""
+
+    def __init__(self, name: str, framed: str, request: Path) -> None:
+        self.service = class_of(f"{framed}/srv/Call")
+        encoded, reply = request.read_bytes(), request.with_name(REPLY).read_bytes()
+        self._requests = Framed(*_classes(framed, self.service, "Request"), encoded, encoded)
+        self._replies = Framed(*_classes(framed, self.service, "Response"), reply, encoded)
+        inside = [] if self._requests.has_header else ["request"]
+        inside += [] if self._replies.has_header else ["response"]
+        sizes = f"request of {len(encoded):,} bytes, response of {len(reply):,} bytes"
+        self.title = f"{name}, {sizes}" + (f"; {' and '.join(inside)} in hopmeter's frame" if inside else "")
+
+    def write_request(self, payload_bytes: int, fill: Fill) -> Any:
+        """Return a request with the frame that `fill` writes."""
+        return self._requests.write(payload_bytes, fill)
+
+    def read_request(self, request: Any) -> tuple[bytes, Any]:
+        """Return the header and the payload of the frame in a request."""
+        return self._requests.read(request)
+
+    def write_reply(self, _: Any, payload_bytes: int, fill: Fill) -> Any:
+        """Return a response with the frame that `fill` writes."""
+        return self._replies.write(payload_bytes, fill)
+
+    def read_reply(self, response: Any) -> tuple[bytes, Any]:
+        """Return the header and the payload of the frame in a response."""
+        return self._replies.read(response)
+
+
+def _classes(framed: str, service: Any, word: str) -> tuple[Any, Any]:
+    """Return the class of a part of a service, and that of the message in it: itself, or that of its field `value`."""
+    kind = getattr(service, word)
+    return kind, kind if has_header(kind) else class_of(f"{framed}/msg/{word}Value")
 
 
 class Octets:

@@ -1,0 +1,76 @@
+"""Runs a program in the Python of the nodes of `ros2`, with the adapter loaded and the code of a type built."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types
+from hopmeter.manifest import find_transports, interpreter, readiness
+from hopmeter.manifest.type_code import code_of
+from hopmeter.schemas import library_of
+from hopmeter.schemas.ros2.types import payload_type
+from hopmeter.system import paths
+
+BEFORE = r"""
+import json, struct, sys
+from pathlib import Path
+from types import SimpleNamespace
+from hopmeter.node.loading import transport_class
+
+folder, told = Path(sys.argv[1]), json.loads(sys.argv[2])
+transport_class(folder)  # it checks the environment, and makes the package of the adapter
+package = sys.modules[transport_class(folder).__module__].__package__
+own_types = sys.modules[f"{package}.own_types"]
+from rclpy.serialization import deserialize_message, serialize_message
+
+encoded = Path(told["object"]).read_bytes()
+
+
+def header(length, flags=8):
+    return struct.pack("<IHHQIIQqqQII", int.from_bytes(b"HOPM", "little"), 1, flags, 7, 3, 0, 42, 99, 99, length, 5, 0)
+
+
+def frame(length, flags=8):
+    def fill(first, second=None):
+        first[:], second[:] = header(length, flags), encoded[:length]
+    return fill
+
+
+def link_of(**more):
+    words = {"message_type": told["name"], "message_code": told["code"], "message_object": "", **more}
+    return SimpleNamespace(**words)
+
+
+def plain(parts):
+    first, second = parts
+    return bytes(first).hex(), bytes(second() if callable(second) else second).hex()
+
+
+"""
+
+
+def run(payload: str, program: str, logs: Path, **told: object) -> dict[str, object]:
+    """Return what the program printed as JSON; it gets `told`, the type of the payload and where its files are."""
+    manifest = find_transports(["ros2"])["ros2"]
+    offer, wanted = manifest.offers["python"], payload_type(payload)
+    state = readiness(manifest, "python")
+    assert state.ready, f"ros2 in Python is not ready: {state.missing}"
+    log = logs / "build.log"
+    library = library_of(payload, "cdr", "python")
+    if not library.facts:
+        library = build_library(MessageTarget(payload, "cdr", "python"), log)
+    if not code_of(manifest, offer, wanted).facts:
+        build_types(TypeTarget(wanted, manifest, offer), log)
+    told |= {"name": wanted.name, "code": str(code_of(manifest, offer, wanted).folder), "object": str(library.object)}
+    python = interpreter.interpreter(offer)
+    assert python is not None
+    environment = {**os.environ, **python.fill(offer.variables)}
+    searched = filter(None, [str(paths.PACKAGE.parent), environment.get("PYTHONPATH", "")])
+    words = [python.program, "-c", BEFORE + program, str(manifest.folder / "python"), json.dumps(told)]
+    environment["PYTHONPATH"] = os.pathsep.join(searched)
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout))
