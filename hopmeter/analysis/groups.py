@@ -128,7 +128,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
     """Return the conditions of a table, with the largest size of its encoded objects."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
-    return tuple(largest if key == "payload_bytes" else rows[0][key] for key in CONDITIONS)
+    return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
 
 def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
@@ -174,7 +174,7 @@ def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
     optional = ("build", "profile", "alongside", "side", "run")
     differing = [part for part in optional if len({each[part] for each in parts.values()}) > 1]
     names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
-    if len({(names[id(row)], *(row[key] for key in columns)) for row in rows}) < len(rows):
+    if len({(names[id(row)], *(row.get(key) for key in columns)) for row in rows}) < len(rows):
         names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in parts.items()}
     return names
 

@@ -101,7 +101,7 @@ class History:
         varied = tuple(name for place, name in enumerate(CONDITIONS) if len({key[place] for key in keys}) > 1)
         origins = _origins([key[:2] for key in found])
         return [
-            Group({name: rows[0][name] for name in CONDITIONS}, tuple(rows), number, varied, origins[key[:2]])
+            Group({name: rows[0].get(name) for name in CONDITIONS}, tuple(rows), number, varied, origins[key[:2]])
             for number, (key, rows) in enumerate(found.items(), 1)
         ]
 

@@ -44,7 +44,7 @@ class Echo:
     @property
     def mb_s(self) -> float:
         """Throughput of all pairs together, each way."""
-        return float(self.row["achieved_mb_s"])
+        return self.row.number("achieved_mb_s")
 
     @property
     def busy(self) -> float:
@@ -69,14 +69,14 @@ class Echo:
         if copies is None:
             return None
         copied_us = 2 * copies * self.row["frame_bytes"] / self.memory_mb_s
-        return min(1.0, float(copied_us / self.row["cpu_us_per_message"]))
+        return min(1.0, copied_us / self.row.number("cpu_us_per_message"))
 
     @property
     def tcp(self) -> float | None:
         """The share of the CPU that the same row saves without TCP."""
         if self.without_tcp is None:
             return None
-        own, other = (float(row["cpu_us_per_message"]) for row in (self.row, self.without_tcp))
+        own, other = (row.number("cpu_us_per_message") for row in (self.row, self.without_tcp))
         return max(0.0, 1 - other / own)
 
     @property
@@ -91,8 +91,8 @@ class Echo:
 
 def _busy(row: Row) -> float:
     """Return how many cores the nodes of a row used."""
-    round_trips = row["achieved_mb_s"] * 1e6 / row["frame_bytes"]
-    return float(row["cpu_us_per_message"] * round_trips / 1e6)
+    round_trips = row.number("achieved_mb_s") * 1e6 / row["frame_bytes"]
+    return row.number("cpu_us_per_message") * round_trips / 1e6
 
 
 def echoes(runs: Sequence[Run]) -> list[Echo]:
@@ -120,12 +120,17 @@ def _of(run: Run) -> Iterator[Echo]:
 def _is_echo(row: Row) -> bool:
     known = row["achieved_mb_s"] and row["cpu_us_per_message"]
     return bool(
-        known and row.ok and row.candidate and row["pattern"] == "rpc" and row["reply"] == "echo" and not row["relays"]
+        known
+        and row.ok
+        and row.candidate
+        and row["pattern"] == "rpc"
+        and row.cell.get("reply") == "echo"
+        and not row["relays"]
     )
 
 
 def _key(row: Row, *names: str) -> tuple[Any, ...]:
-    return tuple(row[name] for name in (*names, *CONDITIONS) if name != "pairs")
+    return tuple(row.get(name) for name in (*names, *CONDITIONS) if name != "pairs")
 
 
 def _without_tcp(row: Row, run: Run) -> Row | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from hopmeter.analysis.cell import Judged, examine, row
 from hopmeter.analysis.evidence import Evidence, applies, row_evidence, sample_evidence
@@ -11,10 +11,10 @@ from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.open_questions import Bounds, IsJudged
 from hopmeter.analysis.repeated import set_aside_repeated
 from hopmeter.model.cell import Cell
+from hopmeter.model.requirement_verdict import Verdict, overall, verdict_text
 from hopmeter.scenario.requirement import Requirement, parse
 from hopmeter.store.run_folder import RunFolder
 
-Verdict = Literal["meets", "misses", "undecided"]
 Values = Mapping[str, Any]
 
 
@@ -33,13 +33,13 @@ class Judge:
             return {}
         found = [self._from_samples.get(each.text) or row_evidence(each, row, self._alpha) for each in self._wanted]
         verdicts = [judge(each, row["status"], seen) for each, seen in zip(self._wanted, found, strict=True)]
-        each_text = [f"{one.text}: {verdict}" for one, verdict in zip(self._wanted, verdicts, strict=True)]
-        needed = [seen.rounds for seen, verdict in zip(found, verdicts, strict=True) if verdict == "undecided"]
+        each_text = [verdict_text(one.text, verdict) for one, verdict in zip(self._wanted, verdicts, strict=True)]
+        needed = [seen.rounds for seen, verdict in zip(found, verdicts, strict=True) if verdict == Verdict.UNDECIDED]
         verdict = overall(verdicts)
         return {
             "require": verdict,
             "require_each": each_text,
-            "require_rounds": _rounds(needed) if verdict == "undecided" else None,
+            "require_rounds": _rounds(needed) if verdict == Verdict.UNDECIDED else None,
         }
 
 
@@ -49,23 +49,16 @@ def _rounds(needed: Sequence[int | None]) -> int | None:
     return max(known) if known and len(known) == len(needed) else None
 
 
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on all requirements together."""
-    if "misses" in verdicts:
-        return "misses"
-    return "undecided" if "undecided" in verdicts else "meets"
-
-
 def judge(wanted: Requirement, status: str, seen: Evidence) -> Verdict:
     """Judge one requirement: it is met or missed if the whole interval is on one side of the limit.
 
     A cell that could not keep up, or has no good trial, misses every requirement.
     """
     if status != "ok":
-        return "misses"
+        return Verdict.MISSES
     if seen.high is not None and wanted.is_met(seen.high):
-        return "meets"
-    return "misses" if seen.low is not None and not wanted.is_met(seen.low) else "undecided"
+        return Verdict.MEETS
+    return Verdict.MISSES if seen.low is not None and not wanted.is_met(seen.low) else Verdict.UNDECIDED
 
 
 def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
@@ -75,7 +68,7 @@ def judge_trials(folder: RunFolder, required: Sequence[str]) -> IsJudged:
         trials = [examine(cell, trial, folder) for trial in set_aside_repeated(folder.trials_of(cell.id))]
         values = row(cell, trials, folder)
         values |= dict(zip(("median_us", "median_low_us", "median_high_us"), median, strict=True))
-        return Judge(cell, trials, required, alpha).columns(values).get("require") != "undecided"
+        return Judge(cell, trials, required, alpha).columns(values).get("require") != Verdict.UNDECIDED
 
     return is_judged
 

@@ -15,6 +15,7 @@ from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
+from hopmeter.model.column_types import TypedColumns
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
@@ -33,14 +34,15 @@ IDLE_STATES = "F-IDLE-STATES"
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """One cell of a run: its plan in `run.json` and its row in `cells.parquet`."""
+class Row(TypedColumns):
+    """One cell of a run: its plan in `run.json` and its row in `cells.parquet`, with the columns of columns.toml."""
 
     run: Run
     cell: Cell
     values: dict[str, Any]
 
-    def __getitem__(self, column: str) -> Any:
+    def get(self, column: str) -> Any:
+        """Return the value of a column whose name is put together; None if there is no such column."""
         value = self.values.get(column)
         return self.cell.get(column) if value is None else value
 
@@ -76,7 +78,7 @@ class Row:
 
     def latency(self, column: str) -> float | None:
         """Return a column of the headline latency, of all messages: `p99`, `p99_low`, `mean`, …"""
-        value = self[f"{self.headline}_{column}_us"]
+        value = self.get(f"{self.headline}_{column}_us")
         return None if value is None else float(value)
 
     @property
@@ -88,21 +90,21 @@ class Row:
         """Return the median of a latency in us: the one that ranks the row, or of another latency that of all
         messages."""
         by_rounds = self["median_us"] if latency == self.headline else None
-        value = self[f"{latency}_p50_us"] if by_rounds is None else by_rounds
+        value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
 
     @property
     def bounds(self) -> tuple[float, float] | None:
         """The 95 % interval of the median; None if there were too few good trials for one."""
         source = "median{}_us" if self["median_us"] is not None else f"{self.headline}_p50{{}}_us"
-        low, high = self[source.format("_low")], self[source.format("_high")]
+        low, high = self.get(source.format("_low")), self.get(source.format("_high"))
         return None if low is None or high is None else (float(low), float(high))
 
     @property
     def criteria(self) -> tuple[float, ...]:
         """What orders the row of a whole workload: its ranks, and among equal ranks the criteria in their order."""
         names = ("rank_low", "rank_high", "miss_share", "worst_p99_ratio", "cpu_core_percent")
-        return tuple(math.inf if self[name] is None else float(self[name]) for name in names)
+        return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
 
     def interval(self, column: str) -> tuple[float | None, float | None]:
         """Return the 95 % interval of the median (`p50`) or of a percentile of the tail."""
@@ -115,8 +117,8 @@ class Row:
 
         A run of an earlier version has only the messages that were lost on all ways.
         """
-        arrived = self[f"{self.headline}_count"] or 0
-        lost = self[f"{self.headline}_lost"]
+        arrived = self.get(f"{self.headline}_count") or 0
+        lost = self.get(f"{self.headline}_lost")
         permille = PERMILLE.get(column)
         if permille is None:
             return "known"
@@ -134,7 +136,8 @@ class Row:
     @property
     def loss(self) -> float | None:
         """The share of sent messages that never arrived."""
-        return self["lost"] / expected if (expected := (self["lost"] or 0) + (self["received"] or 0)) else None
+        lost, received = self["lost"] or 0, self["received"] or 0
+        return lost / (lost + received) if lost + received else None
 
     @property
     def trials(self) -> list[dict[str, Any]]:

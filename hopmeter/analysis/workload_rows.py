@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopmeter.analysis.requirements import overall
+from hopmeter.model.requirement_verdict import Verdict, overall
 
 Row = dict[str, Any]
 
@@ -24,8 +24,8 @@ def complete_requirements(whole: Row, parts: Sequence[Row]) -> None:
     if not judged:
         return
     texts = [f"{row['flow'] or row['path']} {text}" for row in parts for text in row["require_each"] or []]
-    needed = [row["require_rounds"] for row in judged if row["require"] == "undecided"]
+    needed = [row["require_rounds"] for row in judged if row["require"] == Verdict.UNDECIDED]
     whole["require"] = overall([row["require"] for row in judged])
     whole["require_each"] = [*(whole["require_each"] or []), *texts]
-    is_open = whole["require"] == "undecided" and all(needed)
+    is_open = whole["require"] == Verdict.UNDECIDED and all(needed)
     whole["require_rounds"] = max(needed) if is_open else None

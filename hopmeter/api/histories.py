@@ -41,7 +41,9 @@ def read_history(places: Sequence[Path], transport: Sequence[str], language: Seq
 def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
     """Leave out rows of other transports and languages, so that changes are corrected over what is shown."""
     for run in runs:
-        run.rows = [row for row in run.rows if all(not words or row[name] in words for name, words in wanted.items())]
+        run.rows = [
+            row for row in run.rows if all(not words or row.get(name) in words for name, words in wanted.items())
+        ]
 
 
 def _rows(series: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -62,7 +64,7 @@ def series_json(series: Series) -> dict[str, Any]:
     return {
         "machine": series.machine,
         "scenario": series.scenario,
-        **{name: row[name] for name in names},
+        **{name: row.get(name) for name in names},
         "metric": f"{row.headline}_{series.metric}_us",
         "points": [
             _point(point, level)

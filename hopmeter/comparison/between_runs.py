@@ -134,7 +134,7 @@ def _levels(run: Run, metric: str) -> Levels:
 def _shown_level(row: Row) -> Level:
     high = row["median_high_us"]
     without_clocks = None if high is None else high - _clock_us(row)
-    return Level.of((row["median_us"], row["median_low_us"], without_clocks), row["rounds"], _clock_us(row))
+    return Level.of((row.number("median_us"), row["median_low_us"], without_clocks), row["rounds"] or 0, _clock_us(row))
 
 
 def _clock_us(row: Row) -> float:

@@ -187,7 +187,7 @@ from the axes."""
 class Columns(Protocol):
     """An object with the columns of a cell: a cell, or its row of results."""
 
-    def __getitem__(self, name: str, /) -> Any:
+    def get(self, name: str, /) -> Any:
         """Return a value by its column name."""
 
 
@@ -196,8 +196,8 @@ def table_key(cell: Columns) -> tuple[Any, ...]:
 
     The size of an encoded object is left out: another version of the codec's library may need a few bytes fewer.
     """
-    fixed_size = cell["codec"] == "none"
-    return tuple(None if name == "payload_bytes" and not fixed_size else cell[name] for name in CONDITIONS)
+    fixed_size = cell.get("codec") == "none"
+    return tuple(None if name == "payload_bytes" and not fixed_size else cell.get(name) for name in CONDITIONS)
 
 
 def _without_facts(flow: Flow) -> Flow:

@@ -22,8 +22,8 @@ def claim_sentences(runs: Sequence[Run]) -> list[str]:
     rows = [row for run in runs for row in run.measured_rows if row.ok and row["clock_uncertainty_us"] is not None]
     if not rows:
         return []
-    whole = max(float(row["clock_uncertainty_us"]) for row in rows)
-    least = TIMES_RESIDUAL * max(float(row["clock_residual_us"]) for row in rows)
+    whole = max(row.number("clock_uncertainty_us") for row in rows)
+    least = TIMES_RESIDUAL * max(row.number("clock_residual_us") for row in rows)
     return [
         f"Latencies between hosts may all be wrong by the same time, up to ±{formatting.number(whole)} us, because "
         "their clocks differ; intervals contain this. "

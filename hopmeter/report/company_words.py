@@ -40,7 +40,7 @@ def _causes(row: Row) -> str:
 
 def alone_text(row: Row, column: str = "times_alone") -> str:
     """Return the ratio with its interval: `1.8 (1.5–2.2)`; empty if the flow was not measured alone."""
-    value, low, high = (row[f"{column}{end}"] for end in ("", "_low", "_high"))
+    value, low, high = (row.get(f"{column}{end}") for end in ("", "_low", "_high"))
     if value is None:
         return ""
     ends = "?" if None in (low, high) else f"{formatting.number(low, 2)}–{formatting.number(high, 2)}"

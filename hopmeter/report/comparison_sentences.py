@@ -62,7 +62,7 @@ def shows_level(group: Group) -> bool:
     """Whether a table only shows the level with idle cores as they are, because one with cores kept awake decides."""
     run = group.rows[0].run
     both = run.part("scenario").get("no_idle_states") == "both"
-    return both and not group.conditions[conditions.IDLE] and any(row[conditions.IDLE] for row in run.measured_rows)
+    return both and not group.conditions[conditions.IDLE] and any(row.get(conditions.IDLE) for row in run.measured_rows)
 
 
 def levels(group: Group) -> str:

@@ -19,9 +19,9 @@ def copy_sentences(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         for row in run.measured_rows:
             if row.ok and row["copy_p50_us"] is not None and _parts(row):
-                same = tuple(row[key] for key in (*CONDITIONS, "transport", "language", "profile") if key != "work")
+                same = tuple(row.get(key) for key in (*CONDITIONS, "transport", "language", "profile") if key != "work")
                 alike.setdefault((run.name, *same), []).append(row)
-    found = [sorted(rows, key=lambda row: float(row["copy_p50_us"])) for rows in alike.values() if len(rows) > 1]
+    found = [sorted(rows, key=lambda row: row.number("copy_p50_us")) for rows in alike.values() if len(rows) > 1]
     return [_sentence(rows) for rows in sorted(found, key=lambda rows: int(rows[0]["payload_bytes"]))]
 
 

@@ -148,7 +148,7 @@ def instrument(run: Run) -> Facts:
         if own.get(key) is not None
     ]
     for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
-        ends = _ends(row[column] for row in run.measured_rows if row.ok)
+        ends = _ends(row.get(column) for row in run.measured_rows if row.ok)
         if ends:
             facts.append((name, ends))
     return facts

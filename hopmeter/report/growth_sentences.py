@@ -21,7 +21,7 @@ def growth_sentence(run: Run) -> str:
     moved = [row for row in rows if _has_moved(row)]
     others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
     open_rows = [row for row in rows if not _has_moved(row) and _is_open(row)]
-    changes = [_change(row) for row in sorted(moved, key=lambda row: -float(row["growth"]))]
+    changes = [_change(row) for row in sorted(moved, key=lambda row: -row.number("growth"))]
     known = formatting.join(formatting.first(changes, MOST_NAMES, "other row"))
     said = "; ".join(filter(None, [known, _no_trend(others, bool(moved or open_rows)), _open(open_rows)]))
     return f"Over the course of a trial, {said}." if said else ""
@@ -33,14 +33,14 @@ def _has_moved(row: Row) -> bool:
 
 
 def _is_open(row: Row) -> bool:
-    return bool(row["growth_high"] > MOST_OPEN or row["growth_low"] < 1 / MOST_OPEN)
+    return row.number("growth_high") > MOST_OPEN or row.number("growth_low") < 1 / MOST_OPEN
 
 
 def _open(rows: Sequence[Row]) -> str:
     """Say for which rows little is known, and what."""
     if not rows:
         return ""
-    low, high = min(row["growth_low"] for row in rows), max(row["growth_high"] for row in rows)
+    low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)
     said = f"p50 of {formatting.plural(len(rows), 'row')} varied too much to show a trend"
     if high > MOST_SAID or low < 1 / MOST_SAID:
         return said
@@ -50,17 +50,17 @@ def _open(rows: Sequence[Row]) -> str:
 
 def _change(row: Row) -> str:
     """Return `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
-    low, high = sorted(abs(row[f"growth_{end}"] - 1) for end in ("low", "high"))
+    low, high = sorted(abs(row.number(end) - 1) for end in ("growth_low", "growth_high"))
     ends = f"{formatting.number(100 * low, 2)}–{formatting.percent(high)}"
-    grew = "grew" if row["growth"] > 1 else "fell"
-    return f"p50 of {_name(row)} {grew} by {formatting.percent(abs(row['growth'] - 1))} ({ends})"
+    grew = "grew" if row.number("growth") > 1 else "fell"
+    return f"p50 of {_name(row)} {grew} by {formatting.percent(abs(row.number('growth') - 1))} ({ends})"
 
 
 def _no_trend(rows: Sequence[Row], has_others: bool) -> str:
     """Return `no trend: p50 changed by less than 4 %` for rows without one."""
     if not rows:
         return ""
-    most = max(max(row["growth_high"] - 1, 1 - row["growth_low"]) for row in rows)
+    most = max(max(row.number("growth_high") - 1, 1 - row.number("growth_low")) for row in rows)
     which = f" in {formatting.plural(len(rows), 'other row')}" if has_others else ""
     return f"there is no trend{which}: p50 changed by less than {formatting.percent(most)}"
 

@@ -65,7 +65,7 @@ def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
     alike: dict[tuple[Any, ...], list[list[Row]]] = {}
     for run in runs:
         for steps in _steps(run):
-            key = tuple(steps[0][name] for name in CONDITIONS if name != "rate_hz")
+            key = tuple(steps[0].get(name) for name in CONDITIONS if name != "rate_hz")
             alike.setdefault((*key, machines.get(id(run), "")), []).append(steps)
     return [_group(each, machines) for each in alike.values()]
 
@@ -81,7 +81,7 @@ def _steps(run: Run) -> list[list[Row]]:
 
 def _group(every: Sequence[Sequence[Row]], machines: dict[int, str]) -> SearchGroup:
     first = every[0][0]
-    known = {name: first[name] for name in CONDITIONS}
+    known = {name: first.get(name) for name in CONDITIONS}
     group = Group(known, tuple(steps[0] for steps in every), machine=machines.get(id(first.run), ""))
     found = [_search(group.label(steps[0]), steps) for steps in every]
     return SearchGroup(

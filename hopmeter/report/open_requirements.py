@@ -10,6 +10,7 @@ from typing import Any
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model import units
+from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report.comparison_sentences import shows_level
 
 MOST_S = 7200
@@ -37,18 +38,18 @@ def further_run(run: Run) -> Further | None:
     """Return the run that decides as many rows as fit in two hours, or otherwise the row that needs the least; None if
     nothing is undecided, or no row says how many rounds it needs."""
     tables = [group for group in groups([run]) if not shows_level(group)]
-    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
-    known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row["require_rounds"])
+    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == Verdict.UNDECIDED]
+    known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row.number("require_rounds"))
     if not known:
         return None
-    continued = [row for group in tables for row in group.rows if row["require"] == "undecided" or row.is_floor]
+    continued = [row for group in tables for row in group.rows if row["require"] == Verdict.UNDECIDED or row.is_floor]
     possible = [_further(run, known[:many], continued, len(undecided) - many) for many in range(1, len(known) + 1)]
     short = [each for each in possible if each.seconds <= MOST_S]
     return short[-1] if short else possible[0]
 
 
 def _further(run: Run, rows: list[Row], continued: Sequence[Row], others: int) -> Further:
-    rounds = max(max(row["require_rounds"], (row["trials_good"] or 0) + 1) for row in rows)
+    rounds = max(max(row["require_rounds"] or 0, (row["trials_good"] or 0) + 1) for row in rows)
     further_s = sum(_trial_s(row) * max(rounds - len(row.trials), 0) for row in continued)
     return Further(rows, others, rounds, max(_budget_s(run), sum(_times(run.trials))) + further_s)
 

@@ -9,6 +9,7 @@ from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
+from hopmeter.model.requirement_verdict import Verdict, unmet
 from hopmeter.report import conditions, formatting, process_table, why_slow, workload_table
 from hopmeter.report.company_words import background_sentence, company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
@@ -47,7 +48,11 @@ LATE = Column("Late", "number", "95 % interval")
 """The share of messages that missed a deadline, in tables of flows and paths that have one."""
 ALONE = Column("Times alone", "number", "95 % interval")
 """The median alongside the other flows of a workload, as a multiple of that alone."""
-TITLES = {"meets": "Meet the requirements", "undecided": "Undecided", "misses": "Miss the requirements"}
+TITLES = {
+    Verdict.MEETS: "Meet the requirements",
+    Verdict.UNDECIDED: "Undecided",
+    Verdict.MISSES: "Miss the requirements",
+}
 UNRESOLVED = "too few"
 """Shown instead of a percentile."""
 
@@ -121,7 +126,7 @@ def _has_alone(group: Group) -> bool:
 def _bodies(group: Group, lines: Mapping[int, Line]) -> list[tuple[str, list[Line]]]:
     """Return the rows to choose from; with requirements those that meet them first, under titles."""
     ordered = order_by_requirements(group, group.choices)
-    titles = [TITLES.get(str(row["require"]), "") for row in ordered]
+    titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in ordered]
     return [
         (title, [lines[id(row)] for row, own in zip(ordered, titles, strict=True) if own == title])
         for title in dict.fromkeys(titles)
@@ -182,7 +187,7 @@ def _alone(row: Row) -> Value:
 
 def _ends(row: Row, column: str) -> str:
     """Return the interval of a ratio; empty for the row that the others are divided by."""
-    low, high = row[f"{column}_low"], row[f"{column}_high"]
+    low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
     return "" if low == high else formatting.ratio_interval(low, high)
 
 
@@ -227,7 +232,7 @@ def _note(row: Row, name: str) -> str:
             [
                 "" if profile in name else profile,
                 _role(row),
-                *(text for text in row["require_each"] or [] if not text.endswith(": meets")),
+                *unmet(row["require_each"]),
                 f"{good} of {all_trials} trials good" if good != all_trials else "",
                 formatting.empty_hop(row["empty_hop_us"]) if is_ok else "",
                 f"its reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else "",

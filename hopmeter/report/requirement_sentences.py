@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from hopmeter.analysis.evidence import applies
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
+from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import name
 from hopmeter.report.workload_words import is_part, is_whole
 from hopmeter.scenario.requirement import parse
 
-VERDICTS = ("meets", "undecided", "misses")
 MOST_NAMES = 4
 
 
@@ -39,7 +39,8 @@ def _amount(row: Row, left: str) -> tuple[float, ...]:
 
 
 def _place(row: Row) -> int:
-    return VERDICTS.index(row["require"]) if row["require"] in VERDICTS else len(VERDICTS)
+    order = list(Verdict)
+    return order.index(Verdict(row["require"])) if row["require"] else len(order)
 
 
 def _ranking_metric(group: Group) -> str:
@@ -59,13 +60,13 @@ def requirement_sentences(group: Group) -> list[str]:
         return []
     kinds = {
         verdict: [row for row in order_by_requirements(group, group.choices) if row["require"] == verdict]
-        for verdict in VERDICTS
+        for verdict in Verdict
     }
-    said = [_meets(group, kinds["meets"], formatting.join(wanted))]
-    if missing := kinds["misses"]:
+    said = [_meets(group, kinds[Verdict.MEETS], formatting.join(wanted))]
+    if missing := kinds[Verdict.MISSES]:
         them = "the requirement" if len(wanted) == 1 else "the requirements"
         said.append(f"{_names(group, missing)} {_verb(missing, 'miss')} {them}")
-    if undecided := kinds["undecided"]:
+    if undecided := kinds[Verdict.UNDECIDED]:
         said.append(f"Undecided: {_names(group, undecided)}{_why(undecided)}")
     return [f"{sentence}." for sentence in said]
 

@@ -123,7 +123,7 @@ def _loss(rows: list[Row]) -> str:
 
 
 def _negative(rows: list[Row]) -> str:
-    many = formatting.count(sum(row["negative"] for row in rows))
+    many = formatting.count(sum(row["negative"] or 0 for row in rows))
     return (
         f": {many} messages have an arrival time before their sending time. Either clocks differ between cores, or the "
         "transport delivers early. Do not trust these rows."
@@ -239,9 +239,9 @@ def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
         ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the results"),
         ("stray", "W-STRAY", "did not match a message that was sent"),
     ):
-        rows = [row for row in measured_rows(runs) if row[column]]
+        rows = [row for row in measured_rows(runs) if row.get(column)]
         if rows:
-            many = formatting.count(sum(row[column] for row in rows))
+            many = formatting.count(sum(row.get(column) for row in rows))
             yield Caution(
                 code, f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
             )

@@ -50,4 +50,4 @@ def _servers(row: Row) -> tuple[ServerTimes, ...]:
         for name in ("servers_roundtrip_p99_us", "servers_held_p50_us", "servers_last_share")
     )
     each = enumerate(zip(p50s, tails, helds, lasts, strict=True), 1)
-    return tuple(ServerTimes(number, *known) for number, known in each if known[0] is not None)
+    return tuple(ServerTimes(number, p50, *others) for number, (p50, *others) in each if p50 is not None)

@@ -42,7 +42,7 @@ def sections(group: Group) -> list[Section]:
 def summary(groups: Sequence[Group]) -> list[str]:
     """Return a line for each row whose slowest messages took longest: `nng (rust): 73 % waiting for a core, …`."""
     known = [(group, row) for group in groups for row in group.rows if row["why_messages"]]
-    known = sorted(known, key=lambda each: -each[1]["why_mean_us"])
+    known = sorted(known, key=lambda each: -each[1].number("why_mean_us"))
     lines = [f"{_name(group, row)}: {_short(row)}" for group, row in known]
     return formatting.first(lines, MOST_ROWS, "other row", "other rows")
 
@@ -54,16 +54,17 @@ def _name(group: Group, row: Row) -> str:
 def _short(row: Row) -> str:
     """Return how slow the slowest messages are, and the largest parts of their latency."""
     mean = formatting.microseconds(row["why_mean_us"])
-    return f"slowest {_which(row['why_messages'])}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
+    return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
 
 def sentence(row: Row) -> str:
     """Return `slowest 1 % (20 messages), from 812 µs …: 41 % waiting for a core …`; empty if nobody asked why."""
-    if not row["why_messages"]:
-        return str(row["why_note"] or "")
+    messages = row["why_messages"]
+    if not messages:
+        return row["why_note"] or ""
     least, mean = formatting.microseconds(row["why_over_us"]), formatting.microseconds(row["why_mean_us"])
     words = [
-        f"slowest {_which(row['why_messages'])}, from {least}, mean {mean}: {formatting.join(_parts(row))}",
+        f"slowest {_which(messages)}, from {least}, mean {mean}: {formatting.join(_parts(row))}",
         _faults(row),
         f"steal {formatting.percent((row['why_steal_percent'] or 0) / 100)} of a core",
         f"the median of this trial is {formatting.microseconds(row['why_p50_us'])}, "
@@ -81,7 +82,7 @@ def _which(messages: int) -> str:
 
 def _parts(row: Row) -> Sequence[str]:
     """Return the parts, largest first."""
-    shares = {name: row[f"why_{name}"] or 0.0 for name in (*PARTS, "unknown")}
+    shares = {name: row.get(f"why_{name}") or 0.0 for name in (*PARTS, "unknown")}
     shown = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
     return [f"{formatting.percent(shares[name])} {WORDS[name]}" for name in shown]
 

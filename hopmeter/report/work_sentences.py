@@ -27,7 +27,7 @@ def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
     """Return the median of each row beyond the work; with the group's title if another group has the same work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
-    work = f"{formatting.number(first['ideal_us'] / 1000)}{formatting.THIN}ms of work"
+    work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"
     medians = [f"{_name(group, row)} {formatting.microseconds(row['excess_p50_us'])}" for row in rows]
     medians = medians if len(medians) <= MOST_ROWS else [*medians[: MOST_ROWS - 2], "…", medians[-1]]
     return f"The median beyond {work}, {WAYS[str(first['dispatch'])]}{title}: {', '.join(medians)}."
@@ -38,7 +38,7 @@ def _name(group: Group, row: Row) -> str:
 
 
 def _excess(row: Row) -> float:
-    return float(row["excess_p50_us"])
+    return row.number("excess_p50_us")
 
 
 def _is_known(row: Row) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.run_results import Row
 from hopmeter.messages import split_code
+from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import conditions, formatting, process_table
 from hopmeter.report.company_words import background_sentence
 from hopmeter.report.host_words import hosts_sentence
@@ -94,10 +95,9 @@ def rank_text(row: Row) -> str:
 def _note(row: Row) -> str:
     is_ok, reason = row["status"] == "ok", split_code(str(row["reason"] or ""))[0]
     why = "" if is_ok else reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1].rstrip()}…"
-    unmet = [text for text in row["require_each"] or [] if not text.endswith(": meets")]
     trials = f"{row['trials_good']} of {row['trials']} trials good" if row["trials_good"] != row["trials"] else ""
     role = "reference" if row["installable"] is False else ""
-    return ", ".join(filter(None, [role, *unmet, trials, behind_text(row), why]))
+    return ", ".join(filter(None, [role, *unmet(row["require_each"]), trials, behind_text(row), why]))
 
 
 def _kept_value(row: Row) -> Value:

@@ -169,8 +169,8 @@ def missed_text(row: Row) -> str:
     """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`."""
     if row["miss_share"] is None:
         return ""
-    ends = [row["miss_share_low"], row["miss_share_high"]]
-    if None in ends:
+    ends = [end for end in (row["miss_share_low"], row["miss_share_high"]) if end is not None]
+    if len(ends) < 2:
         return f"{formatting.percent(row['miss_share'])} (?)"
     return f"{formatting.percent(row['miss_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
 

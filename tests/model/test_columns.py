@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.model import columns
+from hopmeter.model import column_types_file, columns
 from hopmeter.model.columns_page import MARKED
 from hopmeter.store.schemas import arrow_type
 from tests.cells import cell
@@ -23,6 +23,12 @@ def test_the_tables_of_columns_in_the_docs_are_up_to_date(tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-m", "hopmeter.model.columns_page", page], cwd=ROOT, check=True)
     remedy = "run `python -m hopmeter.model.columns_page docs/metrics.md`"
     assert (ROOT / "docs/metrics.md").read_text() == page.read_text(), remedy
+
+
+def test_the_types_of_the_columns_are_up_to_date() -> None:
+    assert column_types_file.FILE.read_text() == column_types_file.write(), (
+        "run `python -m hopmeter.model.column_types_file`"
+    )
 
 
 def test_the_docs_have_a_table_of_every_section_once() -> None:

@@ -19,6 +19,7 @@ from hopmeter.cli.parts import remarks
 from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.cli.parts.workload_table import print_workload
 from hopmeter.model.columns import unit
+from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.company_words import alone_text, background_sentence
@@ -79,7 +80,7 @@ def _print_group(console: Console, group: Group, columns: Sequence[str], with_re
     A group of one reference gets a sentence, and a table only `with_references`.
     """
     medians = {f"{row.headline}_p50_us" for row in group.rows}
-    extra = [name for name in (SAMPLED, MISSED, ALONE) if any(row[name] is not None for row in group.rows)]
+    extra = [name for name in (SAMPLED, MISSED, ALONE) if any(row.get(name) is not None for row in group.rows)]
     shown = [*(each for each in columns if each not in medians), *(name for name in extra if name not in columns)]
     title = conditions.title(group)
     chips = [chip for chip in conditions.chips(group) if chip not in title]
@@ -230,7 +231,7 @@ def _line(
         *names,
         *latencies,
         *(formatting.number(row[name]) for name in ("times_floor", "cpu_us_per_message", "cpu_core_percent")),
-        *(_bounded_text(row, column) if column in TEXTS else _value(row[column]) for column in columns),
+        *(_bounded_text(row, column) if column in TEXTS else _value(row.get(column)) for column in columns),
         _loss(row),
         _trials(row),
         ", ".join(filter(None, _remarks(row))),
@@ -250,8 +251,7 @@ def _remarks(row: Row) -> list[str]:
 
 def _verdict(row: Row) -> str:
     """Return `meets`, or what a row misses or leaves undecided."""
-    open_ones = [text for text in row["require_each"] or [] if not text.endswith(": meets")]
-    return "; ".join(open_ones) if open_ones else str(row["require"] or "")
+    return "; ".join(unmet(row["require_each"])) or row["require"] or ""
 
 
 def _role(row: Row) -> str:

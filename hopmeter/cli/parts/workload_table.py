@@ -10,6 +10,7 @@ from rich.text import Text
 from hopmeter.analysis.groups import Group, name_in_table
 from hopmeter.analysis.run_results import Row
 from hopmeter.cli.parts.plan_table import shorten
+from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import formatting
 from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.workload_table import DECIDED_BY, rank_text
@@ -100,8 +101,7 @@ def _lost(row: Row) -> Text:
 
 
 def _remarks(row: Row) -> list[str]:
-    unmet = [text for text in row["require_each"] or [] if not text.endswith(": meets")]
-    verdict = "; ".join(unmet) if unmet else str(row["require"] or "")
+    verdict = "; ".join(unmet(row["require_each"])) or row["require"] or ""
     return [verdict, "reference" if row["installable"] is False else "", part_missed_text(row), behind_text(row)]
 
 

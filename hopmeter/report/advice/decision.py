@@ -10,12 +10,12 @@ from itertools import combinations
 from hopmeter.analysis.groups import Group
 from hopmeter.analysis.ranking import compare, faster
 from hopmeter.analysis.run_results import Row
+from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report.workload_answer import ranking_of
 from hopmeter.report.workload_words import is_whole
 
 SAME = 1.05
 """Rows whose medians differ by less than this factor are the same to a user, as in comparisons of runs."""
-VERDICTS = ("meets", "undecided", "misses")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Decision:
 def decide(group: Group, now: str | None = None) -> Decision:
     """Decide which row of a table to take; a user keeps the transport `now` unless another is better."""
     rows = [row for row in group.choices if row.recommendable]
-    kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in VERDICTS}
-    eligible = kinds["meets"]
+    kinds = {kind: _sort_rows(group, (row for row in rows if _kind(group, row) == kind)) for kind in Verdict}
+    eligible = kinds[Verdict.MEETS]
     best = [row for row in eligible if not any(is_better(group, other, row) for other in eligible)]
     worse = tuple(row for row in eligible if row not in best)
     first, by = _first(group, best, now)
@@ -60,8 +60,8 @@ def decide(group: Group, now: str | None = None) -> Decision:
         group,
         (first, *others) if first else (),
         worse,
-        tuple(kinds["undecided"]),
-        tuple(kinds["misses"]),
+        tuple(kinds[Verdict.UNDECIDED]),
+        tuple(kinds[Verdict.MISSES]),
         by,
     )
 
@@ -74,9 +74,9 @@ def is_better(group: Group, one: Row, other: Row) -> bool:
     return ranking is not None and (one.id, other.id) in ranking.decisions
 
 
-def _kind(group: Group, row: Row) -> str:
+def _kind(group: Group, row: Row) -> Verdict:
     """Return whether a row meets what is required of it; one that failed or could not keep up does not."""
-    return verdict(row) if has_result(group, row) else "misses"
+    return verdict(row) if has_result(group, row) else Verdict.MISSES
 
 
 def has_result(group: Group, row: Row) -> bool:
@@ -84,9 +84,9 @@ def has_result(group: Group, row: Row) -> bool:
     return row["status"] == "ok" and row["rank_low"] is not None if is_whole(group) else row.ok
 
 
-def verdict(row: Row) -> str:
+def verdict(row: Row) -> Verdict:
     """Return whether a row meets the requirements."""
-    return str(row["require"] or "meets")
+    return Verdict(row["require"] or Verdict.MEETS)
 
 
 def _sort_rows(group: Group, rows: Iterable[Row]) -> list[Row]:

@@ -30,7 +30,7 @@ def row_json(group: Group, row: Row | None, take: Row | None) -> dict[str, Any] 
     lossless = lossless_of(row)
     return {
         "cell": row.id,
-        **{name: row[name] for name in COLUMNS},
+        **{name: row.get(name) for name in COLUMNS},
         **dict(zip(RATIO, known.bounds if known else (None, None, None), strict=True)),
         "settings": dict(row.cell.carriage.settings),
         "lossless": dict(lossless.settings) if lossless else None,

@@ -11,6 +11,7 @@ from hopmeter.analysis.run_results import Row
 from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL
 from hopmeter.manifest.conformance_settings import Lossless
 from hopmeter.model.language_names import language_name, languages_in
+from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
@@ -80,7 +81,7 @@ def why_not(row: Row) -> str:
         return "failed"
     if row["status"] == "saturated":
         return "could not keep up"
-    words = {"misses": "misses the requirements", "undecided": "may miss the requirements"}
+    words = {Verdict.MISSES: "misses the requirements", Verdict.UNDECIDED: "may miss the requirements"}
     return words.get(verdict(row), "")
 
 

@@ -38,7 +38,7 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 def parts(each: PlacedBox) -> dict[str, float] | None:
     """Mean microseconds of each part; None if they do not add up to the whole, or the transport encodes itself."""
     row = each.row
-    whole, encode, decode = (row[f"{name}_mean_us"] for name in ("service", "encode", "decode"))
+    whole, encode, decode = (row.get(f"{name}_mean_us") for name in ("service", "encode", "decode"))
     adds_up = row["pattern"] == "pubsub" and not row.cell.axes.is_ring and row["sinks"] == 1
     if not adds_up or not whole or row.cell.carriage.own_encoders:
         return None

@@ -81,7 +81,7 @@ def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> 
 
 
 def _dot(text: str, row: Row) -> tuple[str, float, float]:
-    return text, float(row["cpu_us_per_message"]), row.p50 or 0.0
+    return text, row.number("cpu_us_per_message"), row.p50 or 0.0
 
 
 def _datum(group: Group, row: Row) -> dict[str, Any]:

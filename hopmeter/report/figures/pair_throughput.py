@@ -42,7 +42,7 @@ def _memory_mb_s(rows: Sequence[Row]) -> float | None:
 
 
 def _words(row: Row, memory: float | None) -> str:
-    share = f", {formatting.times(row['achieved_mb_s'] / memory)} what one core copies" if memory else ""
+    share = f", {formatting.times(row.number('achieved_mb_s') / memory)} what one core copies" if memory else ""
     pairs = formatting.plural(row["pairs"], "pair")
     return f"{formatting.row_name(row)}, {pairs}: {formatting.number(row['achieved_mb_s'])} MB/s{share}"
 

@@ -17,7 +17,7 @@ def draw(group: Group, style: Style) -> Figure | None:
     """Return a line for each row: beyond the hold time of the servers, and beyond their requested work."""
     rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
     columns = ("p50", "p50_low", "p50_high", "p99")
-    ends = span([row[f"{name}_{each}_us"] for row in rows for name in ("overhead", "excess") for each in columns])
+    ends = span([row.get(f"{name}_{each}_us") for row in rows for name in ("overhead", "excess") for each in columns])
     if ends is None:
         return None
     return Figure(
@@ -39,7 +39,7 @@ def _words(row: Row) -> str:
 
 def _datum(name: str, row: Row) -> dict[str, Any]:
     p50 = row["overhead_p50_us"]
-    low, high = (row[f"overhead_p50_{end}_us"] for end in ("low", "high"))
+    low, high = (row.get(f"overhead_p50_{end}_us") for end in ("low", "high"))
     return {
         "series": name,
         "p50": p50,

@@ -47,7 +47,7 @@ def _is_mixed(group: Group) -> bool:
 
 def _data(row: Row, series: str) -> Iterator[dict[str, Any]]:
     p50s = row["sinks_service_p50_us"] or []
-    means, tails = (row[f"sinks_service_{each}_us"] or [None] * len(p50s) for each in ("mean", "p99"))
+    means, tails = (row.get(f"sinks_service_{each}_us") or [None] * len(p50s) for each in ("mean", "p99"))
     for number, (p50, mean, p99) in enumerate(zip(p50s, means, tails, strict=True)):
         if p50 is not None:
             yield _datum(series, _name(row, number), p50, mean, p99)

@@ -107,7 +107,7 @@ def matches(row: Row, wanted: Selector) -> bool:
 
 
 def _get(row: Row, name: str) -> Any:
-    value = row[name]
+    value = row.get(name)
     return row.cell.carriage.settings.get(name) if value is None else value
 
 
@@ -132,12 +132,14 @@ def _differs_along(claim: Claim, one: Row, other: Row) -> bool:
     axis = str(claim.along)
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     return (
-        one[axis] != other[axis] and _alike(one, other, free | set(claim.differ)) and _same_settings(claim, one, other)
+        one.get(axis) != other.get(axis)
+        and _alike(one, other, free | set(claim.differ))
+        and _same_settings(claim, one, other)
     )
 
 
 def _alike(one: Row, other: Row, free: set[str]) -> bool:
-    return all(one[key] == other[key] for key in KEYS if key not in free)
+    return all(one.get(key) == other.get(key) for key in KEYS if key not in free)
 
 
 def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
@@ -149,7 +151,7 @@ def _same_settings(claim: Claim, one: Row, other: Row) -> bool:
 
 def _higher_first(axis: str, one: Row, other: Row) -> tuple[Row, Row]:
     """Return the row with the higher value first."""
-    return (one, other) if one[axis] > other[axis] else (other, one)
+    return (one, other) if one.get(axis) > other.get(axis) else (other, one)
 
 
 def _single(claim: Claim, row: Row) -> Comparison | None:
@@ -195,8 +197,8 @@ def _name(row: Row, other: Row) -> str:
     """Return the name of a row, with the conditions in which it differs from the other, and its rate; its profile if
     alone."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
-    keys = ("profile",) if row is other else tuple(key for key in free if row[key] != other[key])
-    differing = [str(row[key] or "") for key in keys]
+    keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
+    differing = [str(row.get(key) or "") for key in keys]
     rate = [formatting.rate(row["rate_hz"])] if row["rate_hz"] else []
     return f"{row['transport']} ({', '.join([str(row['language']), *filter(None, differing), *rate])})"
 

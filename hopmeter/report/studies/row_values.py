@@ -26,12 +26,12 @@ def row_value(row: Row, column: str) -> Value | None:
         return COMPUTED[column](row)
     if column == f"{row.headline}_p50_us" and row["median_us"] is not None:
         column = "median_us"
-    value = row[column]
+    value = row.get(column)
     if row["status"] != "ok" or value is None:
         return None
     if column == "highest_rate_hz":
         return Value(value, value, row["lowest_failing_hz"])
-    low, high = (row[_interval_end(column, end)] for end in ("low", "high"))
+    low, high = (row.get(_interval_end(column, end)) for end in ("low", "high"))
     return Value(value, low, high)
 
 
@@ -42,7 +42,7 @@ def is_unresolved(row: Row, column: str) -> bool:
     if column.startswith("chain_per_hop"):
         return row["pattern"] != "scatter" and bool(row["service_count"] or row["roundtrip_count"])
     latency = "gather" if column == "gather_times_work" else column.partition("_")[0]
-    return bool(row[f"{latency}_count"])
+    return bool(row.get(f"{latency}_count"))
 
 
 def why_unresolved(row: Row, column: str) -> str:
@@ -85,7 +85,7 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
-    return (row["gather_min_us"], row["gather_max_us"]) if row["trials_good"] >= LEAST_TRIALS else (None, None)
+    return (row["gather_min_us"], row["gather_max_us"]) if (row["trials_good"] or 0) >= LEAST_TRIALS else (None, None)
 
 
 def _cpu(row: Row, role: str) -> Value | None:
@@ -97,7 +97,8 @@ def _cpu(row: Row, role: str) -> Value | None:
 def _waiting_sink(row: Row) -> Value | None:
     """Return the mean of the sink that blocks, if sinks wait differently."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
-    return Value(each[waits.index("block")]) if row.ok and each and "block" in waits else None
+    mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
+    return None if mean_us is None else Value(mean_us)
 
 
 COMPUTED: dict[str, Callable[[Row], Value | None]] = {

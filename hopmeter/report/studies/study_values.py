@@ -86,7 +86,7 @@ def agree(one: Published, row: Row) -> bool:
     for name in CONDITIONS:
         wanted = getattr(one, name)
         wanted = UNSTATED.get(name) if wanted is None else wanted
-        if wanted is not None and row[name] != wanted:
+        if wanted is not None and row.get(name) != wanted:
             return False
     return one.column != "highest_rate_hz" or bool(row["search"])
 
@@ -170,7 +170,7 @@ def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[st
         else str(row["status"])
     )
     between = formatting.interval(found.low, found.high) if found else ""
-    return value, ", ".join(formatting.distinct([between, *(str(row[key] or "") for key in sorted(several))]))
+    return value, ", ".join(formatting.distinct([between, *(str(row.get(key) or "") for key in sorted(several))]))
 
 
 def conditions(one: Published) -> str:

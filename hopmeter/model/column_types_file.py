@@ -1,0 +1,99 @@
+"""Writes the types of the columns for mypy: `python -m hopmeter.model.column_types_file` writes column_types.py."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from pathlib import Path
+
+from hopmeter.model.columns import CELLS, TABLE
+
+FILE = Path(__file__).with_name("column_types.py")
+PYTHON = {
+    "text": "str",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "[text]": "list[str]",
+    "[float]": "list[float | None]",
+    "[int]": "list[int | None]",
+}
+"""The Python type of each type of columns.toml."""
+NAMES = {"str": "Text", "int": "Whole", "float": "Real", "bool": "Flag", "list[str]": "Texts"}
+NAMES |= {"list[float | None]": "Reals", "list[int | None]": "Wholes"}
+ALWAYS = ("cell", "status")
+HEAD = '''"""The columns of a row by the types of their values, from columns.toml.
+
+`python -m hopmeter.model.column_types_file` writes this file.
+"""
+
+# fmt: off
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+'''
+ALIAS = """
+{name} = Literal[
+{names}
+]"""
+CLASS = '''
+
+
+class TypedColumns:
+    """An object whose columns have the types of columns.toml; mypy refuses a name that is no column."""
+
+    def get(self, column: str) -> Any:
+        """Return the value of a column whose name is put together; None if there is no such column."""
+        raise NotImplementedError
+
+    def number(self, column: {numbers}) -> float:
+        """Return a number that is there, because the caller has chosen rows that have it."""
+        return float(self.get(column))
+'''
+OVERLOAD = """
+    @overload
+    def __getitem__(self, column: {name}) -> {type}: ...
+"""
+END = '''
+    def __getitem__(self, column: str) -> Any:
+        """Return the value of a column."""
+        return self.get(column)
+'''
+
+
+def write() -> str:
+    """Return the text of column_types.py."""
+    found = sorted(_names_by_type().items())
+    aliases = "".join(ALIAS.format(name=_alias(kind), names=_wrap(names)) for kind, names in found)
+    numbers = " | ".join(
+        _alias(kind) for kind, _ in found if _alias(kind).startswith(("Real", "Whole")) and "[" not in kind
+    )
+    overloads = "".join(OVERLOAD.format(name=_alias(kind), type=kind) for kind, _ in found)
+    return HEAD + aliases + CLASS.format(numbers=numbers) + overloads + END
+
+
+def _alias(kind: str) -> str:
+    """Return the name of the columns of a type: `RealOrNone`."""
+    base = kind.removesuffix(" | None") if kind.endswith(" | None") else kind
+    return NAMES[base] + ("" if base == kind else "OrNone")
+
+
+def _names_by_type() -> dict[str, list[str]]:
+    """Return the names of the columns of each type. What is planned is there in rows that were not measured, too."""
+    never_null = {
+        *ALWAYS,
+        *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),
+    }
+    found = defaultdict(list)
+    for name, kind in CELLS.items():
+        found[PYTHON[kind] + ("" if name in never_null else " | None")].append(name)
+    return found
+
+
+def _wrap(names: list[str]) -> str:
+    text = ", ".join(f'"{name}"' for name in names)
+    return textwrap.indent("\n".join(textwrap.wrap(text, 114, break_on_hyphens=False)), " " * 4)
+
+
+if __name__ == "__main__":
+    FILE.write_text(write(), encoding="utf-8")
