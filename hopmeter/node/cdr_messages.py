@@ -13,6 +13,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
 from hopmeter.schemas.library import DEFINITIONS, OBJECT
 from hopmeter.schemas.ros2.definition import OCTETS, STRING, Definition, FieldType
+from hopmeter.schemas.ros2.wide_texts import UNITS, code_units
 
 EXTRA = "cdr"
 ENCAPSULATION = b"\0\1"
@@ -96,7 +97,7 @@ def _is_bounded(kind: FieldType) -> bool:
 
 
 def make_message(definitions: Mapping[str, Definition], name: str, values: Mapping[str, Any]) -> Any:
-    """Return the message of rosbags with these values, one for each field."""
+    """Return the message of rosbags with these values, one for each field; a text for a message with code units."""
     store = type_store(tuple(definitions.values()))
     fields = (_make_field(definitions, field.type, values[field.name]) for field in definitions[name].fields)
     return store.types[name](*fields)
@@ -104,7 +105,11 @@ def make_message(definitions: Mapping[str, Definition], name: str, values: Mappi
 
 def _make_field(definitions: Mapping[str, Definition], kind: FieldType, value: Any) -> Any:
     if kind.is_message:
-        made = [make_message(definitions, kind.name, each) for each in (value if kind.is_list else [value])]
+        wide = (
+            {UNITS: code_units(each)} if isinstance(each, str) else each
+            for each in (value if kind.is_list else [value])
+        )
+        made = [make_message(definitions, kind.name, each) for each in wide]
         return made if kind.is_list else made[0]
     if not kind.is_list or kind.name == STRING:
         return value

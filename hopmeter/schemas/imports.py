@@ -116,9 +116,7 @@ def _no_import(file: Path, said: str) -> UsageError:
 
 
 def _find_ros2(file: Path, include: Sequence[Path]) -> Imports:
-    files = ros2.find_definitions(file, include)
-    ros2.refuse_wide_texts(ros2.read_definitions(files))
-    return Imports(tuple(include), files)
+    return Imports(tuple(include), ros2.find_definitions(file, include))
 
 
 FINDERS = {"protobuf": _find_proto, "flatbuffers": _find_flat, "cdr": _find_ros2}

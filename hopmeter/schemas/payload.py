@@ -105,6 +105,8 @@ def _parse_ros2(found: re.Match[str]) -> MessagePayload:
         is_file = found["package"] is None
         file = _whole(named) if is_file else ros2.find_named(named, include)
         _check_ros2_file(file)
+        include += ros2.folders_above(file)
+        file = ros2.read_as_definition(file)
         name = ros2.message_name(file)
     except UsageError as cause:
         raise RefusedValueError(cause.code, f"{cause.what}; {cause.remedy}") from cause
@@ -113,8 +115,10 @@ def _parse_ros2(found: re.Match[str]) -> MessagePayload:
 
 
 def _check_ros2_file(file: Path) -> None:
-    if not ros2.is_definition(file):
-        what = f"{file.name} is not read; name the .msg file of a message, or the .srv file of a service"
+    if not (ros2.is_definition(file) or ros2.is_idl(file)):
+        what = (
+            f"{file.name} is not read; name the .msg or .idl file of a message, or the .srv or .idl file of a service"
+        )
         raise RefusedValueError("E-VALUE-FORM", what)
     if not file.is_file():
         raise RefusedValueError("E-FILE-UNREADABLE", f"there is no definition {file}")

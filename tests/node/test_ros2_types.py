@@ -48,7 +48,8 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for name, text in {
         "inner_msgs/msg/Part": "float32 size\nint8[3] place",
         "wheel_msgs/msg/Wheels": "inner_msgs/Part[2] parts\nbool is_on\nstring<=5 name",
-        "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\nuint8[] data",
+        "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\n"
+        "wstring wide\nwstring<=4[2] more\nuint8[] data",
     }.items():
         file = folder / f"{name}.msg"
         file.parent.mkdir(parents=True, exist_ok=True)

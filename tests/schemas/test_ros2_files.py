@@ -163,7 +163,6 @@ def test_what_is_no_message_of_ros2_is_refused(
         ("Nothing nothing", "E-SCHEMA Bad.msg:1: my_msgs/msg/Nothing"),
         ("float64 x y z", "E-SCHEMA Bad.msg:1:"),
         ("float64 x\nBad[] again", "E-SCHEMA my_msgs/msg/Bad"),
-        ("float64 x\nwstring text", "E-SCHEMA text wstring"),
     ],
 )
 def test_a_definition_that_cannot_be_used_is_named(home: Path, text: str, reason: str) -> None:

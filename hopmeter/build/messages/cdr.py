@@ -17,6 +17,7 @@ from hopmeter.schemas import Schema
 from hopmeter.schemas.library import DEFINITIONS, GENERATED, LIBRARY, OBJECT, REPLY
 from hopmeter.schemas.ros2.definition import REQUEST, RESPONSE, Definition
 from hopmeter.schemas.ros2.files import order, read_definitions
+from hopmeter.schemas.ros2.wide_texts import replace_wide_texts
 
 HEADER = "messages.hpp"
 CRATES = {
@@ -33,7 +34,7 @@ type Message = generated::Message;"""
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
     """Write the definitions into a folder, and the encoded object; of a service, its encoded request and response."""
-    definitions = ordered_definitions(schema)
+    definitions = _sent_definitions(schema)
     (folder / DEFINITIONS).write_text(json.dumps([each.as_json() for each in definitions.values()]))
     (folder / OBJECT).write_bytes(_make_object(schema, schema.type))
     if schema.type.endswith(REQUEST):
@@ -44,8 +45,8 @@ def _make_object(schema: Schema, name: str) -> bytes:
     """Return a message of a schema encoded, with the values to send."""
     definitions = ordered_definitions(schema, name)
     if isinstance(schema.values, Path):
-        return _encode(definitions, name, read_values(definitions, name, schema.values))
-    return _encode(definitions, name, choose_values(definitions, name, schema.values))
+        return encode_values(definitions, name, read_values(definitions, name, schema.values))
+    return encode_values(definitions, name, choose_values(definitions, name, schema.values))
 
 
 def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]:
@@ -54,7 +55,14 @@ def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]
     return {each.name: each for each in order(read_definitions(schema.imports.files), name or schema.type)}
 
 
-def _encode(definitions: dict[str, Definition], name: str, values: dict[str, object]) -> bytes:
+def _sent_definitions(schema: Schema) -> dict[str, Definition]:
+    """Return the definitions that generated code gets: the same bytes without the type wstring."""
+    return replace_wide_texts(ordered_definitions(schema))
+
+
+def encode_values(definitions: dict[str, Definition], name: str, values: dict[str, object]) -> bytes:
+    """Return a message with these values as ROS 2 encodes it."""
+    definitions = replace_wide_texts(definitions)
     message = make_message(definitions, name, values)
     return bytes(type_store(tuple(definitions.values())).serialize_cdr(message, name, little_endian=True))
 
@@ -72,7 +80,7 @@ def build_cpp(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in C++, with Fast CDR."""
     generated = folder / GENERATED
     generated.mkdir()
-    (generated / HEADER).write_text(cpp_code(ordered_definitions(schema), schema.type))
+    (generated / HEADER).write_text(cpp_code(_sent_definitions(schema), schema.type))
     command = [*library_command("cdr", Path(HEADER)), "-o", folder / LIBRARY, "-lfastcdr"]
     compile_library(command, schema, log, generated, generator="hopmeter")
     return {}
@@ -82,7 +90,7 @@ def build_rust(schema: Schema, folder: Path, log: Path) -> dict[str, object]:
     """Build the library in Rust, with serde and cdr-encoding."""
     source = folder / "crate/src"
     source.mkdir(parents=True)
-    (source / "generated.rs").write_text(rust_code(ordered_definitions(schema), schema.type))
+    (source / "generated.rs").write_text(rust_code(_sent_definitions(schema), schema.type))
     build_crate("cdr", RUST, CRATES, schema, folder, log, generator="hopmeter")
     return {}
 

@@ -18,11 +18,13 @@ from hopmeter.schemas.ros2.definition import (
     REQUEST,
     RESPONSE,
     STRING,
+    WIDE,
     Definition,
     Field,
     FieldType,
 )
 from hopmeter.schemas.ros2.parser import limits
+from hopmeter.schemas.ros2.wide_texts import code_units
 from hopmeter.system.input_files import read_text
 
 Definitions = Mapping[str, Definition]
@@ -31,6 +33,7 @@ Values = dict[str, Any]
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 STAMP = {"sec": chosen.STAMP_NS // 10**9, "nanosec": chosen.STAMP_NS % 10**9}
 """The time that `now` and `auto` stand for: the same in every run."""
+TEXTS = (STRING, WIDE)
 PARTS = re.compile(r"^---[ \t]*$", re.MULTILINE)
 """What separates the values of a service's request from those of its response."""
 ITEMS = "!items"
@@ -50,7 +53,7 @@ def _choose_field(definitions: Definitions, field: Field, length: int, depth: in
     kind = field.type
     if not kind.is_list:
         return _choose_one(definitions, field, length, depth, at)
-    many = chosen.many(depth) if kind.is_message else chosen.FEW if kind.name == STRING else length
+    many = chosen.many(depth) if kind.is_message else chosen.FEW if kind.name in TEXTS else length
     count = kind.length or min(many, kind.bound or many)
     return [_choose_one(definitions, field, length, depth, each) for each in range(count)]
 
@@ -59,7 +62,7 @@ def _choose_one(definitions: Definitions, field: Field, length: int, depth: int,
     kind = field.type
     if kind.is_message:
         return dict(STAMP) if kind.name == TIME else choose_values(definitions, kind.name, length, depth + 1, at)
-    if kind.name == STRING:
+    if kind.name in TEXTS:
         return chosen.text(field.name, at)[: kind.text_bound or None]
     if kind.name == "bool":
         return at % 2 == 0
@@ -153,12 +156,12 @@ class Reader:
     def _zero(self, kind: FieldType) -> Any:
         if kind.is_message:
             return self.message(kind.name, {}, "")
-        return "" if kind.name == STRING else False if kind.name == "bool" else 0.0 if _is_float(kind) else 0
+        return "" if kind.name in TEXTS else False if kind.name == "bool" else 0.0 if _is_float(kind) else 0
 
     def _one(self, kind: FieldType, given: Any, path: str) -> Any:
         if kind.is_message:
             return self.message(kind.name, given, path)
-        if kind.name == STRING:
+        if kind.name in TEXTS:
             return self._text(kind, given, path)
         if kind.name == "bool":
             if isinstance(given, bool):
@@ -169,8 +172,11 @@ class Reader:
     def _text(self, kind: FieldType, given: Any, path: str) -> str:
         if not isinstance(given, str) or "\0" in given:
             raise self._wrong(path, f"{_excerpt(given)} is no text of ROS 2", 'write it in quotes: "text"')
-        if kind.text_bound and len(given.encode()) > kind.text_bound:
-            raise self._wrong(path, f"the text has {len(given.encode()):,} bytes", f"give it at most {kind.text_bound}")
+        length, unit = (
+            (len(code_units(given)), "UTF-16 code units") if kind.name == WIDE else (len(given.encode()), "bytes")
+        )
+        if kind.text_bound and length > kind.text_bound:
+            raise self._wrong(path, f"the text has {length:,} {unit}", f"give it at most {kind.text_bound}")
         return given
 
     def _number(self, kind: FieldType, given: Any, path: str) -> int | float:

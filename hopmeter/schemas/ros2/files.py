@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hopmeter.errors import UsageError
-from hopmeter.schemas.ros2.definition import WIDE, Definition, is_service, parts_of
+from hopmeter.schemas.ros2 import idl
+from hopmeter.schemas.ros2.definition import Definition, is_service, parts_of
 from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse_all
 from hopmeter.schemas.ros2.standard import standard_folder
 from hopmeter.system import paths
@@ -22,6 +23,22 @@ WORKSPACE = "src"
 MOST_MANIFEST_BYTES = 1 << 20
 MOST_DEPTH = 64
 INSTALL_SERVICES = "run `hopmeter build ros2`, whose ROS 2 has std_srvs, nav_msgs and sensor_msgs"
+
+
+def is_idl(file: Path) -> bool:
+    """Return whether a path ends like a definition in IDL."""
+    return file.suffix == idl.SUFFIX
+
+
+def read_as_definition(file: Path) -> Path:
+    """Return the file with a definition: of an `.idl` file, one of the same fields. Raises UsageError."""
+    return idl.convert(file) if is_idl(file) else file
+
+
+def folders_above(file: Path) -> tuple[Path, ...]:
+    """Return the folders above an `.idl` file, in which its messages are found; none above another definition, which is
+    read where it is."""
+    return tuple(file.parents)[1:] if is_idl(file) else ()
 
 
 def is_definition(file: Path) -> bool:
@@ -156,6 +173,9 @@ def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
     depths = ("", "*/", "*/*/") if folder.name == WORKSPACE else ("", f"{WORKSPACE}/", f"{WORKSPACE}/*/", "share/")
     for depth in depths:
         yield from sorted(each for each in folder.glob(f"{depth}{package}/{rest}") if each.is_file())
+    if not rest.endswith(idl.SUFFIX):
+        found = _in_folder(folder, package, str(Path(rest).with_suffix(idl.SUFFIX)))
+        yield from (idl.convert(each) for each in found)
 
 
 def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
@@ -175,12 +195,3 @@ def _visit(definitions: dict[str, Definition], name: str, above: tuple[str, ...]
         for field in definitions[name].messages():
             _visit(definitions, field.type.name, (*above, name), done)
         done[name] = definitions[name]
-
-
-def refuse_wide_texts(definitions: dict[str, Definition]) -> None:
-    """Raise UsageError for a field of the type wstring, whose encoding differs between the middlewares of ROS 2."""
-    for definition in definitions.values():
-        for field in definition.fields:
-            if field.type.name == WIDE:
-                what = f"{definition.name} has the field {field.name} of type wstring, which codec cdr does not carry"
-                raise UsageError("E-SCHEMA", f"{what}: middlewares of ROS 2 encode it differently", "use string")

@@ -11,7 +11,7 @@ from pathlib import Path
 from hopmeter.errors import UsageError
 from hopmeter.schemas.payload import candidates, parse_message
 from hopmeter.schemas.ros2.definition import STRING, WIDE, Definition, FieldType, is_service, parts_of
-from hopmeter.schemas.ros2.files import is_definition, order
+from hopmeter.schemas.ros2.files import is_definition, order, read_as_definition
 from hopmeter.schemas.ros2.parser import NAME, parse, parse_all
 from hopmeter.schemas.schema import find_schema
 from hopmeter.system.input_files import read_text
@@ -143,8 +143,11 @@ def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
 def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
     """Return the definition of a type in an installation, whose first prefix counts; None if it has none."""
     package, kind, word = name.split("/")
-    files = (prefix / "share" / package / kind / f"{word}.msg" for prefix in prefixes)
-    return next((file for file in files if file.is_file()), None)
+    for folder in (prefix / "share" / package / kind for prefix in prefixes):
+        for file in (folder / f"{word}.msg", folder / f"{word}.idl"):
+            if file.is_file():
+                return read_as_definition(file)
+    return None
 
 
 def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:

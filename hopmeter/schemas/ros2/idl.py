@@ -1,0 +1,82 @@
+"""Definitions in `.idl` files: ROS 2's own parser reads them, and hopmeter continues with the same fields as `.msg` or
+`.srv`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from hopmeter.errors import UsageError
+from hopmeter.system import paths
+from hopmeter.system.input_files import read_text
+
+SUFFIX = ".idl"
+PARSER = "rosidl_parser"
+PROGRAM = Path(__file__).with_name("idl_program.py")
+PATIENCE_S = 60
+SYSTEM = "/usr/lib/python3/dist-packages"
+"""Where a distribution has what the parser needs."""
+REMEDY = "run `hopmeter build ros2`, or source a ROS 2"
+
+
+def convert(file: Path) -> Path:
+    """Return the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` with the fields of an `.idl` file, written once.
+
+    Raises UsageError if no ROS 2 is there to read it, or for what ROS 2 or a `.msg` file does not accept.
+    """
+    text = _read(file)
+    digest = blake2b(text.encode() + PROGRAM.read_bytes(), digest_size=8).hexdigest()
+    folder = paths.codec_folder() / f".idl-{digest}"
+    known = next(folder.glob(f"*/*/{file.stem}.*"), None) or _write(folder, _parse(text, file))
+    if known.stem != file.stem or known.parent.name != file.parent.name:
+        what = f"{file} defines {known.parent.parent.name}/{known.parent.name}/{known.stem}"
+        raise UsageError("E-SCHEMA", what, f"name the file {known.parent.name}/{known.stem}{SUFFIX}, as ROS 2 does")
+    return known
+
+
+def _read(file: Path) -> str:
+    try:
+        return read_text(file)
+    except OSError as cause:
+        raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
+    except UnicodeDecodeError as cause:
+        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
+
+
+def _write(folder: Path, parsed: dict[str, str]) -> Path:
+    file = folder / f"{parsed['name']}.{parsed['name'].split('/')[1]}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    partial.write_text(parsed["text"])
+    partial.rename(file)
+    return file
+
+
+def _parse(text: str, file: Path) -> dict[str, str]:
+    """Return the full name and the text of a definition."""
+    places = list(_places())
+    if not places:
+        raise UsageError("E-FRAMEWORK-MISSING", f"{PARSER} of ROS 2 reads {SUFFIX} files, and no ROS 2 is here", REMEDY)
+    command = [sys.executable, "-I", str(PROGRAM), *places, SYSTEM]
+    try:
+        ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except subprocess.TimeoutExpired as cause:
+        what = f"{PARSER} did not read {file} within {PATIENCE_S} s"
+        raise UsageError("E-SCHEMA", what, "shorten the file") from cause
+    if ran.returncode != 0:
+        why = (ran.stderr.strip().splitlines() or [f"it ended with {ran.returncode}"])[-1]
+        raise UsageError("E-SCHEMA", f"{file} is not read: {why}", "correct the file, or write a .msg or .srv file")
+    return dict(json.loads(ran.stdout))
+
+
+def _places() -> Iterator[str]:
+    """Yield the folders with ROS 2's parser: of the ROS 2 that is sourced, and of those that hopmeter installed."""
+    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
+    for prefix in (*prefixes, *sorted(paths.environment_folder().glob("*"))):
+        for pattern in ("lib", "local/lib"):
+            yield from (str(each.parent) for each in sorted(prefix.glob(f"{pattern}/python*/*-packages/{PARSER}")))
