@@ -4,6 +4,8 @@
 //! `run pair flags seq checksum` in hexadecimal. So the cost of a label is the same for every message and every
 //! middleware.
 
+use crate::contract::{Fill, FrameMut};
+use crate::error::{Error, Result};
 use crate::frame::{HEADER_BYTES, Header, flags};
 
 /// The length of a label.
@@ -33,6 +35,24 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
 pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
     text.clear();
     text.extend(label(header).map(char::from));
+}
+
+/// Calls `fill` to write a frame: the payload into `octets`, the label into `text`. Returns the seconds and nanoseconds
+/// of the message's stamp.
+pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i64, i64) {
+    let mut header = [0; HEADER_BYTES];
+    fill.write(FrameMut { header: &mut header, payload: octets });
+    label_into(text, &header);
+    to_stamp(sent_of(&header))
+}
+
+/// Refuses a payload in a message that has no field for it.
+pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
+    if payload_bytes == 0 {
+        return Ok(());
+    }
+    Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
+        .remedy("use the payload `bytes`, or timing without padding"))
 }
 
 /// Splits a time in nanoseconds into the seconds and nanoseconds of a message's stamp.
@@ -186,6 +206,18 @@ mod tests {
         let (seconds, nanoseconds) = to_stamp(HEADER.sent_ns);
         assert_eq!((seconds, nanoseconds), (1234, 567_890_123));
         assert_eq!(of_stamp(seconds, nanoseconds), HEADER.sent_ns);
+    }
+
+    #[test]
+    fn a_frame_is_written_into_a_message() {
+        let (mut text, mut octets) = (String::new(), [0; 3]);
+        let mut write = |frame: FrameMut<'_>| {
+            *frame.header = bytes();
+            frame.payload.copy_from_slice(b"abc");
+        };
+        let stamp = write_message(&mut text, &mut octets, Fill::copied_message(&mut write));
+        assert_eq!((text.as_bytes(), &octets, stamp), (&label(&bytes())[..], b"abc", to_stamp(HEADER.sent_ns)));
+        assert!(refuse_payload(0).is_ok() && refuse_payload(1).is_err());
     }
 
     #[test]

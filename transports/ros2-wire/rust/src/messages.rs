@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hopmeter_instrument::frame;
 use hopmeter_instrument::prelude::*;
 use hopmeter_instrument::typed;
 use ros2_client::Message;
@@ -69,10 +68,7 @@ impl Carrier for Header {
     }
 
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])> {
-        if payload_bytes != 0 {
-            return Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
-                .remedy("use the payload `bytes`, or timing without padding"));
-        }
+        typed::refuse_payload(payload_bytes)?;
         Ok((self, &mut []))
     }
 }
@@ -145,11 +141,8 @@ impl<M: Carrier> MessageBuffer<M> {
     pub fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<FrameMessage<M>> {
         // The library has serialised and dropped the previous reference, so nothing is copied here.
         let (text, octets) = Arc::make_mut(&mut self.0).parts(payload_bytes)?;
-        let mut header = [0; frame::HEADER_BYTES];
-        fill.write(FrameMut { header: &mut header, payload: octets });
-        let (seconds, nanoseconds) = typed::to_stamp(typed::sent_of(&header));
+        let (seconds, nanoseconds) = typed::write_message(&mut text.frame_id, octets, fill);
         text.stamp = Time { sec: seconds as i32, nanosec: nanoseconds as u32 };
-        typed::label_into(&mut text.frame_id, &header);
         Ok(FrameMessage(self.0.clone()))
     }
 }

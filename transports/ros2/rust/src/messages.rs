@@ -26,11 +26,8 @@ pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
     /// Writes a frame into the message.
     fn fill(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<()> {
         let (text, octets) = self.parts(payload_bytes)?;
-        let mut header = [0; HEADER_BYTES];
-        fill.write(FrameMut { header: &mut header, payload: octets });
-        let (seconds, nanoseconds) = typed::to_stamp(typed::sent_of(&header));
+        let (seconds, nanoseconds) = typed::write_message(&mut text.frame_id, octets, fill);
         text.stamp = Time { sec: seconds as i32, nanosec: nanoseconds as u32 };
-        typed::label_into(&mut text.frame_id, &header);
         Ok(())
     }
 
@@ -89,10 +86,7 @@ impl Carrier for Header {
     }
 
     fn parts(&mut self, payload_bytes: usize) -> Result<(&mut Header, &mut [u8])> {
-        if payload_bytes != 0 {
-            return Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
-                .remedy("use the payload `bytes`, or timing without padding"));
-        }
+        typed::refuse_payload(payload_bytes)?;
         Ok((self, &mut []))
     }
 }
