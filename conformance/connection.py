@@ -15,6 +15,9 @@ from conformance.scripted_node import ScriptedNode
 PROBE_SEQ = 1 << 40
 """Frames with this number or a higher one are probes: they only prove that a link delivers."""
 
+PROBES_IN_A_ROW = 5
+"""After so many probes that all arrive, a link delivers."""
+
 
 @dataclass
 class Connection:
@@ -46,6 +49,7 @@ def connect(
     for index in range(receivers):
         prove(connection, index)
     catch_up(connection)
+    settle(connection)
     return connection
 
 
@@ -68,6 +72,20 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
         if _receives(connection, index, within_ms=100):
             return
         assert time.monotonic() < deadline, f"receiver {index} saw no frame within {patience_s} s"
+
+
+def settle(connection: Connection, patience_s: float = 20) -> None:
+    """Sends probes until several in a row reach all receivers.
+
+    A library may pass on every message until it knows who subscribes to what. While it then knows only a part of that,
+    it drops messages of a link that has delivered before."""
+    deadline, row = time.monotonic() + patience_s, 0
+    while row < PROBES_IN_A_ROW:
+        assert time.monotonic() < deadline, f"no {PROBES_IN_A_ROW} frames in a row arrived in {patience_s} s"
+        connection.sent = next(connection.probes)
+        connection.sender.send("out", connection.sent, 1, 8)
+        catch_up(connection)
+        row = row + 1 if set(connection.seen.values()) == {connection.sent} else 0
 
 
 def catch_up(connection: Connection) -> None:
@@ -139,6 +157,15 @@ def frames(seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def receive_frames(receiver: ScriptedNode, name: str, count: int) -> list[dict[str, Any]]:
     """Receives `count` frames, not counting late probes."""
     return replace_probes(receiver, name, receiver.receive(name, count))
+
+
+def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str, Any]]:
+    """Receives the frames that are in transit, of which some may be lost: until so many have arrived, or none for a
+    while."""
+    seen = receiver.receive(name, 1, within_ms=1500)
+    while len(seen) < most and (more := receiver.receive(name, most - len(seen), within_ms=150)):
+        seen += more
+    return seen
 
 
 def replace_probes(receiver: ScriptedNode, name: str, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
