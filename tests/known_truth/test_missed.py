@@ -4,12 +4,15 @@ missed, and only then."""
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
 from tests.command import hopmeter
+
+pytestmark = pytest.mark.slow
 
 WORKLOAD = """
 title = "Missed deadlines"
@@ -30,6 +33,12 @@ forth = { from = "first", to = "second", rate = 100, deadline = "400ms" }
 back = { from = "second", to = "first", rate = 50 }
 """
 RARELY, OFTEN = 20, 4
+SIDES = {"same": RARELY, "more": OFTEN}
+"""Runs of two sides: how often messages are late on the new one."""
+WHOLE = {"a": RARELY, "b": RARELY, "c": RARELY, "equal": RARELY, "worse": OFTEN}
+"""Runs of one side."""
+AT_ONCE = 4
+"""The runs sleep most of their time, and no machine is so busy that it makes messages late by half a deadline."""
 
 
 def measure(folder: Path, name: str, every: int, *options: str, trials: int = 4) -> CompletedProcess[str]:
@@ -38,27 +47,44 @@ def measure(folder: Path, name: str, every: int, *options: str, trials: int = 4)
     return hopmeter("run", scenario, "--out", folder / name, "--no-report", *options)
 
 
-@pytest.mark.parametrize(("every", "code"), [(RARELY, 0), (OFTEN, 3)])
-def test_the_gate_on_both_sides_of_a_run(every: int, code: int, tmp_path: Path) -> None:
-    old = f"set:late_every={RARELY},seed=2"
-    done = measure(tmp_path, "run", every, "--against", old, "--fail-if", "slower:900%", trials=3)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert ("(miss_share): misses more deadlines" in done.stdout) == (code == 3)
-    lines = map(json.loads, hopmeter("compare", tmp_path / "run", "--json").stdout.splitlines())
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("missed")
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path) -> dict[str, CompletedProcess[str]]:
+    """All runs by their names."""
+    gate = ("--against", f"set:late_every={RARELY},seed=2", "--fail-if", "slower:900%")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        started = {name: pool.submit(measure, folder, name, every) for name, every in WHOLE.items()}
+        started |= {name: pool.submit(measure, folder, name, every, *gate, trials=3) for name, every in SIDES.items()}
+    return {name: each.result() for name, each in started.items()}
+
+
+@pytest.mark.parametrize(("name", "code"), [("same", 0), ("more", 3)])
+def test_the_gate_on_both_sides_of_a_run(
+    done: dict[str, CompletedProcess[str]], folder: Path, name: str, code: int
+) -> None:
+    said = done[name].stdout
+    assert done[name].returncode == code, said + done[name].stderr
+    assert ("(miss_share): misses more deadlines" in said) == (code == 3)
+    lines = map(json.loads, hopmeter("compare", folder / name, "--json").stdout.splitlines())
     found = {each["flow"]: each for each in lines if each["metric"] == "miss_share"}
     assert found.keys() == {"", "forth"}
     for each in found.values():
-        assert (each["old"], each["new"]) == (pytest.approx(1 / RARELY), pytest.approx(1 / every))
+        assert (each["old"], each["new"]) == (pytest.approx(1 / RARELY), pytest.approx(1 / SIDES[name]))
         assert each["low"] <= each["difference"] <= each["high"]
 
 
-def test_the_gate_on_a_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for hour, name in enumerate(("a", "b", "c", "equal")):
-        assert measure(tmp_path, name, RARELY).returncode == 0
-        date_run(tmp_path / name, hour)
-    assert measure(tmp_path, "worse", OFTEN).returncode == 0
-    call_equal(tmp_path / "worse")
+def test_the_gate_on_a_baseline(
+    done: dict[str, CompletedProcess[str]], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for hour, name in enumerate(WHOLE):
+        assert done[name].returncode == 0, done[name].stdout + done[name].stderr
+        date_run(folder / name, hour)
+    call_equal(folder / "worse")
     assert hopmeter("baseline", "main", "a", "b", "c").returncode == 0
     equal, worse = (hopmeter("compare", "main", name, "--fail-if", "missed:2%") for name in ("equal", "worse"))
     assert (equal.returncode, worse.returncode) == (0, 3), equal.stdout + worse.stdout
