@@ -19,6 +19,7 @@ constexpr double RATE_HZ = 100.0;
 constexpr int COUNT = 100;
 const std::string TOPIC = "messages";
 constexpr const char* ADDRESS = "ipc:///tmp/messages.nng";
+constexpr int SEND_BUFFER = -1;  // messages that a publisher queues; with -1 nng decides
 constexpr int RECEIVE_BUFFER = 128;
 constexpr int PATIENCE_MS = 10000;
 
@@ -46,6 +47,7 @@ class PeerClosed {
 void send() {
   nng_socket publisher;
   require(nng_pub0_open(&publisher), "open a socket");
+  if (SEND_BUFFER >= 0) require(nng_socket_set_int(publisher, NNG_OPT_SENDBUF, SEND_BUFFER), "set the buffer");
   PeerClosed receiver(publisher);
   require(nng_dial(publisher, ADDRESS, nullptr, 0), "connect");
   std::string message = TOPIC + std::string(PAYLOAD_BYTES, '\0');

@@ -15,6 +15,7 @@ RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
 ADDRESS = "ipc:///tmp/messages.nng"
+SEND_BUFFER = -1  # messages that a publisher queues; with -1 nng decides
 RECEIVE_BUFFER = 128
 PATIENCE_S = 10.0
 
@@ -23,6 +24,8 @@ def send() -> None:
     message = TOPIC.encode() + bytes(PAYLOAD_BYTES)
     closed = threading.Event()
     with pynng.Pub0() as publisher:
+        if SEND_BUFFER >= 0:
+            publisher.send_buffer_size = SEND_BUFFER
         publisher.add_post_pipe_remove_cb(lambda _pipe: closed.set())
         publisher.dial(ADDRESS, block=True)
         begin = time.monotonic()

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use nng::options::{Options, RecvBufferSize, RecvMaxSize, RecvTimeout, protocol::pubsub::Subscribe};
+use nng::options::{Options, RecvBufferSize, RecvMaxSize, RecvTimeout, SendBufferSize, protocol::pubsub::Subscribe};
 use nng::{PipeEvent, Protocol, Socket};
 
 const PAYLOAD_BYTES: usize = 1000;
@@ -13,6 +13,7 @@ const RATE_HZ: f64 = 100.0;
 const COUNT: u32 = 100;
 const TOPIC: &str = "messages";
 const ADDRESS: &str = "ipc:///tmp/messages.nng";
+const SEND_BUFFER: i32 = -1; // messages that a publisher queues; with -1 nng decides
 const RECEIVE_BUFFER: i32 = 128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -29,6 +30,9 @@ fn until_peer_closes(socket: &Socket) -> nng::Result<Receiver<()>> {
 
 fn send() -> Result<(), Box<dyn std::error::Error>> {
     let publisher = Socket::new(Protocol::Pub0)?;
+    if SEND_BUFFER >= 0 {
+        publisher.set_opt::<SendBufferSize>(SEND_BUFFER)?;
+    }
     let receiver_closed = until_peer_closes(&publisher)?;
     publisher.dial(ADDRESS)?;
     let message = [TOPIC.as_bytes(), &vec![0; PAYLOAD_BYTES]].concat();
