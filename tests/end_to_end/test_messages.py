@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.manifest import find_transports
-from hopmeter.schemas import CODECS, find_schema
-from hopmeter.schemas.library import folder_of, languages
-from hopmeter.schemas.recorded import FACTS
+from hopmeter.schemas import CODECS
+from hopmeter.schemas.library import languages
+from tests.built import built_library
 from tests.cells import MEASURED
 from tests.command import Ran
 
@@ -39,8 +38,7 @@ def build(payload: str, log: Path) -> None:
     """Build the code of a message for all codecs and languages, unless it is there."""
     for codec in CODECS:
         for language in languages(codec):
-            if not (folder_of(find_schema(payload, codec), language) / FACTS).exists():
-                build_library(MessageTarget(payload, codec, language), log)
+            built_library(payload, codec, language, log)
 
 
 @pytest.fixture

@@ -10,17 +10,16 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types
 from hopmeter.manifest import find_transports
-from hopmeter.manifest.type_code import code_of
-from hopmeter.schemas import library_of
 from hopmeter.schemas.ros2.types import payload_type
+from tests.built import built_library, built_types
 from tests.cells import MEASURED
 from tests.coded import lacking
 from tests.command import Ran
 from tests.recordings.mcap_bytes import Parts, Sent, write
+from tests.ros2_packages import write_packages
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
 
 SCENARIO = """
 title = "Messages of ROS 2"
@@ -33,22 +32,15 @@ messages = 30
 trials = 1
 checksum = true
 """
-DEFINITIONS = {
-    "parts_msgs/msg/Part": "float32 size\nint8[3] place",
-    "cart_msgs/msg/Cart": "parts_msgs/Part[2] parts\nbool is_on",
-}
 Row = dict[str, Any]
 Run = Callable[..., list[Row]]
 
 
 @pytest.fixture
-def cart(tmp_path: Path) -> str:
+def wheels(tmp_path: Path) -> str:
     """The payload of a message whose packages are in no installation, and whose code is generated."""
-    for name, text in DEFINITIONS.items():
-        file = tmp_path / f"{name}.msg"
-        file.parent.mkdir(parents=True)
-        file.write_text(text)
-    return build(f"message:{tmp_path}/cart_msgs/msg/Cart.msg", tmp_path)
+    write_packages(tmp_path)
+    return build(f"message:{tmp_path}/wheel_msgs/msg/Wheels.msg", tmp_path)
 
 
 @pytest.fixture
@@ -62,11 +54,8 @@ def load(tmp_path: Path) -> str:
 
 def build(payload: str, folder: Path) -> str:
     log = folder / "logs/build.log"
-    manifest, wanted = find_transports(["ros2"])["ros2"], payload_type(payload)
-    if not library_of(payload, "cdr", "python").facts:
-        build_library(MessageTarget(payload, "cdr", "python"), log)
-    if not code_of(manifest, manifest.offers["python"], wanted).facts:
-        build_types(TypeTarget(wanted, manifest, manifest.offers["python"]), log)
+    built_library(payload, "cdr", "python", log)
+    built_types(find_transports(["ros2"])["ros2"], "python", payload_type(payload), log)
     return payload
 
 
@@ -91,12 +80,12 @@ def topics_of(results: Path) -> str:
 
 @pytest.mark.parametrize("shape", [(), ("--relays", "1"), ("--wait", "callback"), ("--pattern", "rpc")])
 def test_a_message_of_own_packages_arrives_as_its_own_type(
-    measure: Run, cart: str, tmp_path: Path, shape: tuple[str, ...]
+    measure: Run, wheels: str, tmp_path: Path, shape: tuple[str, ...]
 ) -> None:
-    [row] = [row for row in measure("--payload", cart, *shape) if row["transport"] == "ros2"]
+    [row] = [row for row in measure("--payload", wheels, *shape) if row["transport"] == "ros2"]
     assert row["status"] in MEASURED, row
     assert (row["content_errors"], row["malformed"], row["touch"], row["encode_count"]) == (0, 0, "none", None)
-    assert topics_of(tmp_path / "results") == "cart_msgs/msg/Cart in hopmeter's frame"
+    assert topics_of(tmp_path / "results") == "wheel_msgs/msg/Wheels in hopmeter's frame"
 
 
 @pytest.mark.parametrize("shape", [(), ("--relays", "1", "--wait", "callback"), ("--pattern", "scatter")])

@@ -7,12 +7,10 @@ import os
 import subprocess
 from pathlib import Path
 
-from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, build_types
 from hopmeter.manifest import find_transports, interpreter, readiness
-from hopmeter.manifest.type_code import code_of
-from hopmeter.schemas import library_of
 from hopmeter.schemas.ros2.types import payload_type
 from hopmeter.system import paths
+from tests.built import built_library, built_types
 
 BEFORE = r"""
 import json, struct, sys
@@ -59,12 +57,9 @@ def run(payload: str, program: str, logs: Path, **told: object) -> dict[str, obj
     state = readiness(manifest, "python")
     assert state.ready, f"ros2 in Python is not ready: {state.missing}"
     log = logs / "build.log"
-    library = library_of(payload, "cdr", "python")
-    if not library.facts:
-        library = build_library(MessageTarget(payload, "cdr", "python"), log)
-    if not code_of(manifest, offer, wanted).facts:
-        build_types(TypeTarget(wanted, manifest, offer), log)
-    told |= {"name": wanted.name, "code": str(code_of(manifest, offer, wanted).folder), "object": str(library.object)}
+    library = built_library(payload, "cdr", "python", log)
+    code = built_types(manifest, "python", wanted, log)
+    told |= {"name": wanted.name, "code": str(code.folder), "object": str(library.object)}
     python = interpreter.interpreter(offer)
     assert python is not None
     environment = {**os.environ, **python.fill(offer.variables)}

@@ -7,6 +7,8 @@ import pytest
 
 from tests.node.ros2_program import run
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
+
 PROGRAM = """
 calls = own_types.own_calls(link_of(message_object=told["object"]))
 size = len(encoded)

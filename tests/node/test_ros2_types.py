@@ -6,6 +6,9 @@ from __future__ import annotations
 import pytest
 
 from tests.node.ros2_program import run
+from tests.ros2_packages import write_packages
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
 
 PROGRAM = """
 def link(**more):
@@ -45,15 +48,7 @@ print(json.dumps(found))
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """What becomes of the frames of a type: one of limited size without a header, and one with a header."""
     folder = tmp_path_factory.mktemp("packages")
-    for name, text in {
-        "inner_msgs/msg/Part": "float32 size\nint8[3] place",
-        "wheel_msgs/msg/Wheels": "inner_msgs/Part[2] parts\nbool is_on\nstring<=5 name",
-        "wheel_msgs/msg/Drive": "std_msgs/Header header\nstring[] names\nWheels wheels\n"
-        "wstring wide\nwstring<=4[2] more\nuint8[] data",
-    }.items():
-        file = folder / f"{name}.msg"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_packages(folder)
     word, alter = {
         "bounded": ("Wheels", "inner.parts[1].place[2] += 1"),
         "message": ("Drive", "inner.data[-1] ^= 1"),

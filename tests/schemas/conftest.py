@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.build.messages import MessageTarget, build_library
-from hopmeter.schemas import Library, find_schema
-from hopmeter.schemas.library import folder_of
+from hopmeter.schemas import Library
+from tests.built import built_library
 
 Built = Callable[[str, str, str], Library]
 
@@ -22,8 +21,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
     @functools.cache
     def build(payload: str, codec: str, language: str) -> Library:
-        there = Library(folder_of(find_schema(payload, codec), language))
-        return there if there.facts else build_library(MessageTarget(payload, codec, language), log)
+        return built_library(payload, codec, language, log)
 
     return build
 

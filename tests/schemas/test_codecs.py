@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.build.messages.check import load_codec
 from hopmeter.build.messages.cpp import library_command
 from hopmeter.build.messages.libraries import BUILDERS
-from hopmeter.schemas import CODECS, Library
+from hopmeter.schemas import CODECS
 from hopmeter.schemas.library import GENERATED, OBJECT, languages
 from hopmeter.schemas.payload import FOLDER
+from tests.built import built_library
 
 from .conftest import Built
 
@@ -233,11 +233,7 @@ def test_values_of_the_user_are_sent(tmp_path: Path, log: Path) -> None:
     (tmp_path / "s/msg/S.msg").write_text("float64[] x\n")
     (tmp_path / "v.yaml").write_text("x: [1, 2.5, .nan]")
     for codec in CODECS:
-        library = _build(f"message:{tmp_path}/s:s.S:{tmp_path}/v", codec, "c++", log)
+        library = built_library(f"message:{tmp_path}/s:s.S:{tmp_path}/v", codec, "c++", log)
         loaded = load_codec(library.folder)
         assert loaded.verdict(loaded.encode()) == "equal", "also a value that is no number"
         assert b"\0\0\0\0\0\0\x04@" in loaded.encode()
-
-
-def _build(payload: str, codec: str, language: str, log: Path) -> Library:
-    return build_library(MessageTarget(payload, codec, language), log)

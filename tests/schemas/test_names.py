@@ -13,6 +13,7 @@ from hopmeter.build.command import BuildError
 from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.build.messages.check import load_codec
 from hopmeter.build.messages.libraries import BUILDERS
+from tests.built import built_library
 
 PROTO = """
 syntax = "proto3";
@@ -108,7 +109,7 @@ def payloads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize(("codec", "language"), BUILDERS)
 def test_names_come_from_the_generator(payloads: dict[str, str], codec: str, language: str, log: Path) -> None:
-    library = build_library(MessageTarget(payloads[codec], codec, language), log)
+    library = built_library(payloads[codec], codec, language, log)
     codec_here = load_codec(library.folder)
     assert codec_here.verdict(codec_here.encode()) == "equal"
     assert library.facts["bytes"] > 100
@@ -131,10 +132,8 @@ def test_packages_that_others_have_too(tmp_path: Path, log: Path, package: str, 
     named = f"package {package};" if package else ""
     (tmp_path / "a.proto").write_text(f'syntax = "proto3"; {named} message {outer} {{ {body} }}')
     full = ".".join(filter(None, (package, message)))
-    assert (
-        build_library(MessageTarget(f"message:{tmp_path}/a.proto:{full}", "protobuf", language), log).facts["bytes"]
-        == 3
-    )
+    library = built_library(f"message:{tmp_path}/a.proto:{full}", "protobuf", language, log)
+    assert library.facts["bytes"] == 3
 
 
 def test_code_that_no_compiler_accepts_is_the_generators_fault(tmp_path: Path, log: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.build.messages import MessageTarget, build_library
 from hopmeter.schemas import Library
+from tests.built import built_library
 
 COMMON = {
     "proto": 'syntax = "proto3"; package common; message Pose { double x = 1; }',
@@ -58,7 +58,7 @@ def file_of(home: Path, name: str, suffix: str) -> Path:
 def build(home: Path, name: str, kind: str, codec: str, language: str, log: Path) -> Library:
     file = file_of(home, name, CODECS[codec])
     payload = f"message:{file}" if codec == "cdr" else f"message:{file}:{kind}"
-    return build_library(MessageTarget(payload, codec, language), log)
+    return built_library(payload, codec, language, log)
 
 
 def verdicts(*libraries: Library) -> list[str]:
