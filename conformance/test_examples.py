@@ -74,7 +74,7 @@ def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(example
     topic, manifest = f"example{secrets.token_hex(4)}", examples[0].manifest
     place = folder / topic
     with broker(manifest, folder) as (address, more):
-        # A sender that had to wait for the processor sends many messages at once, and no queue may be too short for them.
+        # A sender that had to wait for the processor sends many messages at once: no queue may be too short.
         values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": topic, "SEND_BUFFER": COUNT}
         write_examples(examples, {**values, **addresses_of(examples[0], address, topic)}, place)
         for each in examples:
