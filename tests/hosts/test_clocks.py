@@ -40,8 +40,9 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
         for row in (there, back):
             assert row["trials_good"] == 2
             assert row["negative"] == 0, "no message arrived earlier than the clocks allow"
-            assert 0 < row["clock_uncertainty_us"] < 1000
-            assert -row["clock_uncertainty_us"] < row["service_min_us"] < MOST_US
+            doubt = row["clock_uncertainty_us"]
+            assert 0 < doubt < MOST_US
+            assert -doubt < row["service_min_us"] < MOST_US + doubt
         reaction = rows[transport, "reaction"]
         assert reaction["clock_uncertainty_us"] is None, "it begins and ends on one host"
         doubt = there["clock_uncertainty_us"] + back["clock_uncertainty_us"]
@@ -50,6 +51,8 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
     assert len(bursts) == 1 + 2 * 2, "before the first trial and after each"
     assert {state.host for state in states} == {"one", "two"}
     (model,) = next(iter(RunClocks(bursts, states).sessions.values())).values()
-    assert all(burst.least.offset_ns == pytest.approx(AHEAD_S * 10**9, abs=10**6) for burst in model.bursts)
+    for least in (burst.least for burst in model.bursts):
+        assert abs(least.offset_ns - AHEAD_S * 10**9) <= least.bound_ns
+        assert least.bound_ns < MOST_US * 1000
     assert "Clocks of one and two: known to" in printed
     assert "Latencies between hosts may all be wrong by" in printed
