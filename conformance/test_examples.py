@@ -34,6 +34,8 @@ from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import remove_leftovers
 
 COUNT = 100
+QUEUES = {"SEND_BUFFER": COUNT, "DEPTH": COUNT}
+"""Queues for all messages: a program that had to wait for the processor sends or receives many at once."""
 PATIENCE_S = 60
 EXAMPLES = [
     each
@@ -74,8 +76,7 @@ def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(example
     topic, manifest = f"example{secrets.token_hex(4)}", examples[0].manifest
     place = folder / topic
     with broker(manifest, folder) as (address, more):
-        # A sender that had to wait for the processor sends many messages at once: no queue may be too short.
-        values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": topic, "SEND_BUFFER": COUNT}
+        values = {"PAYLOAD_BYTES": 1000, "RATE_HZ": 400.0, "COUNT": COUNT, "TOPIC": topic, **QUEUES}
         write_examples(examples, {**values, **addresses_of(examples[0], address, topic)}, place)
         for each in examples:
             build(each, place)
