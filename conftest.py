@@ -35,6 +35,8 @@ REST = (
 """What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports.
 conformance/conftest.py tells the cases of conformance apart."""
 
+ONE_RUN = ("tests/end_to_end/test_results.py", "tests/end_to_end/test_shapes.py")
+"""Files whose tests read the same run, which takes most of a minute to measure: one worker gets them all."""
 ONE_IN = 400
 """Real middlewares on a shared machine stumble once in some hundreds of tests; more often it is a defect of ours."""
 ALWAYS = 2
@@ -78,7 +80,7 @@ def group(nodeid: str) -> str:
     path, _, test = nodeid.partition("::")
     name, _, case = test.partition("[")
     if not path.startswith("conformance/"):
-        return path
+        return ONE_RUN[0] if path in ONE_RUN else path
     return test if name.startswith("test_a_killed_") else case
 
 
