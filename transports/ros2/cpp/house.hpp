@@ -47,7 +47,8 @@ inline std::size_t domain_of(const std::string& run) {
 
 inline rclcpp::QoS qos_of(const hopmeter::Setup& setup) {
   if (setup.setting<std::string>("qos") == "sensor-data") return rclcpp::SensorDataQoS();
-  rclcpp::QoS qos(setup.setting<std::size_t>("depth"));
+  const bool keeps_all = setup.setting<std::string>("history") == "keep-all";
+  rclcpp::QoS qos = keeps_all ? rclcpp::QoS(rclcpp::KeepAll()) : rclcpp::QoS(setup.setting<std::size_t>("depth"));
   if (setup.setting<std::string>("reliability") == "best-effort") qos.best_effort();
   if (setup.setting<std::string>("durability") == "transient-local") qos.transient_local();
   return qos;

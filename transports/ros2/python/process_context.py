@@ -18,7 +18,7 @@ import rclpy.executors
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
 
 from hopmeter.node.contract import AdapterError, Link, Setup
 
@@ -54,6 +54,8 @@ def qos_of(settings: dict[str, Any]) -> QoSProfile:
     if settings["qos"] == "sensor-data":
         return qos_profile_sensor_data
     qos = QoSProfile(depth=settings["depth"])
+    if settings["history"] == "keep-all":
+        qos.history = HistoryPolicy.KEEP_ALL
     if settings["reliability"] == "best-effort":
         qos.reliability = ReliabilityPolicy.BEST_EFFORT
     if settings["durability"] == "transient-local":

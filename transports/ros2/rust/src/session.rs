@@ -73,7 +73,8 @@ fn qos_of(setup: &Setup) -> Result<QosProfile> {
     if is("qos", "sensor-data")? {
         return Ok(QosProfile::sensor_data());
     }
-    let qos = QosProfile::default().keep_last(setup.setting("depth")?);
+    let qos = QosProfile::default();
+    let qos = if is("history", "keep-all")? { qos.keep_all() } else { qos.keep_last(setup.setting("depth")?) };
     let qos = if is("reliability", "best-effort")? { qos.best_effort() } else { qos };
     Ok(if is("durability", "transient-local")? { qos.transient_local() } else { qos })
 }
