@@ -17,7 +17,7 @@ from tests.built import built_library
 from tests.cells import MEASURED
 from tests.command import Ran
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the first one compiles nine libraries
 
 SCENARIO = """
 title = "Messages of a schema"
