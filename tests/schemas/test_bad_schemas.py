@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hopmeter.build.command import BuildError
-from hopmeter.build.messages import MessageTarget, build_library
+from hopmeter.build.messages import MessageTarget, build_library, libraries
 from hopmeter.errors import HopmeterError
 from hopmeter.schemas.compilers import first_error
 from hopmeter.system import paths
-from tests.coded import lacking
+from tests.coded import lacking, refuses
 
 PROTO = 'syntax = "proto3";\npackage robot;\n'
 FLAT = "namespace robot;\n"
@@ -47,6 +47,16 @@ def test_a_faulty_schema_is_named_with_its_line(
         build_library(MessageTarget(f"message:{tmp_path / name}:{type_}", codec, "c++"), log)
     assert lacking(failed.value.message, reason) == []
     assert failed.value.remedy
+    assert not list(paths.codec_folder().glob(f".*{os.getpid()}")), "nothing is left of the attempt"
+
+
+def test_generated_code_that_encodes_nothing_in_time_is_no_library(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "PATIENCE_S", 0)
+    (tmp_path / "a.proto").write_text(f"{PROTO}message State {{ double x = 1; }}\n")
+    with refuses(BuildError, "E-SCHEMA robot.State 0"):
+        build_library(MessageTarget(f"message:{tmp_path / 'a.proto'}:robot.State", "protobuf", "python"), log)
     assert not list(paths.codec_folder().glob(f".*{os.getpid()}")), "nothing is left of the attempt"
 
 

@@ -155,7 +155,11 @@ def _encode(folder: Path, target: MessageTarget) -> bytes:
     """Return the object as the generated code encodes it. Raises BuildError if decoding it does not give the same
     object."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except subprocess.TimeoutExpired as cause:
+        what = f"the generated code of {target.title} encoded nothing within {PATIENCE_S} s"
+        raise BuildError("E-SCHEMA", what, "build it again when the machine is less busy") from cause
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         what = f"the generated code of {target.title} does not work: {said[-1]}"
