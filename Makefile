@@ -88,6 +88,7 @@ fast: $(STAMPS)/develop
 	python -m hopmeter.build.system $(MESSAGE_PACKAGES)
 	hopmeter build --needed-for quick --system-packages
 	hopmeter build --needed-for tests/fast.toml --system-packages
+	python -m conformance.fast
 
 test: test-rust test-cpp test-python
 	@echo 'These were the fast tests. `make test-rest` runs the others: all transports, several hosts, failures, packages.'

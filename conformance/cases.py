@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build.needs import needed_for
+from conformance.fast import fast_adapters
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import ConformanceSettings, Manifest
 from hopmeter.manifest.readiness import Readiness, readiness, readiness_of_all
@@ -71,7 +71,6 @@ READY = [(MANIFESTS[transport], language) for (transport, language), answer in R
 """Every transport and language whose node runs here."""
 
 
-FAST_SCENARIOS = ("quick", "tests/fast.toml")
 INSTALLATIONS: dict[str, Readiness] = {}
 """The adapters in the installations that settings for conformance choose, by their titles."""
 
@@ -88,7 +87,7 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
     return INSTALLATIONS[title].ready
 
 
-FAST = {(each.transport, each.language) for name in FAST_SCENARIOS for each in needed_for(name)}
+FAST = fast_adapters()
 """Every transport and language that `make test` builds."""
 
 
