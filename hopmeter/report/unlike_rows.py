@@ -96,9 +96,13 @@ def _of_debug_builds(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _of_versions(group: Group) -> Iterator[str]:
-    """Yield which transports of a table were measured with several versions of their library."""
-    for name in formatting.distinct(str(row["transport"]) for row in group.measured_rows):
-        rows = [row for row in group.measured_rows if row["transport"] == name and row["library_version"]]
+    """Yield which transports of a table were measured with several versions of their library. Rows with other settings
+    may have another library, because the settings chose it."""
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in group.measured_rows:
+        if row["library_version"]:
+            alike.setdefault((row["transport"], row["profile"]), []).append(row)
+    for (name, _), rows in alike.items():
         if not are_of_one_version(rows):
             known = [f"{language_name(str(row['language']))} {row['library_version']}" for row in rows]
             yield f"Not alike: the rows of {name} have several versions of its library: {_list(known)}."

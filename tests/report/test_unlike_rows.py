@@ -160,6 +160,7 @@ def test_a_row_names_the_part_of_the_library_with_its_version() -> None:
     assert any(name.endswith("rmw=rmw_a 9.3.3") for name in named)
     assert any(name.endswith("rmw=rmw_a_b 4.0.2") for name in named)
     assert any(name.endswith("rmw=1 depth=10") for name in named), "a number is no part of a library"
+    assert unlike_sentences(groups([run])) == [], "the settings chose these libraries"
 
 
 @pytest.mark.parametrize(
