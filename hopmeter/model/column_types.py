@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+RequireOrNone = Literal[
+    "require"
+]
+Status = Literal[
+    "status"
+]
 Flag = Literal[
     "ranked", "installable"
 ]
@@ -90,13 +96,13 @@ TextsOrNone = Literal[
 ]
 Text = Literal[
     "cell", "transport", "language", "pattern", "placement", "wait", "cores", "payload", "touch", "codec", "pace",
-    "device", "share", "work", "heap", "profile", "group", "status"
+    "device", "share", "work", "heap", "profile", "group"
 ]
 TextOrNone = Literal[
     "dispatch", "forward", "side", "counterpart", "library_version", "carried_by", "flow", "path", "alongside",
     "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed", "miss_part",
-    "decided_by", "worst_flow", "require", "p50_state", "p90_state", "p99_state", "p999_state", "floor",
-    "floor_reason", "why_note"
+    "decided_by", "worst_flow", "p50_state", "p90_state", "p99_state", "p999_state", "floor", "floor_reason",
+    "why_note"
 ]
 
 
@@ -110,6 +116,12 @@ class TypedColumns:
     def number(self, column: RealOrNone | Whole | WholeOrNone) -> float:
         """Return a number that is there, because the caller has chosen rows that have it."""
         return float(self.get(column))
+
+    @overload
+    def __getitem__(self, column: RequireOrNone) -> Literal["meets", "undecided", "misses"] | None: ...
+
+    @overload
+    def __getitem__(self, column: Status) -> Literal["ok", "saturated", "failed", "dropped"]: ...
 
     @overload
     def __getitem__(self, column: Flag) -> bool: ...

@@ -63,19 +63,17 @@ END = '''
 
 def write() -> str:
     """Return the text of column_types.py."""
-    found = sorted(_names_by_type().items())
-    aliases = "".join(ALIAS.format(name=_alias(kind), names=_wrap(names)) for kind, names in found)
-    numbers = " | ".join(
-        _alias(kind) for kind, _ in found if _alias(kind).startswith(("Real", "Whole")) and "[" not in kind
-    )
-    overloads = "".join(OVERLOAD.format(name=_alias(kind), type=kind) for kind, _ in found)
+    found = [(_alias(kind, names), kind, names) for kind, names in sorted(_names_by_type().items())]
+    aliases = "".join(ALIAS.format(name=alias, names=_wrap(names)) for alias, _, names in found)
+    numbers = " | ".join(alias for alias, kind, _ in found if kind.startswith(("float", "int")))
+    overloads = "".join(OVERLOAD.format(name=alias, type=kind) for alias, kind, _ in found)
     return HEAD + aliases + CLASS.format(numbers=numbers) + overloads + END
 
 
-def _alias(kind: str) -> str:
-    """Return the name of the columns of a type: `RealOrNone`."""
-    base = kind.removesuffix(" | None") if kind.endswith(" | None") else kind
-    return NAMES[base] + ("" if base == kind else "OrNone")
+def _alias(kind: str, names: list[str]) -> str:
+    """Return the name of the columns of a type, such as `RealOrNone`; that of the column if it has words of its own."""
+    base = kind.removesuffix(" | None")
+    return NAMES.get(base, names[0].capitalize()) + ("" if base == kind else "OrNone")
 
 
 def _names_by_type() -> dict[str, list[str]]:
@@ -84,14 +82,22 @@ def _names_by_type() -> dict[str, list[str]]:
         *ALWAYS,
         *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),
     }
+    words = {
+        name: each.values.split() for columns in TABLE.values() for each in columns for name in each if each.values
+    }
     found = defaultdict(list)
     for name, kind in CELLS.items():
-        found[PYTHON[kind] + ("" if name in never_null else " | None")].append(name)
+        own = f"Literal[{', '.join(map(_quote, words[name]))}]" if name in words else PYTHON[kind]
+        found[own + ("" if name in never_null else " | None")].append(name)
     return found
 
 
+def _quote(word: str) -> str:
+    return f'"{word}"'
+
+
 def _wrap(names: list[str]) -> str:
-    text = ", ".join(f'"{name}"' for name in names)
+    text = ", ".join(map(_quote, names))
     return textwrap.indent("\n".join(textwrap.wrap(text, 114, break_on_hyphens=False)), " " * 4)
 
 

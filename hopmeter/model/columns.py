@@ -27,6 +27,8 @@ class Columns:
     type: str
     meaning: str
     null_when: str = ""
+    values: str = ""
+    """All texts that may be in the column, separated by spaces; empty if it may have any."""
     planned: bool = False
     """Whether the values are fields of the cell with the same names."""
 

@@ -10,7 +10,6 @@ from typing import Any
 from hopmeter.analysis.groups import groups
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.model import units
-from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report.comparison_sentences import shows_level
 
 MOST_S = 7200
@@ -38,11 +37,11 @@ def further_run(run: Run) -> Further | None:
     """Return the run that decides as many rows as fit in two hours, or otherwise the row that needs the least; None if
     nothing is undecided, or no row says how many rounds it needs."""
     tables = [group for group in groups([run]) if not shows_level(group)]
-    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == Verdict.UNDECIDED]
+    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
     known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row.number("require_rounds"))
     if not known:
         return None
-    continued = [row for group in tables for row in group.rows if row["require"] == Verdict.UNDECIDED or row.is_floor]
+    continued = [row for group in tables for row in group.rows if row["require"] == "undecided" or row.is_floor]
     possible = [_further(run, known[:many], continued, len(undecided) - many) for many in range(1, len(known) + 1)]
     short = [each for each in possible if each.seconds <= MOST_S]
     return short[-1] if short else possible[0]
