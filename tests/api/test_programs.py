@@ -164,9 +164,7 @@ def test_a_thread_measures_within_a_budget(tmp_path: Path) -> None:
 
 @needs_shm
 def test_two_sides_are_compared(tmp_path: Path) -> None:
-    if paths.node("zenoh", "rust") is None:
-        pytest.skip("zenoh is not built in rust")
-    both = hopmeter.run(transport="zenoh", against="set:shared_memory=auto", trials=2, out=tmp_path / "run", **SHORT)
+    both = hopmeter.run(transport="shm", against="set:when_full=drop_oldest", trials=2, out=tmp_path / "run", **SHORT)
     changes = hopmeter.compare(both).changes.to_pylist()
     assert [each["transport"] for each in changes if not each["control"]] == ["zenoh"]
     assert hopmeter.compare(both, fail_if="undecided").answer
