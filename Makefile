@@ -62,7 +62,8 @@ TEMPLATE := transports/_template/rust/src/main.rs $(wildcard instrument/codecs/*
 # Those with tests: the instrument and what hopmeter's own transports consist of, and nodes of other transports.
 CRATES := $(shell for folder in instrument instrument/c transports/*/rust; do \
 	! grep -rqF '#[test]' "$$folder" --include='*.rs' || echo "$$folder/Cargo.toml"; done)
-OWN_CRATES := $(filter instrument/% transports/_% $(foreach own,memory shm synthetic tcp unix,transports/$(own)/%),$(CRATES))
+FAST := $(shell sed -n 's/^transport = \[\(.*\)\]/\1/p' tests/fast.toml | tr -d '",')
+OWN_CRATES := $(filter instrument/% transports/_% $(FAST:%=transports/%/%),$(CRATES))
 CPP := $(shell find cpp transports benches conformance tests \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
 	-not -name abi.h 2>/dev/null)
 # A test that fails is run once more, with what it said the first time in the summary; conftest.py has the limit.

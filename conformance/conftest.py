@@ -21,18 +21,21 @@ FAILED = pytest.StashKey[bool]()
 
 def pytest_itemcollected(item: Any) -> None:
     """Leave the cases of adapters that `make test` does not build to `make test-rest`."""
-    call = getattr(item, "callspec", None)
-    case = call.params.get("case") if call else None
-    if isinstance(case, Case) and not is_fast(case):
+    if (case := _case_of(item)) and not is_fast(case):
         item.add_marker("rest")
+
+
+def _case_of(item: Any) -> Case | None:
+    call = getattr(item, "callspec", None)
+    case = call.params.get("case") if call else None  # pytest's own mark for a test without cases
+    return case if isinstance(case, Case) else None
 
 
 def _sharers(item: Any) -> str:
     """Names the group of tests that share nodes: the tests of one case. A test that kills nodes shares nodes with no
     other test."""
-    call = getattr(item, "callspec", None)
-    case = call.params.get("case") if call else None  # pytest's own mark for a test without cases
-    if not isinstance(case, Case) or "pool" not in item.fixturenames or item.name.startswith(KILLS):
+    case = _case_of(item)
+    if case is None or "pool" not in item.fixturenames or item.name.startswith(KILLS):
         return ""
     return case.label
 

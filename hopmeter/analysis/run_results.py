@@ -136,8 +136,8 @@ class Row(TypedColumns):
     @property
     def loss(self) -> float | None:
         """The share of sent messages that never arrived."""
-        lost, received = self["lost"] or 0, self["received"] or 0
-        return lost / (lost + received) if lost + received else None
+        lost, received = self["lost"], self["received"] or 0
+        return lost / (lost + received) if lost is not None and lost + received else None
 
     @property
     def trials(self) -> list[dict[str, Any]]:

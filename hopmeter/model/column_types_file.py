@@ -21,7 +21,9 @@ PYTHON = {
 """The Python type of each type of columns.toml."""
 NAMES = {"str": "Text", "int": "Whole", "float": "Real", "bool": "Flag", "list[str]": "Texts"}
 NAMES |= {"list[float | None]": "Reals", "list[int | None]": "Wholes"}
+"""How the groups of columns are called, by their Python type."""
 ALWAYS = ("cell", "status")
+"""What every row has, beside what is planned."""
 HEAD = '''"""The columns of a row by the types of their values, from columns.toml.
 
 `python -m hopmeter.model.column_types_file` writes this file.

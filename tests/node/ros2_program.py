@@ -18,13 +18,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from hopmeter.node.loading import transport_class
 
-folder, told = Path(sys.argv[1]), json.loads(sys.argv[2])
+folder, inputs = Path(sys.argv[1]), json.loads(sys.argv[2])
 transport_class(folder)  # it checks the environment, and makes the package of the adapter
 package = sys.modules[transport_class(folder).__module__].__package__
 own_types = sys.modules[f"{package}.own_types"]
 from rclpy.serialization import deserialize_message, serialize_message
 
-encoded = Path(told["object"]).read_bytes()
+encoded = Path(inputs["object"]).read_bytes()
 
 
 def header(length, flags=8):
@@ -38,7 +38,7 @@ def frame(length, flags=8):
 
 
 def link_of(**more):
-    words = {"message_type": told["name"], "message_code": told["code"], "message_object": "", **more}
+    words = {"message_type": inputs["name"], "message_code": inputs["code"], "message_object": "", **more}
     return SimpleNamespace(**words)
 
 
@@ -50,8 +50,9 @@ def plain(parts):
 """
 
 
-def run(payload: str, program: str, logs: Path, **told: object) -> dict[str, object]:
-    """Return what the program printed as JSON; it gets `told`, the type of the payload and where its files are."""
+def run(payload: str, program: str, logs: Path, **inputs: object) -> dict[str, object]:
+    """Run the program, and return the JSON that it printed. Its `inputs` are the name of the type, the paths of its
+    files, and what the caller adds."""
     manifest = find_transports(["ros2"])["ros2"]
     offer, wanted = manifest.offers["python"], payload_type(payload)
     state = readiness(manifest, "python")
@@ -59,12 +60,12 @@ def run(payload: str, program: str, logs: Path, **told: object) -> dict[str, obj
     log = logs / "build.log"
     library = built_library(payload, "cdr", "python", log)
     code = built_types(manifest, "python", wanted, log)
-    told |= {"name": wanted.name, "code": str(code.folder), "object": str(library.object)}
+    inputs |= {"name": wanted.name, "code": str(code.folder), "object": str(library.object)}
     python = interpreter.interpreter(offer)
     assert python is not None
     environment = {**os.environ, **python.fill(offer.variables)}
     searched = filter(None, [str(paths.PACKAGE.parent), environment.get("PYTHONPATH", "")])
-    words = [python.program, "-c", BEFORE + program, str(manifest.folder / "python"), json.dumps(told)]
+    words = [python.program, "-c", BEFORE + program, str(manifest.folder / "python"), json.dumps(inputs)]
     environment["PYTHONPATH"] = os.pathsep.join(searched)
     ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr

@@ -10,9 +10,9 @@ from tests.node.ros2_program import run
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the generators of ROS 2 take a minute of CPU
 
 PROGRAM = """
-calls = own_types.own_calls(link_of(message_object=told["object"]))
+calls = own_types.own_calls(link_of(message_object=inputs["object"]))
 size = len(encoded)
-reply = Path(told["object"]).with_name("reply.bin").read_bytes()
+reply = Path(inputs["object"]).with_name("reply.bin").read_bytes()
 
 
 def travel(part):

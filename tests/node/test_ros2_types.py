@@ -19,7 +19,7 @@ def read(carrier, came):
     return plain(carrier.read(came))
 
 
-objects, octets = link(message_object=told["object"]), link()
+objects, octets = link(message_object=inputs["object"]), link()
 sent, sent_octets = objects.write(len(encoded), frame(len(encoded))), octets.write(len(encoded), frame(len(encoded)))
 as_sent = deserialize_message(serialize_message(sent), type(sent))  # as it travels
 told_by_type = deserialize_message(sent_octets, octets.message)  # what another subscriber of the topic decodes
@@ -27,7 +27,7 @@ altered = deserialize_message(serialize_message(sent), type(sent))
 inner = altered if objects.has_header else altered.value
 inner_type = type(inner)
 by_subscriber = getattr(told_by_type, "value", told_by_type)
-exec(told["alter"], {"inner": inner})
+exec(inputs["alter"], {"inner": inner})
 found = {
     "frame": [header(len(encoded)).hex(), encoded.hex()],
     "objects": read(objects, as_sent),

@@ -17,9 +17,8 @@ from hopmeter.analysis.ranking import Rank, ranks
 from hopmeter.analysis.run_results import Row, Run
 from hopmeter.cli.parts import remarks
 from hopmeter.cli.parts.plan_table import shorten
-from hopmeter.cli.parts.workload_table import print_workload
+from hopmeter.cli.parts.workload_table import print_workload, verdict_text
 from hopmeter.model.columns import unit
-from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import conditions, formatting, limits_table
 from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.company_words import alone_text, background_sentence
@@ -246,12 +245,7 @@ def _bounded_text(row: Row, column: str) -> Text:
 def _remarks(row: Row) -> list[str]:
     early = "stopped early" if row["stopped_early"] else ""
     behind = f"reader falls behind by {growth_text(row)}" if row["backlog_ms_per_s"] else ""
-    return [_verdict(row), _role(row), early, behind, formatting.empty_hop(row["empty_hop_us"])]
-
-
-def _verdict(row: Row) -> str:
-    """Return `meets`, or what a row misses or leaves undecided."""
-    return "; ".join(unmet(row["require_each"])) or row["require"] or ""
+    return [verdict_text(row), _role(row), early, behind, formatting.empty_hop(row["empty_hop_us"])]
 
 
 def _role(row: Row) -> str:

@@ -100,9 +100,18 @@ def _lost(row: Row) -> Text:
     return Text(formatting.percent(row.loss) if row["sent"] else formatting.NOTHING, style="red" if row.loss else "")
 
 
+def verdict_text(row: Row) -> str:
+    """Return `meets`, or what a row misses or leaves undecided."""
+    return "; ".join(unmet(row["require_each"])) or row["require"] or ""
+
+
 def _remarks(row: Row) -> list[str]:
-    verdict = "; ".join(unmet(row["require_each"])) or row["require"] or ""
-    return [verdict, "reference" if row["installable"] is False else "", part_missed_text(row), behind_text(row)]
+    return [
+        verdict_text(row),
+        "reference" if row["installable"] is False else "",
+        part_missed_text(row),
+        behind_text(row),
+    ]
 
 
 def _style(row: Row) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from hopmeter.errors import UsageError
 from hopmeter.schemas.ros2 import idl
 from hopmeter.schemas.ros2.definition import Definition, is_service, parts_of
-from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse_all
+from hopmeter.schemas.ros2.parser import PACKAGE, TYPE_NAME, parse_all, read_definition
 from hopmeter.schemas.ros2.standard import standard_folder
 from hopmeter.system import paths
-from hopmeter.system.input_files import read_short_text, read_text
+from hopmeter.system.input_files import read_short_text
 
 SUFFIX, SERVICE = ".msg", ".srv"
 NAME = re.compile(rf"(?P<package>{PACKAGE})/(?P<kind>msg|srv)/(?P<type>{TYPE_NAME})")
@@ -125,12 +125,7 @@ def _dependencies(name: str, file: Path) -> list[tuple[str, int]]:
 
 
 def _read(name: str, file: Path) -> list[Definition]:
-    try:
-        return parse_all(read_text(file), _stem(name), str(file))
-    except OSError as cause:
-        raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
-    except UnicodeDecodeError as cause:
-        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
+    return parse_all(read_definition(file), _stem(name), str(file))
 
 
 def read_definitions(files: Mapping[str, Path]) -> dict[str, Definition]:

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from hopmeter.errors import UsageError
+from hopmeter.schemas.ros2.parser import read_definition
 from hopmeter.system import paths
-from hopmeter.system.input_files import read_text
 
 SUFFIX = ".idl"
 PARSER = "rosidl_parser"
@@ -29,7 +29,7 @@ def convert(file: Path) -> Path:
 
     Raises UsageError if no ROS 2 is there to read it, or for what ROS 2 or a `.msg` file does not accept.
     """
-    text = _read(file)
+    text = read_definition(file)
     digest = blake2b(text.encode() + PROGRAM.read_bytes(), digest_size=8).hexdigest()
     folder = paths.codec_folder() / f".idl-{digest}"
     known = next(folder.glob(f"*/*/{file.stem}.*"), None) or _write(folder, _parse(text, file))
@@ -37,15 +37,6 @@ def convert(file: Path) -> Path:
         what = f"{file} defines {known.parent.parent.name}/{known.parent.name}/{known.stem}"
         raise UsageError("E-SCHEMA", what, f"name the file {known.parent.name}/{known.stem}{SUFFIX}, as ROS 2 does")
     return known
-
-
-def _read(file: Path) -> str:
-    try:
-        return read_text(file)
-    except OSError as cause:
-        raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
-    except UnicodeDecodeError as cause:
-        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
 
 
 def _write(folder: Path, parsed: dict[str, str]) -> Path:
@@ -75,7 +66,7 @@ def _parse(text: str, file: Path) -> dict[str, str]:
 
 
 def _places() -> Iterator[str]:
-    """Yield the folders with ROS 2's parser: of the ROS 2 that is sourced, and of those that hopmeter installed."""
+    """Yield each folder that has ROS 2's parser. The sourced ROS 2 comes before those that hopmeter installed."""
     prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
     for prefix in (*prefixes, *sorted(paths.environment_folder().glob("*"))):
         for pattern in ("lib", "local/lib"):

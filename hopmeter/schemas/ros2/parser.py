@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
@@ -22,6 +23,7 @@ from hopmeter.schemas.ros2.definition import (
     is_service,
     parts_of,
 )
+from hopmeter.system.input_files import read_text
 
 PACKAGE = r"[a-z](?:_?[a-z0-9])*"
 TYPE_NAME = r"[A-Z][A-Za-z0-9]*"
@@ -48,6 +50,16 @@ class _LineError(Exception):
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
         self.what, self.remedy = what, remedy
+
+
+def read_definition(file: Path) -> str:
+    """Return the text of a file with a definition. Raises UsageError if it cannot be read."""
+    try:
+        return read_text(file)
+    except OSError as cause:
+        raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
+    except UnicodeDecodeError as cause:
+        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
 
 
 def parse_all(text: str, name: str, file: str) -> list[Definition]:

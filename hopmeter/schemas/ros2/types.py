@@ -63,7 +63,7 @@ class RosType:
 
     @property
     def packages(self) -> list[str]:
-        """Return the packages of the messages; a package comes after those that it uses."""
+        """Return the packages of the messages in the order to build them: a package follows those that it uses."""
         return list(dict.fromkeys(map(package_of, self.messages)))
 
     @property
