@@ -17,7 +17,7 @@ from hopmeter.analysis.clock_claims import (
     largest,
 )
 from hopmeter.analysis.deadlines import miss_columns
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.intervals import LEAST_TRIALS
 from hopmeter.analysis.latencies import CHAIN
 from hopmeter.analysis.pace import SHARE

@@ -10,7 +10,7 @@ from typing import Any
 from hopmeter.analysis.cell import Judged, missing
 from hopmeter.analysis.clock_claims import largest, widen_level
 from hopmeter.analysis.deadlines import miss_interval
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.intervals import ALPHA, LEAST_TRIALS, measure_spread
 from hopmeter.analysis.percentiles import PERMILLE, quantiles
 from hopmeter.analysis.summary import join

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.rounds import TableRanking
 from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan.floors import no_floor
 
 RATIO = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
-
-
-def headline(cell: Cell) -> str:
-    """Return the latency that ranks a cell: the user's wait, from the due time if there is a schedule."""
-    if cell.path:
-        return "reaction"
-    if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
-        return "response"  # the messages of the flow return as those of another flow
-    return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency
 
 
 def set_ranks(cells: Iterable[Cell], rows: Iterable[dict[str, Any]], rankings: Mapping[str, TableRanking]) -> None:

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hopmeter.analysis.floors import headline, set_floors, set_ranks
+from hopmeter.analysis.floors import set_floors, set_ranks
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.percentiles import PERMILLE, State, state
 from hopmeter.analysis.rounds import TableRanking, rank_tables
 from hopmeter.analysis.workload_ranking import WorkloadRanking, rank_workloads

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopmeter.analysis.arrivals import Times, count_lost
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.latencies import trim_slice
 from hopmeter.analysis.pair import Pair, Place
 from hopmeter.analysis.percentiles import estimate

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.rounds import UNKNOWN, Bounds, TableRanking, Values
 from hopmeter.messages import codes, split_code, tag
 from hopmeter.model.cell import Cell

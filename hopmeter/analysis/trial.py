@@ -11,8 +11,8 @@ from typing import Any
 from hopmeter.analysis.arrivals import Times, minus
 from hopmeter.analysis.clock_claims import largest
 from hopmeter.analysis.deadlines import Misses, judge_deadline
-from hopmeter.analysis.floors import headline
 from hopmeter.analysis.growth import trend_of
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.host_clocks import ClockUncertainty
 from hopmeter.analysis.latencies import Pieces, clock_uncertainties, count_missing, latencies, trim
 from hopmeter.analysis.pace import Pace, measure_pace

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hopmeter.analysis.cell import examine
-from hopmeter.analysis.floors import headline
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.percentiles import estimate
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.cell import Judged, examine, row
-from hopmeter.analysis.floors import headline, set_floors, set_ranks
+from hopmeter.analysis.floors import set_floors, set_ranks
 from hopmeter.analysis.growth import set_growth
+from hopmeter.analysis.headline import headline
 from hopmeter.analysis.intervals import ALPHA
 from hopmeter.analysis.percentiles import Nanoseconds, estimate, quantiles
 from hopmeter.analysis.repeated import set_aside_repeated
