@@ -51,7 +51,7 @@ CASES = {"one-hop": CHAIN, "twenty-relays": CHAIN.with_values(id="twenty-relays"
 MEASURED = """
 import json, sys
 from pathlib import Path
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.store.run_folder import RunFolder
 rows = analyse_run(RunFolder.open(Path(sys.argv[1])))
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

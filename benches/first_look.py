@@ -23,7 +23,7 @@ from ending import orderly
 from pairs import HOLDS, MISSED, judge_values, values_beyond
 
 import hopmeter
-from hopmeter.analysis.rounds import Comparison, TableRanking
+from hopmeter.analysis.ranking.rounds import Comparison, TableRanking
 from hopmeter.api.runs import Run
 from hopmeter.statistics import rounds_needed
 from hopmeter.statistics.families import CHOICES, REFERENCES

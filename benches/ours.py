@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import manifest, plan
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.plan import Plan
 from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World

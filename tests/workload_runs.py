@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from hopmeter.analysis.run_results import Row, Run
-from hopmeter.analysis.workload_ranking import set_workload_ranks
-from hopmeter.analysis.workload_rows import complete_workload
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.analysis.workload.workload_ranking import set_workload_ranks
+from hopmeter.analysis.workload.workload_rows import complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS
 from hopmeter.model.workload import Flow, Participant, Workload

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import manifest, plan, scenario
-from hopmeter.analysis import run_results
-from hopmeter.analysis.other_requirements import judge_run
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.cells.other_requirements import judge_run
+from hopmeter.analysis.results import run_results
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.api import measuring, planning
 from hopmeter.api.advice_request import Request
 from hopmeter.api.example_values import example_pattern, example_values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hopmeter.analysis import run_results as results
+from hopmeter.analysis.results import run_results as results
 from hopmeter.api import tables
 from hopmeter.api.comparison_request import Request, check_second_side
 from hopmeter.api.runs import Place, Run

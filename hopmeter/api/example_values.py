@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.workload import Flow
 
 MOST_MESSAGES = 1000

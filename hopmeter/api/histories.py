@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from hopmeter.analysis import history as histories
-from hopmeter.analysis.history import History, Series, differences
-from hopmeter.analysis.run_collection import read_runs
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.history import cell_history as histories
+from hopmeter.analysis.history.cell_history import History, Series, differences
+from hopmeter.analysis.history.run_collection import read_runs
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.api import tables
 from hopmeter.api.options import split_words
 from hopmeter.api.runs import Place

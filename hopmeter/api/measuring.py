@@ -182,11 +182,11 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
     """Run the trials with the payloads from files, and return whether all were executed."""
-    from hopmeter.analysis.budget import BudgetedRounds
-    from hopmeter.analysis.in_question import InQuestion, measure_trials
-    from hopmeter.analysis.requirements import judge_trials
-    from hopmeter.analysis.search import Hunt
-    from hopmeter.analysis.trial_medians import median_us
+    from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
+    from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
+    from hopmeter.analysis.cells.rate_search import Hunt
+    from hopmeter.analysis.cells.requirements import judge_trials
+    from hopmeter.analysis.cells.trial_medians import median_us
     from hopmeter.runtime.executor import Executor
 
     made, old = prepared.plan, prepared.old
@@ -217,7 +217,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
 
 def _analyse(folder: RunFolder, complete: bool) -> Outcome:
     """Analyse the trials and write their results."""
-    from hopmeter.analysis.whole_run import analyse_run
+    from hopmeter.analysis.cells.whole_run import analyse_run
 
     rows = analyse_run(folder)
     if complete:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hopmeter.analysis import run_results
+from hopmeter.analysis.results import run_results
 from hopmeter.api import tables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS, PROCESSES
@@ -54,7 +54,7 @@ class Run:
     @property
     def answer(self) -> list[str]:
         """What the run says, in sentences; the most important one is first."""
-        from hopmeter.analysis.groups import groups
+        from hopmeter.analysis.results.groups import groups
         from hopmeter.report.answer import answer
 
         return answer([self.results], groups([self.results]))

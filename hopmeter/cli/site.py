@@ -24,7 +24,7 @@ def site(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of the site.")] = Path("site"),
 ) -> None:
     """Write a folder with a page that filters all runs, and a page for each run; it needs no server."""
-    from hopmeter.analysis.run_collection import read_runs
+    from hopmeter.analysis.history.run_collection import read_runs
     from hopmeter.report import site_folder
 
     with stopping("the site is incomplete", "run the command again: finished pages stay"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hopmeter.analysis.run_results import Run, read_finished
+from hopmeter.analysis.results.run_results import Run, read_finished
 from hopmeter.comparison import matching
 from hopmeter.errors import UsageError
 from hopmeter.store.disk import writing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.comparison import matching, trial_values
 from hopmeter.comparison.change import UNDECIDED, Change, Estimate, Side, judge, without_value
 from hopmeter.comparison.matching import Key

@@ -14,7 +14,7 @@ from hopmeter.statistics.ranking import ALPHA, quantile
 from hopmeter.statistics.verdicts import verdict
 
 if TYPE_CHECKING:
-    from hopmeter.analysis.run_results import Row
+    from hopmeter.analysis.results.run_results import Row
 
 ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
 NAMES = ("flow", "path")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.comparison import trial_values
 from hopmeter.comparison.change import FEW_ROUNDS, Change, Estimate, Side, judge, no_ratio, without_value
 from hopmeter.comparison.matching import compared_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopmeter.analysis import hosts
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell, table_key
 from hopmeter.plan.sides import OLD
@@ -44,7 +44,7 @@ def is_control(cell: Cell) -> bool:
 
 def check_machine(runs: Sequence[Run], remedy: str) -> None:
     """Raise UsageError if the runs come from different machines, whose levels differ whatever is measured."""
-    found = hosts.machines(runs)
+    found = machine_names.machines(runs)
     if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)
         said = "the runs come from different machines, which differ even if nothing has changed"

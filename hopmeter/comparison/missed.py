@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.comparison import matching, trial_values
 from hopmeter.comparison.between_runs import LACKING, SINGLE, Runs
 from hopmeter.comparison.change import FEW_ROUNDS, SHARE, UNDECIDED, Change, Estimate, Side, judge_tables, without_value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hopmeter.analysis.builds import kind_of_build
-from hopmeter.analysis.history import SYSTEM
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.history.cell_history import SYSTEM
+from hopmeter.analysis.results.builds import kind_of_build
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison.between_runs import Runs
 from hopmeter.plan.sides import NEW
 

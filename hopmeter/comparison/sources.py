@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopmeter.analysis.run_results import Run, read_finished
+from hopmeter.analysis.results.run_results import Run, read_finished
 from hopmeter.comparison import baselines
 from hopmeter.comparison.between_runs import Runs
 from hopmeter.comparison.interleaved import has_sides

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.statistics import Observation, pair_turns
 from hopmeter.statistics.share_tests import ShareTrial
 from hopmeter.store.parquet_rows import read_rows

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hopmeter.analysis.percentiles import PERMILLE, quantiles, state
+from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles, state
 from hopmeter.interactive.frame_times import CALL, SAMPLED, Rows, join_frames
 from hopmeter.interactive.frames_scenario import Frames, Server, frame_period_s, servers_by_transport
 from hopmeter.interactive.result_folder import ResultFolder

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.analysis.host_clocks import HostClocks, translate
-from hopmeter.analysis.trial import sum_counter
+from hopmeter.analysis.latency.host_clocks import HostClocks, translate
+from hopmeter.analysis.latency.trial import sum_counter
 from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import this_world
 from hopmeter.clocks.bursts import ClockError

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from rich.table import Table
 
-from hopmeter.analysis.arrivals import minus, preferring
-from hopmeter.analysis.percentiles import PERMILLE, quantiles, state
+from hopmeter.analysis.latency.arrivals import minus, preferring
+from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles, state
 from hopmeter.interactive.result_folder import ResultFolder
 from hopmeter.interactive.study import LISTENER, PUBLISHER
 from hopmeter.report import formatting

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hopmeter.analysis.groups import Group, families
-from hopmeter.analysis.pair_limits import most_pairs
-from hopmeter.analysis.ranking import ranks
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.cost.pair_limits import most_pairs
+from hopmeter.analysis.results.groups import Group, families
+from hopmeter.analysis.results.row_order import ranks
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report import codec_rows, conditions, formatting, limits_table
 from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.result_rules import warnings
 from hopmeter.report.section import Column, Line, Note, Section, Value, table

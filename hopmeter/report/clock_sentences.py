@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from hopmeter.analysis.clock_claims import TIMES_RESIDUAL
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.latency.clock_claims import TIMES_RESIDUAL
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.clocks.clock_state import ClockState, correction_ppm
 from hopmeter.clocks.pair_model import PairModel
 from hopmeter.clocks.run_clocks import Closure, Models, RunClocks

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hopmeter.analysis.distributions import Box, row_box
-from hopmeter.analysis.groups import Group, families, labels
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.distributions import Box, row_box
+from hopmeter.analysis.results.groups import Group, families, labels
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.payload_words import name_payload
 from hopmeter.report import formatting
 from hopmeter.report.conditions import describe

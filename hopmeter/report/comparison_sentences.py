@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import Rank, compare, faster, ranks
-from hopmeter.analysis.rounds import Comparison
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.ranking.rounds import Comparison
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import Rank, compare, faster, ranks
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.statistics import rounds_needed
 

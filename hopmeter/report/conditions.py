@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hopmeter.analysis.groups import CONDITIONS, USUAL, Group
+from hopmeter.analysis.results.groups import CONDITIONS, USUAL, Group
 from hopmeter.model.cell import OF_WORKLOAD
 from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.paces import PACES, PaceName
@@ -13,7 +13,7 @@ from hopmeter.model.payload_words import ARRAY, describe_payload, name_payload
 from hopmeter.report import formatting, host_words, workload_words
 
 if TYPE_CHECKING:
-    from hopmeter.analysis.run_results import Row
+    from hopmeter.analysis.results.run_results import Row
 
 IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopmeter.analysis.groups import CONDITIONS
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.groups import CONDITIONS
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.payload_words import name_payload
 from hopmeter.report import formatting
 

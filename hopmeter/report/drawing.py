@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import folding, theme
 
 LATENCY = (

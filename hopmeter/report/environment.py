@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hopmeter.analysis.process_use import mapped_mb
-from hopmeter.analysis.run_results import Run
-from hopmeter.analysis.steal import steal_of
+from hopmeter.analysis.cost.process_use import mapped_mb
+from hopmeter.analysis.cost.steal import steal_of
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.images.decoded import describe
 from hopmeter.recordings.replay_file import describe as replayed
 from hopmeter.report import formatting

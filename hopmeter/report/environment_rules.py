@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hopmeter.analysis import hosts
-from hopmeter.analysis.message_samples import trials
-from hopmeter.analysis.run_results import Run
-from hopmeter.analysis.steal import steal_of
+from hopmeter.analysis.cost.steal import steal_of
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.message_samples import trials
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.machine.measured import STEAL_PERCENT
 from hopmeter.plan.crowding import crowding
 from hopmeter.report import formatting
@@ -92,7 +92,7 @@ def mixed_versions(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def mixed_machines(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn if the runs come from several machines."""
-    if len(hosts.hosts(runs)) > 1:
+    if len(machine_names.hosts(runs)) > 1:
         yield Caution(
             "W-MACHINES",
             "Several machines",
@@ -107,7 +107,7 @@ def findings(runs: Sequence[Run]) -> Iterator[Caution]:
     seen: dict[str, Caution] = {}
     for run in runs:
         own = [("Machine", each) for each in run.findings if each.get("level") in ("note", "hurts")]
-        others = [(f"Host {formatting.join(hosts)}", each) for hosts, each in run.host_findings]
+        others = [(f"Host {formatting.join(machine_names)}", each) for machine_names, each in run.host_findings]
         for place, finding in [*own, *others]:
             title = f"{place}: {finding.get('subject')}"
             text = (str(finding.get(key) or "") for key in ("says", "remedy"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.statistics.verdicts import verdict
 

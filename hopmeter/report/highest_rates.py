@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.analysis import hosts
-from hopmeter.analysis.groups import CONDITIONS, Group
-from hopmeter.analysis.run_results import TAILS, Row, Run
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.groups import CONDITIONS, Group
+from hopmeter.analysis.results.run_results import TAILS, Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Column, Line, Section, Value, notes, table
 
@@ -61,7 +61,7 @@ class SearchGroup:
 
 def search_groups(runs: Sequence[Run]) -> list[SearchGroup]:
     """Return all searches of all runs, by their conditions."""
-    machines = hosts.names(runs)
+    machines = machine_names.names(runs)
     alike: dict[tuple[Any, ...], list[list[Row]]] = {}
     for run in runs:
         for steps in _steps(run):

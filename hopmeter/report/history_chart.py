@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.history import Point, Series
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.history.cell_history import Point, Series
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Data, Ends, Figure, fit_legend, frame, log_axis, span, table
 from hopmeter.report.history_words import changes_in_words

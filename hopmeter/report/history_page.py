@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.history import METRICS, History, Series
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.history.cell_history import METRICS, History, Series
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting, history_chart, report_file
 from hopmeter.report.drawing import Figure
 from hopmeter.report.history_words import cell_name, changes_in_words, sentences

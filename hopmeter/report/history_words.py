@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from hopmeter.analysis.history import History, Series, differences
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.history.cell_history import History, Series, differences
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
 
 SHARED = 0.5

@@ -11,7 +11,7 @@ from hopmeter.report import formatting
 from hopmeter.store.processes import process_names
 
 if TYPE_CHECKING:
-    from hopmeter.analysis.run_results import Row
+    from hopmeter.analysis.results.run_results import Row
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:

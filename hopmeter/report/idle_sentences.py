@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import ranks
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import ranks
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import conditions
 from hopmeter.report.comparison_sentences import levels
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hopmeter.analysis.pair_limits import Echo, echoes
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.cost.pair_limits import Echo, echoes
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting
 from hopmeter.report.section import Column, Line, Section, Value, notes, table
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hopmeter.analysis import hosts
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.machine_order import Comparison, Correlation, Flip, compare_machines
-from hopmeter.analysis.ranking import ranks
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.machine_order import Comparison, Correlation, Flip, compare_machines
+from hopmeter.analysis.results.row_order import ranks
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Column, Line, Section, Table, Value, notes, table
 
@@ -24,7 +24,7 @@ CAPTION = Markup(
 
 def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
     """Return one section, or none if all runs are of one machine."""
-    names = hosts.names(runs)
+    names = machine_names.names(runs)
     if not names:
         return []
     compared = [_part(each) for each in compare_machines(groups)]
@@ -34,9 +34,9 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
 
 def machines(runs: Sequence[Run]) -> Table:
     """Return the table of machines: system, kernel, container and runs of each."""
-    names = hosts.names(runs)
+    names = machine_names.names(runs)
     lines = []
-    for alike in hosts.hosts(runs).values():
+    for alike in machine_names.hosts(runs).values():
         known = alike[0].part("machine")
         facts = [str(known.get(key) or "unknown") for key in FACTS]
         own = formatting.join([run.name for run in alike])

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.comparison.change import UNDECIDED
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.model import units

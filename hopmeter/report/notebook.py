@@ -11,9 +11,9 @@ from typing import Any, TextIO
 import altair as alt
 import polars as pl
 
-from hopmeter.analysis.groups import Group, families, groups
-from hopmeter.analysis.message_samples import Delivered, OnDamage, delivered_messages
-from hopmeter.analysis.run_results import Row, Run, read
+from hopmeter.analysis.results.groups import Group, families, groups
+from hopmeter.analysis.results.message_samples import Delivered, OnDamage, delivered_messages
+from hopmeter.analysis.results.run_results import Row, Run, read
 from hopmeter.errors import UsageError
 from hopmeter.report import codec_rows, theme
 from hopmeter.report.drawing import Style

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model import units
 from hopmeter.report.comparison_sentences import shows_level
 

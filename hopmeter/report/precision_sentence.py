@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import formatting
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.process_use import Process, Spread, mapped_mb, merge_roles, processes
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.cost.process_use import Process, Spread, mapped_mb, merge_roles, processes
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Body, Column, Fold, Line, Section, Table, Value, notes, table
 from hopmeter.report.studies.study_values import published_cpu

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import Rank, ranks
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import Rank, ranks
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.model.requirement_verdict import Verdict, unmet
 from hopmeter.report import conditions, formatting, process_table, why_slow, workload_table

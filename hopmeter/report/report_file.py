@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.report import by_hand, formatting, run_page, svg, theme
 from hopmeter.report.by_hand import folder as hand_folder
 from hopmeter.report.drawing import Figure

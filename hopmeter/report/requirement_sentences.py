@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hopmeter.analysis.evidence import applies
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.cells.requirement_intervals import applies
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import name

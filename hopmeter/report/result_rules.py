@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hopmeter.analysis.intervals import LEAST_TRIALS
-from hopmeter.analysis.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
-from hopmeter.analysis.process_use import mapped_mb
-from hopmeter.analysis.run_results import TAILS, Row, Run
-from hopmeter.analysis.setting_hints import CODE as SETTING
+from hopmeter.analysis.cells.setting_hints import CODE as SETTING
+from hopmeter.analysis.cost.process_use import mapped_mb
+from hopmeter.analysis.latency.intervals import LEAST_TRIALS
+from hopmeter.analysis.latency.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.results.run_results import TAILS, Row, Run
 from hopmeter.messages import split_code
 from hopmeter.report import environment_rules, formatting
 from hopmeter.report.next_command import next_sentence

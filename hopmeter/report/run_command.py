@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 
 OF_ONE_RUN = ("--out", "--seed", "--resume")
 """Options with a value that belong to one run alone."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import (
     caveats,
     environment,

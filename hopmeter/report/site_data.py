@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.history import History, Series
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.history.cell_history import History, Series
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting, run_page
 from hopmeter.report.history_words import changes_in_words
 

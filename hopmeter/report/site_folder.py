@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 import hopmeter
-from hopmeter.analysis.history import History, history
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.history.cell_history import History, history
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.errors import UsageError
 from hopmeter.report import formatting, report_file, run_page, theme
 from hopmeter.report.history_words import summary

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.run_results import Run
-from hopmeter.analysis.steal import Steal, steal_of
+from hopmeter.analysis.cost.steal import Steal, steal_of
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting
 
 DONE = "Trials that lost much count less in the comparison"

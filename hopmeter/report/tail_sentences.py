@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.report import conditions, formatting
 from hopmeter.report.comparison_sentences import shows_level
 

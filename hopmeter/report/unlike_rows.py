@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hopmeter import manifest
-from hopmeter.analysis.builds import are_of_one_version, has_debug_build
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.builds import are_of_one_version, has_debug_build
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.manifest import Offer
 from hopmeter.model.language_names import language_name
 from hopmeter.model.workload import NO_CODEC

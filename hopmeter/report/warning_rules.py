@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hopmeter.analysis.run_results import Row, Run
-from hopmeter.analysis.setting_hints import CODE
+from hopmeter.analysis.cells.setting_hints import CODE
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.messages import split_code, with_remedy
 from hopmeter.report import formatting
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
-from hopmeter.analysis.slow_messages import LEAST_SLOW, PARTS
+from hopmeter.analysis.cost.slow_messages import LEAST_SLOW, PARTS
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.section import Section
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
-from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL, WorkloadRanking
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.analysis.workload.workload_ranking import CPU, DEADLINES, TAIL, WorkloadRanking
 from hopmeter.report import formatting
 from hopmeter.report.comparison_sentences import MOST_ROUNDS, name
 from hopmeter.report.requirement_sentences import requirement_sentences

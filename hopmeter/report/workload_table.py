@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import conditions, formatting, process_table

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.model.cell import WHOLE, Cell
 from hopmeter.model.payload_words import name_payload
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
@@ -15,7 +15,7 @@ from hopmeter.report import formatting
 from hopmeter.report.host_words import group_by_host
 
 if TYPE_CHECKING:
-    from hopmeter.analysis.run_results import Row
+    from hopmeter.analysis.results.run_results import Row
 
 
 def title(group: Group) -> str:

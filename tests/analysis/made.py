@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hopmeter.analysis import budgeted_table
-from hopmeter.analysis.budget import BudgetedRounds
-from hopmeter.analysis.budgeted_table import Table
+from hopmeter.analysis.budget import budgeted_table
+from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
+from hopmeter.analysis.budget.budgeted_table import Table
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hopmeter.analysis.budget import BudgetedRounds
+from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopmeter.analysis.background import columns, shortfalls
+from hopmeter.analysis.cells.background_load import columns, shortfalls
 from hopmeter.model.trial import TrialResult
 from tests.coded import lacking
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.budget import BudgetedRounds
-from hopmeter.analysis.repeated import set_aside_repeated
-from hopmeter.analysis.requirements import Judge
-from hopmeter.analysis.search import Hunt
+from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
+from hopmeter.analysis.cells.rate_search import Hunt
+from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
+from hopmeter.analysis.cells.requirements import Judge
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan

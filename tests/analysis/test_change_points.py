@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hopmeter.analysis.change_points import find_changes, least_length
+from hopmeter.analysis.history.change_points import find_changes, least_length
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 NOISE: dict[str, Draw] = {

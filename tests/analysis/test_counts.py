@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.model.trial import TrialResult
 from tests.analysis.made import MS, US, analyse_trials, arrivals, cell, messages, run_of
 from tests.coded import lacking

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hopmeter.analysis.summary import summary
+from hopmeter.analysis.latency.latency_columns import summary
 from tests.analysis.made import MS, analyse_trials, cell, messages
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hopmeter.analysis.deadlines import Misses, count_misses, find_misses, miss_columns, miss_interval
+from hopmeter.analysis.latency.deadlines import Misses, count_misses, find_misses, miss_columns, miss_interval
 from hopmeter.store.samples import NONE_NS
 
 MS = 1_000_000

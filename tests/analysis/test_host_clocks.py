@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.analysis import reading
-from hopmeter.analysis.arrivals import Times
-from hopmeter.analysis.clock_claims import claim_ranking, coarse_deadline_warning, widen_ratio
-from hopmeter.analysis.deadlines import Misses, judge_deadline, miss_columns
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
+from hopmeter.analysis.latency import trial_pairs
+from hopmeter.analysis.latency.arrivals import Times
+from hopmeter.analysis.latency.clock_claims import claim_ranking, coarse_deadline_warning, widen_ratio
+from hopmeter.analysis.latency.deadlines import Misses, judge_deadline, miss_columns
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Topology
 from hopmeter.plan.topology import topology as plan_topology
@@ -42,7 +42,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
             made = plan_topology(one)
             return replace(made, endpoints=tuple(replace(each, host=hosts[each.id]) for each in made.endpoints))
 
-        monkeypatch.setattr(reading, "topology", place_endpoints)
+        monkeypatch.setattr(trial_pairs, "topology", place_endpoints)
 
     return on
 

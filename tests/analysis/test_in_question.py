@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hopmeter.analysis.budget import BudgetedRounds
-from hopmeter.analysis.in_question import InQuestion
+from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
+from hopmeter.analysis.budget.candidates import InQuestion
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.alone import add_cells_alone

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.analysis.distributions import box, hop_percentiles, latency_over_time, percentile_curve
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.percentiles import estimate, quantiles, state
-from hopmeter.analysis.run_results import Row, read
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
+from hopmeter.analysis.latency.percentiles import estimate, quantiles, state
+from hopmeter.analysis.results.distributions import box, hop_percentiles, latency_over_time, percentile_curve
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, read
 from hopmeter.cli.parts.cell_listing import print_cell
 from hopmeter.report.drawing import Style
 from hopmeter.report.figures import percentile_curves

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.paths import path_times
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
+from hopmeter.analysis.latency.paths import path_times
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Flow, Participant, Workload

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hopmeter.analysis import budgeted_table
+from hopmeter.analysis.budget import budgeted_table
 from tests.analysis.quick_look_simulation import REFERENCES, QuickLook
 from tests.analysis.shared_budget import PAIRS, false_shares
 from tests.statistics.noise_settings import Setting

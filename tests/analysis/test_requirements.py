@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from rich.text import Text
 
-from hopmeter.analysis.cell import Judged
-from hopmeter.analysis.evidence import Evidence
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.requirements import Judge, judge, judge_trials, overall
-from hopmeter.analysis.run_results import Run, read
-from hopmeter.analysis.trial import Counts, Measured
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.cell import Judged
+from hopmeter.analysis.cells.requirement_intervals import Evidence
+from hopmeter.analysis.cells.requirements import Judge, judge, judge_trials, overall
+from hopmeter.analysis.cells.whole_run import analyse_run
+from hopmeter.analysis.latency.trial import Counts, Measured
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.cli.parts import run_table
 from hopmeter.model.trial import TrialResult
 from hopmeter.report import ranking_table

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.ranking import compare, faster, ranks
-from hopmeter.analysis.rounds import TableRanking, rank_tables
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.ranking.rounds import TableRanking, rank_tables
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.row_order import compare, faster, ranks
+from hopmeter.analysis.results.run_results import read
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.model.cell import Cell
 from tests import cells

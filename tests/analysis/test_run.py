@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.analysis.cell import analyse
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.cell import analyse
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS
 from hopmeter.model.trial import TrialResult

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.search import why_not
+from hopmeter.analysis.cells.rate_search import why_not
 from hopmeter.scenario.search import Search
 
 BOUND = Search(bound_p99="5ms", start=100)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.slow_messages import PARTS, why_columns
+from hopmeter.analysis.cost.slow_messages import PARTS, why_columns
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.why_folder import WhyFolder
 from tests.analysis import made

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.times_alone import set_times_alone
+from hopmeter.analysis.workload.times_alone import set_times_alone
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.plan.alone import add_cells_alone

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopmeter.analysis.intervals import interval
-from hopmeter.analysis.percentiles import PERMILLE, QUICK_TRIALS, least_count, quantiles, resolvable
+from hopmeter.analysis.latency.intervals import interval
+from hopmeter.analysis.latency.percentiles import PERMILLE, QUICK_TRIALS, least_count, quantiles, resolvable
 from hopmeter.scenario import resolve
 from hopmeter.scenario.search import LEAST_MESSAGES
 from tests.analysis.made import analyse_trials, arrivals, cell, messages

@@ -12,7 +12,7 @@ import jinja2
 import pytest
 
 from hopmeter import report
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.results.run_results import read
 from hopmeter.api import measuring, planning
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.planning import Prepared
@@ -74,7 +74,7 @@ def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
     ("stopped", "says"),
     [
         ("hopmeter.runtime.executor.Executor.run", "continue with: hopmeter run --resume {0}/.run.partial"),
-        ("hopmeter.analysis.whole_run.analyse_run", "continue with: hopmeter run --resume {0}/.run.partial"),
+        ("hopmeter.analysis.cells.whole_run.analyse_run", "continue with: hopmeter run --resume {0}/.run.partial"),
         ("hopmeter.report.write", "continue with: hopmeter report {0}/run"),
     ],
 )

@@ -13,7 +13,7 @@ ASKED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from first_look import Count, Look, is_wrong, limits
-from hopmeter.analysis.rounds import Comparison
+from hopmeter.analysis.ranking.rounds import Comparison
 rounds, seconds, undecided, wrong = map(float, sys.argv[2:6])
 looks = [Look(int(rounds), seconds, undecided, {}, [("t", "a", "b")] * int(wrong))] * 10
 print(*limits(looks).values(), sep=",")

@@ -68,7 +68,7 @@ def test_a_report_that_was_stopped_says_so(
 def test_any_other_command_says_at_least_that_it_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hopmeter.analysis.run_results.read", interrupt)
+    monkeypatch.setattr("hopmeter.analysis.results.run_results.read", interrupt)
     assert run_command(monkeypatch, "show", str(tmp_path)) == 130
     assert "hopmeter: stopped" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hopmeter import manifest
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.api import measuring
 from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import Prepared

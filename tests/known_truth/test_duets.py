@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.comparison.trial_values import values
 from hopmeter.store.samples import Samples
 from tests.command import hopmeter

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.slow_messages import PARTS
+from hopmeter.analysis.cost.slow_messages import PARTS
 from tests.command import hopmeter
 from tests.known_truth.measuring import Case, Measured, measure
 from tests.waiting import wait_for

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from hopmeter import manifest
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.setting_hints import setting_warnings
+from hopmeter.analysis.cells.setting_hints import setting_warnings
+from hopmeter.analysis.results.groups import groups
 from hopmeter.manifest.hint import Hint
 from hopmeter.messages import tag
 from hopmeter.report.ranking_table import section

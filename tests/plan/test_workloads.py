@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.headline import headline
+from hopmeter.analysis.latency.headline import headline
 from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan

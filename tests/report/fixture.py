@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder

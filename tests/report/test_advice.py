@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.api.advising import Advice
 from hopmeter.api.example_values import example_pattern, example_values, topic_name
 from hopmeter.report.advice.changes import advise_command

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.ranking import ranks
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.row_order import ranks
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting, ranking_table
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparison_sentences import details, lead

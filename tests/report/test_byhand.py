@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.report import by_hand, formatting, write
 from hopmeter.report.by_hand import folder as hand_folder

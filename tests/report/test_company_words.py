@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.report.company_words import alone_text, background_sentence, company_sentences

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.rounds import Comparison, TableRanking
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.ranking.rounds import Comparison, TableRanking
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting
 from hopmeter.report.answer import answer
 from hopmeter.report.comparison_sentences import lead

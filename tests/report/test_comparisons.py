@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.results.run_results import read
 from hopmeter.comparison import gate
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from altair.utils import schemapi
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import read
 from hopmeter.report import figures
 from hopmeter.report.drawing import Style
 from tests.report.rows import cell, run_of

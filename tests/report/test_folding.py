@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hopmeter.analysis.groups import groups
+from hopmeter.analysis.results.groups import groups
 from hopmeter.report import figures, folding, svg
 from hopmeter.report.drawing import ROOM, Style, fit_legend
 from tests.report.rows import cell, run_of

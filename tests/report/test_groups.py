@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.ranking import ranks
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.row_order import ranks
 from tests.report.rows import cell, run_of
 
 

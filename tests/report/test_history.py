@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.history import History, history
-from hopmeter.analysis.run_collection import find_runs, read_runs
+from hopmeter.analysis.history.cell_history import History, history
+from hopmeter.analysis.history.run_collection import find_runs, read_runs
 from hopmeter.cli.history import history as command
 from hopmeter.errors import HopmeterError
 from hopmeter.report import history_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations
 from typing import Any
 
-from hopmeter.analysis.groups import groups
+from hopmeter.analysis.results.groups import groups
 from hopmeter.report.drawing import Style
 from hopmeter.report.figures import latency_and_cpu
 from hopmeter.report.folding import LETTER, LINE

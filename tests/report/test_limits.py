@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.pair_limits import REST, echoes, most_pairs
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.cost.pair_limits import REST, echoes, most_pairs
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.limits_table import sentence
 from tests.report.rows import cell, run_of
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis import hosts, machine_order
-from hopmeter.analysis.distributions import Box
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results import machine_names, machine_order
+from hopmeter.analysis.results.distributions import Box
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import codec_rows, environment, machine_table, write
 from hopmeter.report.conditions import title
 from hopmeter.report.studies.judging import same_order
@@ -35,8 +35,8 @@ def compare(*runs: Run) -> machine_order.Comparison:
 
 def test_each_host_of_a_run_has_its_facts() -> None:
     far = {"here": False, "address": "10.0.0.2", "name": "jetson", "hopmeter": "1", "round_trip_us": 120.0}
-    hosts = {"robot": {"here": True, "address": "10.0.0.1"}, "arm": {**far, "machine": {"cpu_model": "Cortex"}}}
-    parts = {part.title: dict(part.terms) for part in environment.section([run_of(hosts=hosts)]).parts}
+    machine_names = {"robot": {"here": True, "address": "10.0.0.1"}, "arm": {**far, "machine": {"cpu_model": "Cortex"}}}
+    parts = {part.title: dict(part.terms) for part in environment.section([run_of(hosts=machine_names)]).parts}
     assert parts["Host robot"]["Address"] == "10.0.0.1"
     assert parts["Host arm"]["Processor"] == "Cortex" and parts["Host arm"]["Fastest round trip"].startswith("120")
 
@@ -87,9 +87,9 @@ def test_runs_of_one_machine_are_one_group() -> None:
 
 def test_a_name_tells_machines_apart() -> None:
     kernels = [on("A", shm=1.0), on("A", shm=1.0, machine={"kernel": "6.9.0"})]
-    assert list(hosts.names(kernels).values()) == ["A (kernel 6.1.0)", "A (kernel 6.9.0)"]
+    assert list(machine_names.names(kernels).values()) == ["A (kernel 6.1.0)", "A (kernel 6.9.0)"]
     inside = [on("A", shm=1.0, machine={"container": name}) for name in ("none", "docker")]
-    assert list(hosts.names(inside).values()) == ["A (container: none)", "A (container: docker)"]
+    assert list(machine_names.names(inside).values()) == ["A (container: none)", "A (container: docker)"]
     (body,) = machine_table.machines(inside).bodies
     assert [line.values[3].text for line in body.lines] == ["none", "docker"]
     assert body.lines[0].values[2].text == "6.1.0"

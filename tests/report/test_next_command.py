@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.model import units
 from hopmeter.report.next_command import next_sentence
 from tests.report.rows import cell, in_rounds, run_of

@@ -18,7 +18,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from hopmeter import report
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.results.run_results import read
 from hopmeter.cli.parts import run_table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.analysis.run_results import read
+from hopmeter.analysis.results.run_results import read
 from hopmeter.report import write, write_csv
 from hopmeter.report.report_file import render_runs
 from hopmeter.store.run_folder import RunFolder

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.process_use import Process, merge_roles, processes
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.cost.process_use import Process, merge_roles, processes
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.report import environment, write
 from hopmeter.report.process_table import ProcessRow, between, process_rows, sections

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.answer import answer
 from hopmeter.report.highest_rates import search_groups
 from tests.report.rows import cell, run_of

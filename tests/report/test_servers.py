@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.answer import answer
 from hopmeter.report.drawing import Figure, Style, ticks
 from hopmeter.report.figures import pair_throughput, scatter_overhead, server_by_server

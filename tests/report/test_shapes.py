@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopmeter.analysis import distributions
-from hopmeter.analysis.message_samples import Hop, Numbers, Trial
-from hopmeter.analysis.percentiles import quantiles
-from hopmeter.analysis.run_results import Row, read
+from hopmeter.analysis.latency.percentiles import quantiles
+from hopmeter.analysis.results import distributions
+from hopmeter.analysis.results.message_samples import Hop, Numbers, Trial
+from hopmeter.analysis.results.run_results import Row, read
 from tests.report.rows import cell, run_of
 
 TEN = np.arange(1, 11)

@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from hopmeter.analysis.run_collection import read_runs
+from hopmeter.analysis.history.run_collection import read_runs
 from hopmeter.errors import UsageError
 from hopmeter.report import site_folder
 from hopmeter.store.run_folder import RunFolder

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hopmeter import manifest, scenario
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.model.columns import CELLS
 from hopmeter.report.studies import known
 from hopmeter.report.studies.judging import TESTS, Verdict, comparisons, judge

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.groups import groups
+from hopmeter.analysis.results.groups import groups
 from hopmeter.report import conditions
 from hopmeter.report.comparison_sentences import lead
 from hopmeter.report.formatting import THIN

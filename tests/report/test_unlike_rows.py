@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.builds import has_debug_build, is_debug_build
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.builds import has_debug_build, is_debug_build
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report.advice.lines import RunAdvice
 from hopmeter.report.answer import answer
 from hopmeter.report.comparison_sentences import lead

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis import percentiles
+from hopmeter.analysis.latency import percentiles
 from hopmeter.messages import tag
 from hopmeter.report.formatting import THIN
 from hopmeter.report.result_rules import RULES, warnings

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.slow_messages import PARTS
+from hopmeter.analysis.cost.slow_messages import PARTS
+from hopmeter.analysis.results.groups import groups
 from hopmeter.report.why_slow import sections, sentence, summary
 from tests.report.rows import cell, print_table, run_of
 

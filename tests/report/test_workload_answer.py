@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.cli.parts import run_table
 from hopmeter.report.answer import answer
 from hopmeter.report.next_command import next_sentence

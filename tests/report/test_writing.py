@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hopmeter.analysis import groups
+from hopmeter.analysis.results import groups
 from hopmeter.cli.parts import plan_table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError

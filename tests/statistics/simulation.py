@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from hopmeter.analysis.budgeted_table import REFERENCE_STEP
+from hopmeter.analysis.budget.budgeted_table import REFERENCE_STEP
 from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.families import Family, best_divisors, make_families
 from hopmeter.statistics.levels import level_intervals

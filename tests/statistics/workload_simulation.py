@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
-from hopmeter.analysis.worst_flow import WorstFlows
+from hopmeter.analysis.workload.worst_flow import WorstFlows
 from hopmeter.statistics import Observation, fit
 from hopmeter.statistics.criteria import Decisions, decide_in_order, share_level
 from hopmeter.statistics.families import some_pairs_divisors

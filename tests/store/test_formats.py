@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hopmeter
-from hopmeter.analysis.run_results import read
-from hopmeter.analysis.whole_run import analyse_run
+from hopmeter.analysis.cells.whole_run import analyse_run
+from hopmeter.analysis.results.run_results import read
 from hopmeter.errors import UsageError
 from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS

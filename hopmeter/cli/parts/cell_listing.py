@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from hopmeter.analysis.run_results import TAILS, Row
+from hopmeter.analysis.results.run_results import TAILS, Row
 from hopmeter.report import formatting, why_slow
 from hopmeter.report.workload_words import cpu_text, kept_text, parts_of, worst_text
 from hopmeter.system.terminal import Console

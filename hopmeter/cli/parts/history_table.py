@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.history import METRICS, History, Series
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.history.cell_history import METRICS, History, Series
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
 from hopmeter.report.history_words import cell_name, changes_in_words, summary
 from hopmeter.system.tables import open_table, print_whole

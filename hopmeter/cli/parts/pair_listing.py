@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.rounds import Comparison
-from hopmeter.analysis.run_results import Run
-from hopmeter.analysis.workload_ranking import WorkloadRanking
+from hopmeter.analysis.ranking.rounds import Comparison
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.analysis.workload.workload_ranking import WorkloadRanking
 from hopmeter.api.runs import pair_rows
 from hopmeter.report import conditions, formatting
 from hopmeter.report.workload_table import DECIDED_BY

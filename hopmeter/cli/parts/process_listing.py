@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, groups
-from hopmeter.analysis.process_use import Process, mapped_mb, processes
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.cost.process_use import Process, mapped_mb, processes
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.process_table import COLUMNS, ProcessRow, process_rows, statistics, text
 from hopmeter.system.tables import open_table, print_whole, width

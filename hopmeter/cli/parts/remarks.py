@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
-from hopmeter.analysis.groups import groups
-from hopmeter.analysis.run_results import Row, Run
-from hopmeter.analysis.setting_hints import CODE
+from hopmeter.analysis.cells.setting_hints import CODE
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons, shorten
 from hopmeter.messages import split_code
 from hopmeter.report import why_slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hopmeter.analysis.headline import headline
+from hopmeter.analysis.latency.headline import headline
 from hopmeter.plan import Cell
 from hopmeter.plan.workloads import rows_of
 

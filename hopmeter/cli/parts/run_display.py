@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopmeter.analysis.run_results import Run, read
+from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED

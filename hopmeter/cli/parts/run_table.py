@@ -9,12 +9,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, groups, name_in_table
-from hopmeter.analysis.intervals import LEAST_TRIALS
-from hopmeter.analysis.pair_limits import echoes
-from hopmeter.analysis.percentiles import PERMILLE, least_count
-from hopmeter.analysis.ranking import Rank, ranks
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.cost.pair_limits import echoes
+from hopmeter.analysis.latency.intervals import LEAST_TRIALS
+from hopmeter.analysis.latency.percentiles import PERMILLE, least_count
+from hopmeter.analysis.results.groups import Group, groups, name_in_table
+from hopmeter.analysis.results.row_order import Rank, ranks
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts import remarks
 from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.cli.parts.workload_table import print_workload, verdict_text

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from hopmeter.analysis.groups import Group, name_in_table
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group, name_in_table
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.cli.parts.plan_table import shorten
 from hopmeter.model.requirement_verdict import unmet
 from hopmeter.report import formatting

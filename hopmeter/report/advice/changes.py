@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.hosts.host_options import OPTIONS as HOST_OPTIONS
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.decision import Decision, decide

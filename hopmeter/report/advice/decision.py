@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import compare, faster
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import compare, faster
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report.workload_answer import ranking_of
 from hopmeter.report.workload_words import is_whole

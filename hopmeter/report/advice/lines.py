@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import WHOLE
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.changes import advise_command, changes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hopmeter.analysis.groups import Group, families, groups
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.groups import Group, families, groups
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import conditions
 from hopmeter.report.answer import deciding_group
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import compare
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import compare
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.advice.row_words import lossless_of, why_not
 from hopmeter.report.workload_words import is_whole
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hopmeter import manifest
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.ranking import compare, faster
-from hopmeter.analysis.run_results import Row
-from hopmeter.analysis.workload_ranking import CPU, DEADLINES, TAIL
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import compare, faster
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.analysis.workload.workload_ranking import CPU, DEADLINES, TAIL
 from hopmeter.manifest.conformance_settings import Lossless
 from hopmeter.model.language_names import language_name, languages_in
 from hopmeter.model.requirement_verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import environment, formatting
 from hopmeter.report.by_hand import object_delays, server_calls
 from hopmeter.report.by_hand.folder import participant, read

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.analysis.distributions import notch
-from hopmeter.analysis.run_results import Row, Run
-from hopmeter.analysis.summary import summary
+from hopmeter.analysis.latency.latency_columns import summary
+from hopmeter.analysis.results.distributions import notch
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.report import codec_rows, environment, formatting

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.analysis.distributions import box
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.distributions import box
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import codec_rows, formatting
 from hopmeter.report.by_hand.folder import LOGS, box_figure, count, delays, line, participant, row
 from hopmeter.report.by_hand.folder import section as hand_section

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopmeter.analysis.distributions import box
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.distributions import box
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.by_hand.folder import LOGS, Delays, Names, box_figure, count, delays, line, number, row
 from hopmeter.report.by_hand.folder import section as hand_section

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from hopmeter.analysis.groups import CONDITIONS, Group
+from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.gate import Failure
 from hopmeter.report import conditions, formatting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison import missed
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides, is_comparable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hopmeter.analysis.groups import CONDITIONS, Group
+from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change, Side
 from hopmeter.messages import split_code
 from hopmeter.report import conditions, formatting

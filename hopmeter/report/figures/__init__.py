@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.report.drawing import Figure, Style
 
 

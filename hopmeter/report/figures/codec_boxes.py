@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.report import codec_axis, codec_rows, formatting
 from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table

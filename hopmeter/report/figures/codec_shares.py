@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.report import codec_axis, codec_rows, folding, formatting, theme
 from hopmeter.report.codec_rows import PlacedBox
 from hopmeter.report.drawing import Figure, Style, frame, table

@@ -6,9 +6,9 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.distributions import bulk, histogram
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.distributions import bulk, histogram
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import folding, formatting, theme
 from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, log_axis, table
 

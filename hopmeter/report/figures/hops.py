@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import altair as alt
 
-from hopmeter.analysis.distributions import hop_percentiles
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.distributions import hop_percentiles
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import PLAIN, Figure, Style, fit_legend, frame, log_axis, span, table
 from hopmeter.report.label_placement import Label, Plot, place

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from hopmeter.analysis.distributions import Stretch, latency_over_time
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.distributions import Stretch, latency_over_time
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import LATENCY, Data, Ends, Figure, Style, span, table, ticks
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group, families, labels
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group, families, labels
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import PLAIN, Ends, Figure, Style, frame, legend, log_axis, span, table
 

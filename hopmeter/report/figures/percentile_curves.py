@@ -6,10 +6,10 @@ import math
 
 import altair as alt
 
-from hopmeter.analysis.distributions import percentile_curve
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.percentiles import BEYOND
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.latency.percentiles import BEYOND
+from hopmeter.analysis.results.distributions import percentile_curve
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
 

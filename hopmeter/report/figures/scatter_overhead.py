@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting
 from hopmeter.report.drawing import Figure, Style, dot_rows, span
 from hopmeter.report.scatter import scatter_rows

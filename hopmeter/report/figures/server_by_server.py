@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
+from hopmeter.analysis.results.groups import Group
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Data, Figure, Style, frame, receiver_layers, span, table
 from hopmeter.report.scatter import ScatterRow, ServerTimes, scatter_rows

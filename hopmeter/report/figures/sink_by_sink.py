@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.cell_parts import waits_of
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style, frame, receiver_layers, span, table

@@ -9,8 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from hopmeter.analysis.groups import Group
-from hopmeter.analysis.process_use import processes
+from hopmeter.analysis.cost.process_use import processes
+from hopmeter.analysis.results.groups import Group
 from hopmeter.model.workload import Carrier, Flow, Workload
 from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme

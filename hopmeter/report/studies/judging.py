@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from hopmeter.analysis.groups import CONDITIONS, groups
-from hopmeter.analysis.machine_order import compare_machines
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.groups import CONDITIONS, groups
+from hopmeter.analysis.results.machine_order import compare_machines
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Claim, Selector
 from hopmeter.report.studies.row_values import Value, is_unresolved, row_value, why_unresolved, with_interval

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hopmeter.analysis.intervals import LEAST_TRIALS
-from hopmeter.analysis.process_use import sampled_percent
-from hopmeter.analysis.run_results import Row
+from hopmeter.analysis.cost.process_use import sampled_percent
+from hopmeter.analysis.latency.intervals import LEAST_TRIALS
+from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import formatting
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hopmeter.analysis import hosts
-from hopmeter.analysis.run_results import Run
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting
 from hopmeter.report.section import Column, Line, Section, Table, Value, notes, table
 from hopmeter.report.studies.judging import Answer, Verdict, judge
@@ -66,7 +66,7 @@ def summary(judged: Judged) -> str:
 
 def _columns(runs: Sequence[Run]) -> list[str]:
     """Return the columns of measured values: a machine, or a run if all machines are the same."""
-    named = hosts.names(runs)
+    named = machine_names.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]
     return [f"{named.get(id(run)) or 'here'}, {run.name}" for run in runs]

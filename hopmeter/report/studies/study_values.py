@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hopmeter.analysis.run_results import Row, Run
+from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import formatting
 from hopmeter.report.studies.known import Published, Study, published_values, studies
 from hopmeter.report.studies.row_values import row_value, why_unresolved, with_unit

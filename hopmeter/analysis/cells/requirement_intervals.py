@@ -1,0 +1,129 @@
+"""What a cell's trials show about a requirement: the interval of its metric, and how many rounds would decide it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.analysis.cells.cell import Judged, missing
+from hopmeter.analysis.latency.clock_claims import largest, widen_level
+from hopmeter.analysis.latency.deadlines import miss_interval
+from hopmeter.analysis.latency.headline import headline
+from hopmeter.analysis.latency.intervals import ALPHA, LEAST_TRIALS, measure_spread
+from hopmeter.analysis.latency.latency_columns import join
+from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles
+from hopmeter.analysis.latency.trial import Measured
+from hopmeter.model.cell import Cell
+from hopmeter.scenario.requirement import Requirement
+from hopmeter.statistics.late_shares import MOST_TIMES, lost_share
+
+Values = Mapping[str, Any]
+TAILS = ("p99", "p999")
+COLUMNS = {"cpu": "cpu_core_percent{}", "p50": "median{}_us"}
+"""The metrics whose interval is in the row of a cell."""
+Bounds = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The interval of a metric; an end is None if it is unknown. `rounds` would decide, as far as that is known."""
+
+    low: float | None = None
+    high: float | None = None
+    rounds: int | None = None
+
+
+def sample_evidence(
+    cell: Cell, trials: Sequence[Judged], wanted: Sequence[Requirement], alpha: float
+) -> dict[str, Evidence]:
+    """Return the evidence about percentiles of the tail and about loss, by the text of the requirement."""
+    measured = [each.measured for each in trials if each.measured]
+    if not measured:
+        return {}
+    found = {each.text: _tail(each, measured, headline(cell), alpha) for each in wanted if each.metric in TAILS}
+    found |= {each.text: _lost(each, measured, alpha) for each in wanted if each.metric == "lost"}
+    return found | {each.text: _miss_share(each, measured, alpha) for each in wanted if each.metric == "miss_share"}
+
+
+def applies(wanted: Requirement, cell: Cell) -> bool:
+    """Return whether a cell has the metric of a requirement. Of a workload, flows and paths have latencies, the whole
+    has the CPU, and what has a deadline has a share of misses."""
+    if cell.workload is None:
+        return wanted.metric != "miss_share"
+    if wanted.metric == "miss_share":
+        return cell.is_whole_workload or cell.deadline_s is not None
+    return wanted.metric == "lost" or cell.is_whole_workload == (wanted.metric == "cpu")
+
+
+def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
+    """Return the evidence about the median or the CPU, from their columns."""
+    if wanted.metric not in COLUMNS:
+        return Evidence()
+    low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))
+    if low is None or high is None or point is None:
+        return Evidence()
+    return _from_interval(wanted, (low, point, high), row["trials_good"], alpha)
+
+
+def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float) -> Evidence:
+    """Return the interval of a look from the one at 95 %. It is never too narrow: the distance from the point contains
+    the bias too."""
+    rounds = _rounds(at_95, wanted.limit, trials)
+    if alpha == ALPHA:
+        return Evidence(at_95[0], at_95[2], rounds)
+    from scipy.special import stdtrit  # slow to load, and few runs require it
+
+    factor = float(stdtrit(trials - 1, 1 - alpha / 2) / stdtrit(trials - 1, 1 - ALPHA / 2))
+    low, point, high = at_95
+    if low > 0:
+        return Evidence(point * (low / point) ** factor, point * (high / point) ** factor, rounds)
+    return Evidence(point - factor * (point - low), point + factor * (high - point), rounds)
+
+
+def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
+    """Return how many rounds narrow an interval so far that the limit is outside; None if the limit is too near."""
+    low, point, high, end = (math.log(each) for each in (*bounds, limit)) if bounds[0] > 0 else (*bounds, limit)
+    half, distance = max(high - point, point - low), abs(end - point)
+    times = (half / distance) ** 2 if distance else math.inf
+    return math.ceil(trials * max(times, 1.0)) if times < MOST_TIMES else None
+
+
+def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: float) -> Evidence:
+    """Return the interval of a percentile in microseconds; infinite if too many messages were lost."""
+    pooled, parts = join([trial.latencies.get(latency, []) for trial in trials])
+    lost = missing(trials, latency)
+    if not len(pooled):
+        return Evidence()
+    positive, permille = int(pooled.min()) > 0, PERMILLE[wanted.metric]
+    spread = measure_spread(parts, lost, permille)
+    point = quantiles(pooled, [permille], sum(lost))[0]
+    low, high = (None if each is None else each / 1000 for each in spread.bounds(point, positive, alpha))
+    if clock := largest(trial.clocks for trial in trials).get(latency):
+        return Evidence(*widen_level((low, high), clock.whole_ns / 1000))
+    if spread.tail is None and low is not None and high is not None and point is not None:
+        return Evidence(low, high, _rounds((low, point / 1000, high), wanted.limit, len(trials)))
+    return Evidence(low, high, spread.tail.trials_needed(wanted.limit * 1000, alpha) if spread.tail else None)
+
+
+def _miss_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
+    """Return the share of missed deadlines: as counted if none may be missed, otherwise its interval."""
+    misses = [trial.misses for trial in trials if trial.misses]
+    messages = sum(each.messages for each in misses)
+    if not messages:
+        return Evidence()
+    if not wanted.limit:
+        least, most = (sum(each) / messages for each in zip(*(one.bounds for one in misses), strict=True))
+        return Evidence(least, most)
+    return Evidence(*miss_interval(misses, alpha))
+
+
+def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
+    """Return the share of lost messages: as counted if none may be lost, otherwise its interval."""
+    lost, expected = ([getattr(trial.counts, name) for trial in trials] for name in ("lost", "expected"))
+    if not sum(expected):
+        return Evidence()
+    if not wanted.limit:
+        return Evidence(sum(lost) / sum(expected), sum(lost) / sum(expected))
+    return Evidence(*lost_share(lost, expected, alpha)) if len(trials) >= LEAST_TRIALS else Evidence()

@@ -1,0 +1,43 @@
+"""The turns of a duet: the median of the messages of each turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopmeter.analysis.latency.pair import Pair
+from hopmeter.analysis.latency.percentiles import estimate
+from hopmeter.analysis.latency.trial_pairs import pairs
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.duets import SIDES
+from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.samples import NONE_NS, Samples, Times
+
+
+def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
+    """Return the median response of each turn of this side, from its first turn on; None if the trial is no duet.
+
+    A turn without messages has None: warm-up messages fill the first turns. Raises StoreError if samples are damaged.
+    """
+    if not trial.good or trial.turn_s is None:
+        return None
+    found = [_turns_and_responses(pair, trial) for pair in pairs(cell, Samples(folder.path / trial.samples))]
+    turns, took_ns = (np.concatenate(each) for each in zip(*found, strict=True))
+    of_turn = [took_ns[turns == turn] for turn in range(int(turns.max(initial=-1)) + 1)]
+    return [_median_us(each) for each in of_turn]
+
+
+def _median_us(took_ns: Times) -> float | None:
+    """Return the median of the messages of a turn; None without messages, or if it is a lost message."""
+    arrived = took_ns[took_ns != NONE_NS]
+    (found,) = estimate(arrived, (0.5,), len(took_ns) - len(arrived))
+    return found and found / 1000
+
+
+def _turns_and_responses(pair: Pair, trial: TrialResult) -> tuple[Times, Times]:
+    """Return the turn and the response of each message; NONE_NS for one that did not reach every receiver."""
+    due, done = pair.intended_times, pair.completion_times
+    known = due != NONE_NS
+    turn_ns = round((trial.turn_s or 0.0) * 1e9)
+    took_ns = np.where(done[known] == NONE_NS, NONE_NS, done[known] - due[known])
+    return (due[known] - trial.start_ns) // turn_ns // SIDES, took_ns

@@ -1,0 +1,126 @@
+"""Compute all rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.cells.cell import Judged, examine, row
+from hopmeter.analysis.cells.rate_search import set_highest
+from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
+from hopmeter.analysis.cells.requirements import Judge, look_levels
+from hopmeter.analysis.cells.turn_medians import turn_medians_us
+from hopmeter.analysis.cost.resources import trial_core_percent
+from hopmeter.analysis.cost.slow_messages import why_columns
+from hopmeter.analysis.latency.growth import set_growth
+from hopmeter.analysis.latency.headline import headline
+from hopmeter.analysis.latency.intervals import ALPHA
+from hopmeter.analysis.latency.percentiles import Nanoseconds, estimate, quantiles
+from hopmeter.analysis.latency.trial import Measured
+from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
+from hopmeter.analysis.ranking.rounds import rank_tables
+from hopmeter.analysis.workload.times_alone import set_times_alone
+from hopmeter.analysis.workload.workload_ranking import ENDS, rank_workloads, set_workload_ranks
+from hopmeter.analysis.workload.workload_rows import complete_requirements, complete_workload
+from hopmeter.model.cell import Cell
+from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.scenario.resolve import decision
+from hopmeter.scenario.search import Search
+from hopmeter.statistics.trends import Trend
+from hopmeter.store.run_folder import RunFolder
+
+Values = dict[str, Any]
+
+
+def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
+    """Return the rows of all cells of a run; a broken trial or cell does not affect other rows.
+
+    The values of each trial go to the folder, for `trials.parquet`.
+    """
+    scenario = folder.about.get("scenario", {})
+    looks = folder.about.get("looks") or {}
+    required = scenario.get("require") or []
+    levels = look_levels(looks) if decision(scenario.get("until"), required) == "require" else {}
+    cells, rows, judges, trials = [each for cell in folder.cells for each in rows_of(cell)], [], [], []
+    trends: dict[str, list[Trend]] = {}
+    for cell in cells:
+        examined = [examine(cell, each, folder) for each in set_aside_repeated(folder.trials_of(whole_id(cell)))]
+        rows.append(row(cell, examined, folder))
+        judges.append(Judge(cell, examined, [] if cell.comparison.alone else required, levels.get(cell.group, ALPHA)))
+        if scenario.get("why") and rows[-1]["trials_good"]:
+            rows[-1] |= why_columns(cell, folder.path)
+        trends[cell.id] = [each.measured.trend for each in examined if each.measured and each.measured.trend]
+        for each in examined:
+            values = trial_values(cell, each, folder)
+            folder.judge(replace(each.result, cell=cell.id), values)
+            trials.append(asdict(each.result) | values | {"cell": cell.id})
+    _complete_workloads(cells, rows, complete_workload)
+    by_id = {row["cell"]: row for row in rows}
+    rankings = rank_tables(cells, by_id, trials, looks, scenario.get("until"))
+    set_ranks(cells, rows, rankings)
+    set_floors(cells, rows, rankings)
+    set_times_alone(cells, rows, trials)
+    set_growth(rows, trends)
+    set_workload_ranks(cells, rows, rank_workloads(cells, by_id, trials, trials))
+    for judge, each_row in zip(judges, rows, strict=True):
+        each_row |= judge.columns(each_row)
+    _complete_workloads(cells, rows, complete_requirements)
+    if asked := scenario.get("search"):
+        set_highest(Search.model_validate(asked), cells, rows)
+    return rows
+
+
+def _complete_workloads(
+    cells: Sequence[Cell], rows: Sequence[dict[str, Any]], complete: Callable[[Values, Sequence[Values]], None]
+) -> None:
+    """Fill in the row of each whole workload from those of its flows and paths."""
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for cell, each in zip(cells, rows, strict=True):
+        parts.setdefault(whole_id(cell), []).append(each)
+    for cell, each in zip(cells, rows, strict=True):
+        if cell.is_whole_workload:
+            complete(each, [part for part in parts[cell.id] if part is not each])
+
+
+def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
+    """Return the values of a trial, or of the trial of a flow or path; empty if it is not good."""
+    if trial.measured is None:
+        return {}
+    pieces = [piece for piece in trial.measured.latencies.get(headline(cell), []) if len(piece)]
+    counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
+    values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
+    values["achieved_hz"] = trial.measured.achieved_hz
+    values |= _of_any_number(cell, pieces, trial.measured.missing[headline(cell)])
+    values |= _of_workload(cell, trial)
+    values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
+    for name in ("response", "service", "roundtrip"):
+        values |= _percentiles(name, trial.measured)
+    return values
+
+
+def _of_any_number(cell: Cell, pieces: Sequence[Nanoseconds], lost: int) -> dict[str, float | None]:
+    """Return the median of a trial with any number of messages, and for a flow its p99."""
+    if not pieces:
+        return {"median_us": None}
+    names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
+    found = estimate(np.concatenate(pieces), (0.5, 0.99)[: len(names)], lost, reorder=True)
+    return {name: each and each / 1000 for name, each in zip(names, found, strict=True)}
+
+
+def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
+    """Return the deadlines of a trial and how many were missed; of a whole workload also its CPU."""
+    assert trial.measured is not None, "a failed trial has no values"
+    misses = trial.measured.misses
+    found: dict[str, Any] = {"deadlines": misses.messages, "misses": misses.missed} if misses else {}
+    if misses and misses.bounds != (misses.missed, misses.missed):
+        found |= dict(zip(ENDS, misses.bounds, strict=True))
+    return found | ({"cpu_core_percent": trial_core_percent(trial.result)} if cell.is_whole_workload else {})
+
+
+def _percentiles(name: str, trial: Measured) -> dict[str, float | None]:
+    pieces = trial.latencies.get(name, [])
+    found = quantiles(np.concatenate(pieces), (500, 990), trial.missing[name]) if pieces else [None, None]
+    return {f"{name}_{each}_us": value and value / 1000 for each, value in zip(("p50", "p99"), found, strict=True)}

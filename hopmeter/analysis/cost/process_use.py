@@ -1,0 +1,164 @@
+"""The resources of each process of a cell: the median of its trials, the least and the most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.store.disk import DamagedRunError
+from hopmeter.store.parquet_rows import read_rows
+from hopmeter.store.processes import rows as of_trial
+
+SEVERAL = 4
+"""If a role has more processes than this, they share a row of the table."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One statistic over the trials: the median of them, the least and the most."""
+
+    middle: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a cell, or several of one role together; docs/metrics.md explains each statistic."""
+
+    name: str
+    roles: str
+    language: str
+    statistics: Mapping[str, Spread]
+
+    def __getitem__(self, statistic: str) -> Spread | None:
+        return self.statistics.get(statistic)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return each statistic with its least and most."""
+        found: dict[str, Any] = {"process": self.name, "roles": self.roles, "language": self.language}
+        for name in NAMES:
+            each = self[name]
+            ends = (each.middle, each.low, each.high) if each else (None, None, None)
+            found |= {f"{name}{end}": value for end, value in zip(("", "_low", "_high"), ends, strict=True)}
+        return found
+
+
+NAMES = (
+    *("cpu_percent", "user_percent", "system_percent", "spun_percent", "sampled_percent", "cpu_us_per_message"),
+    *("voluntary_switches_per_message", "involuntary_switches_per_message"),
+    *("voluntary_switches_per_s", "involuntary_switches_per_s"),
+    *("minor_faults_per_message", "major_faults_per_message", "rss_peak_mb", "shared_mapped_mb"),
+)
+
+
+def sampled_percent(row: Row, role: str) -> float | None:
+    """Return the mean of all CPU samples of the processes of one role."""
+    trials = [trial for trial in row.trials if trial["good"]]
+    samples = [each["percent"] for trial in trials for each in _samples(row, trial) if each["role"] == role]
+    return fmean(samples) if samples else None
+
+
+def mapped_mb(row: Row) -> float | None:
+    """Return the most shared memory that a process of a row mapped, in 10⁶ bytes; None if unknown."""
+    return max((found.high for each in processes(row) if (found := each["shared_mapped_mb"])), default=None)
+
+
+@lru_cache(maxsize=1024)
+def processes(row: Row) -> tuple[Process, ...]:
+    """Every process of a row's good trials; the processes of one participant of a workload together."""
+    found: dict[str, list[list[dict[str, Any]]]] = {}
+    for trial in row.trials:
+        sampled = _mean_by_process(row, trial) if trial["good"] else {}
+        together: dict[str, list[dict[str, Any]]] = {}
+        for each in of_trial(trial) if trial["good"] else ():
+            each["sampled_percent"] = sampled.get(each["pid"])
+            together.setdefault(each["participant"] or str(each["process"]), []).append(each)
+        for key, used in together.items():
+            found.setdefault(key, []).append(used)
+    return tuple(map(_process, found.values()))
+
+
+def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
+    """Return the mean of each process's samples, by its number."""
+    percents: dict[int, list[float]] = {}
+    for each in _samples(row, trial):
+        percents.setdefault(each["pid"], []).append(each["percent"])
+    return {pid: fmean(each) for pid, each in percents.items()}
+
+
+def _samples(row: Row, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the statistics of one trial; empty if CPU was not sampled, or the samples are damaged."""
+    path: Path = row.run.folder / "cpu" / f"{row.id}-{trial['trial']}.parquet"
+    try:
+        return read_rows(path) if path.exists() else []
+    except DamagedRunError:
+        return []
+
+
+def _process(trials: Sequence[Sequence[dict[str, Any]]]) -> Process:
+    """Return the process, or the sum of the processes of a participant, of which each trial has the readings."""
+    first, *others = trials[0]
+    name = f"{first['participant']}, {len(others) + 1} processes" if others else first["name"]
+    roles = "+".join(dict.fromkeys(role for each in trials[0] for role in each["roles"].split("+")))
+    return Process(name, roles, first["language"] or "", _spreads([_sum(map(_statistics, each)) for each in trials]))
+
+
+def _sum(statistics: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
+    """Sum each statistic; None if no process has it."""
+    each = list(statistics)
+    known = {name: [value for one in each if (value := one[name]) is not None] for name in NAMES}
+    return {name: sum(values) if values else None for name, values in known.items()}
+
+
+def _statistics(used: dict[str, Any]) -> dict[str, float | None]:
+    """Return the statistics of one process of one trial. `cpu` excludes the time that a source spun to be punctual."""
+    messages, seconds = used["messages"], used["interval_s"]
+    user, system, spun = used["user_us"] or 0, used["system_us"] or 0, used["spun_us"]
+    cpu = max(0.0, user + system - spun)
+    shares = {"cpu_percent": cpu, "user_percent": user, "system_percent": system, "spun_percent": spun or None}
+    counts = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    return {
+        **{name: _over(us, seconds and seconds * 1e4) for name, us in shares.items()},
+        "sampled_percent": used["sampled_percent"],
+        "cpu_us_per_message": _over(cpu, messages),
+        **{f"{name}_per_message": _over(used[name], messages) for name in counts},
+        **{f"{name}_per_s": _over(used[name], seconds) for name in counts[:2]},
+        **{name: used[name] for name in ("rss_peak_mb", "shared_mapped_mb")},
+    }
+
+
+def _over(value: float | None, whole: float | None) -> float | None:
+    return None if value is None or not whole else value / whole
+
+
+def _spreads(each: Sequence[Mapping[str, float | None]]) -> dict[str, Spread]:
+    found = {name: [known for one in each if (known := one[name]) is not None] for name in NAMES}
+    return {name: Spread(median(known), min(known), max(known)) for name, known in found.items() if known}
+
+
+def merge_roles(processes: Sequence[Process]) -> Iterator[Process]:
+    """Merge the processes of one role into one if there are many, at the position of the first."""
+    alike: dict[tuple[str, str], list[Process]] = {}
+    for each in processes:
+        alike.setdefault((each.roles, each.language), []).append(each)
+    for (role, language), found in alike.items():
+        if len(found) > SEVERAL:
+            yield Process(f"{len(found)} {role}s, each", role, language, _merge(found))
+        else:
+            yield from found
+
+
+def _merge(processes: Sequence[Process]) -> dict[str, Spread]:
+    """Return the median of all; the ends are the least and the most of any."""
+    known = {name: [found for each in processes if (found := each[name])] for name in NAMES}
+    return {
+        name: Spread(median(one.middle for one in each), min(one.low for one in each), max(one.high for one in each))
+        for name, each in known.items()
+        if each
+    }

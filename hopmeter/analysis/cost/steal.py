@@ -1,0 +1,43 @@
+"""The CPU time that the hypervisor gave to others during a run's own trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.analysis.results.run_results import Row, Run
+
+
+@dataclass(frozen=True)
+class Steal:
+    """Shares of the cores' time, 0 to 1."""
+
+    share: float
+    """The mean of all trials, each weighted by its duration."""
+    worst: float
+    row: Row
+    """The row of the worst trial."""
+    trial: int
+    measured_cores: bool
+    """Whether the shares are of the measured cores alone; otherwise of all cores, in runs of earlier versions."""
+
+
+def steal_of(runs: Sequence[Run]) -> Steal | None:
+    """Return what was stolen during the trials of these runs; None if no trial was begun."""
+    known = [(_share(run, trial), trial, row) for run in runs for row in run.measured_rows for trial in row.trials]
+    shares = [(share, trial, row) for share, trial, row in known if share is not None]
+    seconds = sum(trial["wall_s"] for _, trial, _ in shares)
+    if not seconds:
+        return None
+    worst, trial, row = max(shares, key=lambda each: each[0])
+    mean = sum(share * trial["wall_s"] for share, trial, _ in shares) / seconds
+    return Steal(mean, worst, row, trial["trial"], all(each.get("steal_share") is not None for _, each, _ in shares))
+
+
+def _share(run: Run, trial: Mapping[str, Any]) -> float | None:
+    """Return the share of one trial; earlier versions stored only the time of all cores together."""
+    if trial.get("steal_share") is not None:
+        return float(trial["steal_share"])
+    cores = run.part("machine").get("cores") or 1
+    return trial["steal_us"] / 1e6 / trial["wall_s"] / cores if trial.get("wall_s") else None

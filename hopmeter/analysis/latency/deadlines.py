@@ -1,0 +1,124 @@
+"""Deadlines: how many messages of a flow or path missed its deadline, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.latency.arrivals import Times
+from hopmeter.analysis.latency.intervals import ALPHA, LEAST_TRIALS
+from hopmeter.store.samples import NONE_NS
+
+LEAST_MESSAGES = 30
+"""With fewer messages the share of misses is not resolved."""
+
+Missed = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Misses:
+    """The misses of one trial."""
+
+    messages: int
+    missed: int
+    longest: int
+    """The most misses one after the other."""
+    excused: int = 0
+    """Misses that may be an error of the clocks of two hosts."""
+    doubtful: int = 0
+    """Messages in time that may have missed the deadline, because of this error."""
+
+    def __add__(self, other: Misses) -> Misses:
+        """Return the misses of two flows or paths together; each of them has its own misses one after the other."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
+        return Misses(**sums | {"longest": max(self.longest, other.longest)})
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the most misses that the clocks allow."""
+        return self.missed - self.excused, self.missed + self.doubtful
+
+
+def find_misses(due: Times, done: Times, deadline_s: float) -> Missed:
+    """Return which messages missed their deadline; one that never arrived has missed it."""
+    late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
+    return late
+
+
+def count_misses(late: Missed) -> Misses:
+    """Count the misses of a trial, whose messages are in order."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
+    runs = edges[1::2] - edges[::2]
+    return Misses(len(late), int(late.sum()), int(runs.max(initial=0)))
+
+
+def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> Misses:
+    """Count the misses of a trial; times of two hosts are judged with all errors that their clocks may have."""
+    counted = count_misses(find_misses(due, done, deadline_s))
+    if not uncertainty_ns:
+        return counted
+    ends = (deadline_s + uncertainty_ns / 1e9, deadline_s - uncertainty_ns / 1e9)
+    least, most = (int(find_misses(due, done, each).sum()) for each in ends)
+    return replace(counted, excused=counted.missed - least, doubtful=most - counted.missed)
+
+
+def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str, Any]:
+    """Return the columns of `cells.parquet`; empty without a deadline.
+
+    A whole workload has the misses of all its flows and paths, and no deadline of its own.
+    """
+    if not trials:
+        return {}
+    messages, misses = sum(each.messages for each in trials), sum(each.missed for each in trials)
+    low, high = miss_interval(trials)
+    return {
+        "deadline_us": None if deadline_s is None else deadline_s * 1e6,
+        "misses": misses,
+        "miss_share": misses / messages if messages else None,
+        "miss_share_low": low,
+        "miss_share_high": high,
+        "miss_run": max(each.longest for each in trials),
+    }
+
+
+def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float | None, float | None]:
+    """Return the interval of the share of misses (Clopper and Pearson), None where it is not resolved.
+
+    Misses come in clusters: if the shares of the trials differ more than those of independent messages would, as many
+    fewer messages count (Rao and Scott 1992), and fewer still because few trials show this difference only roughly
+    (Korn and Graubard 1998).
+    """
+    messages = np.array([each.messages for each in trials], float)
+    if len(trials) < LEAST_TRIALS or messages.sum() < LEAST_MESSAGES:
+        return None, None
+    least, most = (np.array(each, float) for each in zip(*(trial.bounds for trial in trials), strict=True))
+    return _share_interval(messages, least, alpha)[0], _share_interval(messages, most, alpha)[1]
+
+
+def _share_interval(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> tuple[float, float]:
+    from scipy.stats import beta  # slow to load, and few runs have deadlines
+
+    effect = _design_effect(messages, misses, alpha)
+    count, hits, tail = messages.sum() / effect, misses.sum() / effect, alpha / 2
+    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    return low, high
+
+
+def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> float:
+    """Return how many times larger the variance of the share is than that of independent messages; at least 1.
+
+    The variance between trials has few degrees of freedom, for which the quantile of t instead of the normal stands.
+    """
+    from scipy.special import ndtri, stdtrit  # slow to load, and most runs have no deadlines
+
+    share, many = misses.sum() / messages.sum(), len(messages)
+    if not 0 < share < 1:
+        return 1.0  # nothing shows how misses come together
+    variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
+    few = (stdtrit(many - 1, alpha / 2) / ndtri(alpha / 2)) ** 2
+    return float(max(1.0, few * variance * messages.sum() / (share * (1 - share))))

@@ -1,0 +1,76 @@
+"""Confidence intervals from the differences between trials. docs/method.md gives the reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hopmeter.analysis.latency.percentiles import Nanoseconds, quantiles
+from hopmeter.statistics.tails import Tail, count_late
+
+LEAST_TRIALS = 3
+"""With fewer trials the spread between trials is unknown."""
+ALPHA = 0.05
+LEAST_TAIL = 900
+"""From p90 on, trials that are too short for the percentile are counted together."""
+
+Ends = tuple[float | None, float | None]
+
+
+def interval(
+    per_trial: Sequence[float | None], point: float | None, positive: bool = True, alpha: float = ALPHA
+) -> tuple[float, float] | None:
+    """Return the interval of a pooled percentile from the spread of the trials' percentiles; None if there are too few.
+
+    Student's t about the trials' mean, on logarithms if all samples are `positive`; widened on one side by the distance
+    of the pooled percentile from that mean, since that difference is a visible bias. Positive percentiles alone do not
+    justify logarithms: samples around zero may have them by chance.
+    """
+    known = [each for each in per_trial if each is not None]
+    if point is None or len(known) < LEAST_TRIALS or len(known) < len(per_trial):
+        return None
+    if positive:
+        low, high = _about([math.log(each) for each in known], math.log(point), alpha)
+        return math.exp(low), math.exp(high)
+    return _about(known, point, alpha)
+
+
+def _about(values: Sequence[float], point: float, alpha: float) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in values) / (len(values) - 1))
+    half = _factor(len(values), alpha) * spread
+    return min(mean, point) - half, max(mean, point) + half
+
+
+@lru_cache(maxsize=256)
+def _factor(trials: int, alpha: float) -> float:
+    """Return the half-width of the interval in standard deviations of one trial."""
+    from scipy.special import stdtrit  # takes half of a command's start-up time, and most commands show no interval
+
+    return float(stdtrit(trials - 1, 1 - alpha / 2)) / math.sqrt(trials)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What the trials show about one percentile: its value in each, or the tail if trials are too short for values."""
+
+    per_trial: list[float | None]
+    tail: Tail | None
+
+    def bounds(self, point: float | None, positive: bool, alpha: float = ALPHA) -> Ends:
+        """Return the interval in nanoseconds. An end is None if it is unknown, and infinite if too many messages were
+        lost."""
+        if self.tail is None:
+            return interval(self.per_trial, point, positive, alpha) or (None, None)
+        low, high = self.tail.bounds(alpha)
+        return None if low == -math.inf else low, None if high == math.inf else high
+
+
+def measure_spread(trials: Sequence[Nanoseconds], lost: Sequence[int], permille: int) -> Spread:
+    """Return what the trials show about a percentile. Reorders the samples within each trial."""
+    both = zip(trials, lost, strict=True)
+    per_trial = [quantiles(values, [permille], missing)[0] for values, missing in both]
+    is_short = None in per_trial and permille >= LEAST_TAIL and len(trials) >= LEAST_TRIALS and any(map(len, trials))
+    return Spread(per_trial, count_late(trials, lost, 1 - permille / 1000) if is_short else None)

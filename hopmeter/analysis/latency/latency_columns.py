@@ -1,0 +1,68 @@
+"""The columns of one latency: its percentiles with their intervals, its mean and its extremes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.latency.intervals import Ends, Spread, measure_spread
+from hopmeter.analysis.latency.percentiles import PERMILLE, Nanoseconds, quantiles
+from hopmeter.model.columns import BOUNDED
+
+
+def summary(
+    name: str,
+    trials: Sequence[Sequence[Nanoseconds]],
+    lost: Sequence[int],
+    bounded: Sequence[str] = BOUNDED,
+) -> dict[str, Any]:
+    """Return the columns of one latency from the samples of each good trial; without samples only how many are lost.
+
+    The percentiles in `bounded` get interval columns too. `lost` has the messages of each trial without this latency,
+    which are later than all others; mean, deviation and extremes are those of the others.
+    """
+    pooled, parts = join(trials)
+    if not len(pooled):
+        return {f"{name}_lost": sum(lost)} if any(lost) else {}
+    spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}  # while trials are contiguous
+    points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values(), sum(lost)), strict=True))
+    columns: dict[str, Any] = {f"{name}_count": len(pooled), f"{name}_lost": sum(lost)}
+    for statistic, value in (_moments(pooled) | points).items():
+        columns[f"{name}_{statistic}_us"] = _us(value)
+    for each, (low, high) in _intervals(spreads, points, positive=int(pooled.min()) > 0).items():
+        columns[f"{name}_{each}_low_us"], columns[f"{name}_{each}_high_us"] = _us(low), _us(high)
+    return columns
+
+
+def join(trials: Sequence[Sequence[Nanoseconds]]) -> tuple[Nanoseconds, list[Nanoseconds]]:
+    """Return all samples in one array, and those of each trial as parts of it."""
+    pieces = [piece for trial in trials for piece in trial]
+    pooled = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+    return pooled, np.split(pooled, np.cumsum([sum(map(len, trial)) for trial in trials])[:-1])
+
+
+def _intervals(spreads: Mapping[str, Spread], points: Mapping[str, float | None], positive: bool) -> Mapping[str, Ends]:
+    return {
+        each: (None, None) if points[each] is None else spread.bounds(points[each], positive)
+        for each, spread in spreads.items()
+    }
+
+
+def _moments(values: Nanoseconds) -> dict[str, float | None]:
+    mean = float(values.mean())
+    deviation = math.sqrt(_squares(values, mean) / (len(values) - 1)) if len(values) > 1 else None
+    return {"mean": mean, "std": deviation, "min": float(values.min()), "max": float(values.max())}
+
+
+def _squares(values: Nanoseconds, mean: float) -> float:
+    """Sum the squared deviations in blocks, because converting all to floating point at once would be a second copy."""
+    stretch = 1 << 18
+    parts = (values[first : first + stretch] - mean for first in range(0, len(values), stretch))
+    return math.fsum(float(np.dot(part, part)) for part in parts)
+
+
+def _us(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value / 1000

@@ -1,0 +1,102 @@
+"""Whether a trial achieved the requested rate. Overload is not latency; docs/method.md has the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hopmeter.analysis.latency.arrivals import Times, minus
+from hopmeter.analysis.latency.pair import Pair
+from hopmeter.analysis.latency.waits import limit_ns, median, response, throughout, waiting_times
+from hopmeter.store.samples import NONE_NS
+
+SHARE = 0.99
+"""The share of the requested rate that must be reached, at the source and at the end."""
+PARTS = 5
+"""The parts of a trial that are compared to detect a growing backlog."""
+LEAST = 20
+"""With fewer messages a trend has no meaning."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How one pair was paced in one trial."""
+
+    achieved_hz: float | None
+    """Messages per second that the transport accepted."""
+    asked_hz: float | None
+    """Messages per second in the schedule itself, with the randomness of `poisson`."""
+    behind: bool
+    """The source fell permanently behind its schedule."""
+    backlog: bool
+    """The wait of messages grew steadily."""
+    seconds: float
+    """From the due time of the first message to the last arrival."""
+    turn_ns: float = 0.0
+    """The time between the due times of two messages, or of two bursts."""
+    queued_ns: float = 0.0
+    """How long the median message waited for others, if messages waited throughout the trial; otherwise 0."""
+    long_ns: float = 0.0
+    """The response of the median message, if throughout the trial many others fell due meanwhile; otherwise 0."""
+    growth: float = 0.0
+    """By how many seconds the response grew in each second of the schedule, if there is a backlog; otherwise 0."""
+
+
+def measure_pace(pair: Pair) -> Pace:
+    """Measure the pace of a pair."""
+    sent, intended, done = pair.send_times, pair.intended_times, pair.completion_times
+    known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
+    begun_ns = int(due.min()) if len(due) else 0
+    achieved_hz, span_ns = _rate(known, begun_ns)
+    asked_hz, asked_ns = _rate(due, begun_ns)
+    scheduled = pair.cell.axes.pacing.is_scheduled and len(known) >= LEAST
+    behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
+    responses = _medians(done, intended)
+    backlog = scheduled and _backlog(responses, asked_ns, len(due))
+    growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
+    seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
+    turn_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
+    queued_ns, long_ns = _standing(pair, turn_ns) if scheduled else (0.0, 0.0)
+    asked_hz = asked_hz if scheduled else None
+    return Pace(achieved_hz, asked_hz, behind, backlog, seconds, turn_ns, queued_ns, long_ns, growth)
+
+
+def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
+    """Return the median wait and the median response, each 0 unless it was long from the first fifth to the last."""
+    limit = limit_ns(pair, turn_ns)
+    spans = (waiting_times(pair), response(pair))
+    queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
+    return queued_ns, long_ns
+
+
+def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
+    """Return the rate from the first due time on: a source that begins late and catches up is not faster than
+    requested."""
+    span = int(times.max()) - begun_ns if len(times) > 1 else 0
+    return ((len(times) - 1) * 1e9 / span if span else None), span
+
+
+def _medians(end: Times, start: Times) -> list[float]:
+    """Return the median delay of each fifth of the messages; empty if a fifth has none."""
+    fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
+    delays = [minus(*fifth) for fifth in fifths]
+    return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []
+
+
+def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
+    """Whether the rate is too low and the end as late: one late message at the end is not a lower rate."""
+    if achieved_hz is None or asked_hz is None or not lateness:
+        return False
+    return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns
+
+
+def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
+    """Return whether the response never gets shorter from fifth to fifth, and grows in all by 1 % of the schedule and
+    by one message's turn."""
+    if not responses:
+        return False
+    growth = responses[-1] - responses[0]
+    steady = all(later >= earlier for earlier, later in pairwise(responses))
+    return steady and growth > max((1 - SHARE) * asked_ns, asked_ns / max(messages - 1, 1))

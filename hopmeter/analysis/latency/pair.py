@@ -1,0 +1,167 @@
+"""One pair of a trial, message by message: when it was due, sent, and received at each place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hopmeter.analysis.latency.arrivals import Arrivals, Times, earliest, latest, preferring
+from hopmeter.analysis.latency.host_clocks import ClockUncertainty, HostClocks, translate
+from hopmeter.model.cell import Cell
+
+
+@dataclass(frozen=True)
+class Place:
+    """The records of a relay, sink or server, by message."""
+
+    arrivals: Arrivals
+    arrived: Times
+    forwarded: Times
+    """When it was passed on or answered; at a sink with work, when the work was done."""
+    decoded: Times | None
+    refused: int
+    """Messages that it could not pass on or answer."""
+    host: str = ""
+    """The host whose clock its times are of."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The records of a source or client, by message. A scatter client has a lane for each server."""
+
+    intended: Times
+    sent: Times
+    encoded: Times | None
+    replies: Arrivals
+    """The replies; empty at the source of a chain."""
+    replied: Times
+    decoded: Times | None
+    offered: int
+    """Messages offered to the transport."""
+    abandoned: int
+    """Messages that the transport refused until the retry ended."""
+    host: str = ""
+    """The host whose clock its times are of."""
+
+    @property
+    def handover_times(self) -> Times:
+        """When the message was handed over: after encoding, if there is a codec."""
+        return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One source or client with all its relays, sinks and servers."""
+
+    cell: Cell
+    lanes: list[Lane]
+    relays: list[Place] = field(default_factory=list)
+    ends: list[Place] = field(default_factory=list)
+    """Sinks or servers; none in a ring."""
+    clocks: HostClocks = field(default_factory=HostClocks)
+    """The clocks of the hosts on which the endpoints ran."""
+
+    @property
+    def messages(self) -> int:
+        """Messages recorded at the source."""
+        return len(self.lanes[0].intended)
+
+    @property
+    def one_way(self) -> bool:
+        """Whether it ends at sinks, and not at its source."""
+        return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
+
+    @property
+    def intended_times(self) -> Times:
+        """When each message was due."""
+        return self.lanes[0].intended
+
+    def due_on(self, host: str) -> Times:
+        """Return when each message was due by the clock of a host."""
+        due = self.intended_times
+        return translate(due, self.clocks.route(due, self.lanes[0].host, host))
+
+    @property
+    def send_times(self) -> Times:
+        """When each message was sent; in scatter the first of its requests."""
+        return earliest([lane.sent for lane in self.lanes])
+
+    @property
+    def completion_times(self) -> Times:
+        """When each message had reached all its receivers, or all its replies were back; decoded if there is a
+        codec. By the clock of the source or client, as all times of a whole message."""
+        return self.completion_on(self.lanes[0].host)[0]
+
+    def completion_on(self, host: str) -> tuple[Times, ClockUncertainty]:
+        """Return when each message was complete by the clock of a host, and the uncertainty of this translation."""
+        if self.one_way:
+            found = [(_decode_times(end.arrived, end.decoded), end.host) for end in self.ends]
+        else:
+            found = [(_decode_times(lane.replied, lane.decoded), lane.host) for lane in self.lanes]
+        routes = [(times, self.clocks.route(times, origin, host)) for times, origin in found]
+        return latest([translate(*each) for each in routes]), ClockUncertainty.of(route for _, route in routes)
+
+    @property
+    def delivery_times(self) -> list[Times]:
+        """When each message had reached each sink or server; decoded, if it decodes."""
+        return [self._at_origin(end, _decode_times(end.arrived, end.decoded)) for end in self.ends]
+
+    @property
+    def arrival_times(self) -> list[Times]:
+        """When each message arrived at each sink or server."""
+        return [self._at_origin(end, end.arrived) for end in self.ends]
+
+    def _at_origin(self, place: Place, times: Times) -> Times:
+        return translate(times, self.clocks.route(times, place.host, self.lanes[0].host))
+
+    @property
+    def deliveries(self) -> list[Arrivals]:
+        """The deliveries: arrivals at the sinks, or replies."""
+        return [end.arrivals for end in self.ends] if self.one_way else [lane.replies for lane in self.lanes]
+
+    @property
+    def expected_count(self) -> int:
+        """The expected number of deliveries."""
+        return sum(lane.offered for lane in self.lanes) * (len(self.ends) if self.one_way else 1)
+
+    def hops(self) -> list[tuple[Times, Times]]:
+        """Return (arrived, left) of every hop, from the source on; the last place has one for each sink or server. Both
+        are times of the host at which the message arrived."""
+        return [(hop.arrived, translate(hop.left, self.clocks.route(hop.left, *hop.hosts))) for hop in self._hops()]
+
+    def _hops(self) -> list[_Hop]:
+        first = self.lanes[0]
+        lefts = [(first.handover_times, first.host), *((relay.forwarded, relay.host) for relay in self.relays)]
+        chain = [
+            _Hop(relay.arrived, left, (host, relay.host))
+            for relay, (left, host) in zip(self.relays, lefts, strict=False)
+        ]
+        if self.cell.axes.pattern == "scatter":
+            ends = zip(self.ends, self.lanes, strict=True)
+            return [_Hop(end.arrived, lane.handover_times, (lane.host, end.host)) for end, lane in ends]
+        left, host = lefts[-1]
+        if not self.ends:
+            return [*chain, _Hop(first.replied, left, (host, first.host))]
+        return [*chain, *(_Hop(end.arrived, left, (host, end.host)) for end in self.ends)]
+
+    @property
+    def hop_uncertainty(self) -> ClockUncertainty:
+        """The largest clock uncertainty of a hop."""
+        return ClockUncertainty.of(self.clocks.route(hop.left, *hop.hosts) for hop in self._hops())
+
+    @property
+    def one_way_uncertainty(self) -> ClockUncertainty:
+        """The largest clock uncertainty of a time from the source or client to a sink or server."""
+        origin = self.lanes[0].host
+        return ClockUncertainty.of(self.clocks.route(end.arrived, end.host, origin) for end in self.ends)
+
+
+@dataclass(frozen=True)
+class _Hop:
+    arrived: Times
+    left: Times
+    hosts: tuple[str, str]
+    """The host that the message left, and the one at which it arrived."""
+
+
+def _decode_times(arrived: Times, decoded: Times | None) -> Times:
+    return arrived if decoded is None else preferring(decoded, arrived)

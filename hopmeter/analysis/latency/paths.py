@@ -1,0 +1,113 @@
+"""Paths of a workload: how long a message takes to have its effect, and how old the data behind an effect is.
+
+The definitions follow Günzel and others, "On the Equivalence of Maximum Reaction Time and Maximum Data Age for
+Cause-Effect Chains" (doi 10.1145/3703630), applied to every message and not only to the longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopmeter.analysis.latency.arrivals import Times, minus
+from hopmeter.analysis.latency.host_clocks import ClockUncertainty
+from hopmeter.analysis.latency.trial_pairs import pairs
+from hopmeter.model.cell import Cell
+from hopmeter.model.workload import Flow
+from hopmeter.plan.topology import topology
+from hopmeter.plan.workloads import flow_cell
+from hopmeter.store.causes import Causes, read_causes
+from hopmeter.store.samples import NONE_NS, Samples
+
+UNKNOWN = -1
+"""The number of a message whose cause is not known."""
+NEVER = np.iinfo(np.int64).max
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PathTimes:
+    """A path in one trial."""
+
+    due: Times
+    """When each message of the first flow was due."""
+    effect: Times
+    """When the first effect of each message of the first flow, or of a newer one, arrived."""
+    data_age: Times
+    """The age of the first flow's message behind each message of the last flow whose causes are known, in ns."""
+    clock: ClockUncertainty
+    """By how much these times may be wrong because the path begins on one clock and ends on another."""
+
+    @property
+    def reaction(self) -> Times:
+        """Return the reaction time of each message of the first flow that had an effect, in ns."""
+        return minus(self.effect, self.due)
+
+
+def path_times(cell: Cell, file: Path) -> PathTimes:
+    """Follow the messages of a path through one trial. `cell` is the row of the path.
+
+    Raises StoreError if the samples or the causes are damaged.
+    """
+    assert cell.workload is not None, "only a workload has paths"
+    samples, causes = Samples(file), read_causes(file)
+    whole = replace(cell, path="")
+    flows = cell.workload.route(cell.path)
+    first, last = (next(pairs(flow_cell(whole, flow), samples)) for flow in (flows[0], flows[-1]))
+    origin = _origins(whole, flows, causes, last.messages)
+    due, host = first.intended_times, first.lanes[0].host
+    done, uncertainty = last.completion_on(host)
+    known = (origin != UNKNOWN) & (origin < len(due)) & (done != NONE_NS)
+    effect = _first_effects(origin[known], done[known], len(due))
+    in_time = due <= _last_but_one_look(whole, flows[1:], samples, host)
+    return PathTimes(due[in_time], effect[in_time], minus(done[known], due[origin[known]]), uncertainty)
+
+
+def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
+    """Return when a flow with `latest` looked for the newest message for the last time but one, by the clock of a host.
+    A message that is due later may have its effect only after the end of the trial, so it says nothing about the
+    transport."""
+    looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
+    return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
+
+
+def _origins(cell: Cell, flows: Sequence[Flow], causes: Causes, messages: int) -> Numbers:
+    """Return the number of the first flow's message at the start of the chain of causes of each message of the last
+    flow; UNKNOWN if the chain is broken."""
+    numbers = np.arange(messages)
+    for before, flow in reversed(list(pairwise(flows))):
+        numbers = _step(_cause_numbers(cell, before, flow, causes), numbers)
+    return numbers
+
+
+def _step(caused_by: Numbers, numbers: Numbers) -> Numbers:
+    known = (numbers != UNKNOWN) & (numbers < len(caused_by))
+    stepped = np.full(len(numbers), UNKNOWN)
+    stepped[known] = caused_by[numbers[known]]
+    return stepped
+
+
+def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numbers:
+    """Return for each message of a flow the number of the message of the flow before it that caused it."""
+    ends = topology(cell).flows
+    sender = ends[flow.number][0].id
+    receiver = ends[before.number][1 + before.targets.index(flow.source)].id
+    mine = (causes["endpoint"] == sender) & (causes["cause_endpoint"] == receiver)
+    seqs = causes["seq"][mine]
+    numbers = np.full(int(seqs.max(initial=UNKNOWN)) + 1, UNKNOWN)
+    numbers[seqs] = causes["cause_seq"][mine]
+    return numbers
+
+
+def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
+    """Return when the first effect of each message or of a newer one arrived; NONE_NS if there was none."""
+    earliest = np.full(messages, NEVER)
+    np.minimum.at(earliest, origin, done)
+    effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]
+    return np.where(effect == NEVER, NONE_NS, effect)

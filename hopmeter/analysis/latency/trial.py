@@ -1,0 +1,174 @@
+"""Measure one trial from its raw samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hopmeter.analysis.latency.arrivals import Times, minus
+from hopmeter.analysis.latency.clock_claims import largest
+from hopmeter.analysis.latency.deadlines import Misses, judge_deadline
+from hopmeter.analysis.latency.growth import trend_of
+from hopmeter.analysis.latency.headline import headline
+from hopmeter.analysis.latency.host_clocks import ClockUncertainty
+from hopmeter.analysis.latency.latencies import Pieces, clock_uncertainties, count_missing, latencies, trim
+from hopmeter.analysis.latency.pace import Pace, measure_pace
+from hopmeter.analysis.latency.pair import Pair
+from hopmeter.analysis.latency.paths import path_times
+from hopmeter.analysis.latency.servers import by_server, lost_by_server
+from hopmeter.analysis.latency.sinks import by_sink, lost_by_sink
+from hopmeter.analysis.latency.trial_pairs import pairs
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.flows import flows
+from hopmeter.plan.workloads import flow_cell, rows_of
+from hopmeter.statistics.trends import Trend
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import Samples
+
+PACING = "pacing_error"
+"""Sent minus intended time."""
+
+
+@dataclass
+class Counts:
+    """The message counts of a trial, over all pairs. docs/metrics.md defines each."""
+
+    sent: int = 0
+    received: int = 0
+    expected: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    abandoned: int = 0
+    stray: int = 0
+    trimmed: int = 0
+    messages: int = 0
+    """Messages recorded at the sources; a scatter's requests count once."""
+
+    @property
+    def lost(self) -> int:
+        """Count the messages that should have arrived and did not, including abandoned ones."""
+        return self.expected - self.received
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
+
+
+@dataclass
+class Measured:
+    """The values measured from one trial's samples."""
+
+    counts: Counts = field(default_factory=Counts)
+    latencies: Pieces = field(default_factory=dict)
+    missing: Counter[str] = field(default_factory=Counter)
+    """How many messages have no latency, because they were lost, by latency."""
+    paces: list[Pace] = field(default_factory=list)
+    misses: Misses | None = None
+    """The misses of a flow or path with a deadline."""
+    clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
+    """The clock uncertainty of each latency that begins on one clock and ends on another."""
+    trend: Trend | None = None
+    """The growth of the median in the course of the trial, of the first pair; None if the trial is too short."""
+
+    @property
+    def achieved_hz(self) -> float | None:
+        """Return the achieved rate, averaged over the pairs."""
+        rates = [pace.achieved_hz for pace in self.paces if pace.achieved_hz]
+        return sum(rates) / len(rates) if rates else None
+
+
+def measure(cell: Cell, path: Path) -> Measured:
+    """Measure a trial from its samples.
+
+    Raises StoreError if they are missing or damaged, and ClockError if times of two hosts cannot be compared.
+    """
+    if cell.path:
+        return _measure_path(cell, path)
+    if cell.workload is not None and not cell.flow:
+        return _measure_workload(cell, path)
+    trial = Measured()
+    deadline_s = cell.deadline_s
+    for pair in pairs(cell, Samples(path)):
+        trial.clocks = largest([trial.clocks, clock_uncertainties(pair)])
+        if deadline_s is not None:
+            doubt = trial.clocks.get("response", ClockUncertainty())
+            trial.misses = judge_deadline(pair.intended_times, pair.completion_times, deadline_s, doubt.whole_ns)
+        trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
+        trial.counts += _counts(pair)
+        trial.missing += count_missing(pair) + lost_by_server(pair) + lost_by_sink(pair)
+        trial.paces.append(measure_pace(pair))
+        pieces = latencies(pair) | by_server(pair) | by_sink(pair)
+        if cell.axes.pacing.is_scheduled:
+            pieces[PACING] = [minus(pair.send_times, pair.intended_times)]
+        for name, each in pieces.items():
+            trial.latencies.setdefault(name, []).extend(each)
+    if not trial.counts.messages:
+        raise StoreError(
+            "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
+        )
+    return trial
+
+
+def _start(cell: Cell, pair: Pair) -> Times:
+    """Return when the latency that ranks a cell begins."""
+    return pair.intended_times if headline(cell) == "response" else pair.send_times
+
+
+def _measure_workload(cell: Cell, path: Path) -> Measured:
+    """Count the messages of all flows, and the misses of all flows and paths. A message that a bridge passes on counts
+    once. The rows of the flows and paths have the latencies."""
+    running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
+    paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
+    misses = [each.misses for each in (*running, *paths) if each.misses]
+    counts = sum((each.counts for each in running), Counts())
+    return Measured(counts, misses=sum(misses, Misses(0, 0, 0)) if misses else None)
+
+
+def _measure_path(cell: Cell, file: Path) -> Measured:
+    """Measure a path; a message of its first flow without an effect counts as lost."""
+    times = path_times(cell, file)
+    reaction, deadline_s = times.reaction, cell.deadline_s
+    counts = Counts(sent=len(times.due), received=len(reaction), expected=len(times.due), messages=len(times.due))
+    trend = trend_of(times.due, times.effect)
+    trial = Measured(counts, {"reaction": [reaction], "data_age": [times.data_age]}, trend=trend)
+    trial.missing["reaction"] = counts.lost
+    trial.clocks = dict.fromkeys(("reaction", "data_age"), times.clock) if times.clock.whole_ns else {}
+    if deadline_s is not None:
+        trial.misses = judge_deadline(times.due, times.effect, deadline_s, times.clock.whole_ns)
+    return trial
+
+
+def _counts(pair: Pair) -> Counts:
+    offered = sum(lane.offered for lane in pair.lanes)
+    abandoned = sum(lane.abandoned for lane in pair.lanes)
+    deliveries = pair.deliveries
+    return Counts(
+        sent=offered - abandoned,
+        received=sum(each.received_count for each in deliveries),
+        expected=pair.expected_count,
+        duplicated=sum(each.duplicate_count for each in deliveries),
+        reordered=sum(each.reordered_count for each in deliveries),
+        abandoned=abandoned + sum(each.refused for each in (*pair.relays, *pair.ends)),
+        stray=sum(each.stray for each in deliveries),
+        trimmed=2 * trim(pair.messages),
+        messages=pair.lanes[0].offered,
+    )
+
+
+def reject_altered(result: TrialResult) -> TrialResult:
+    """Return the trial as the analysis judges it: a trial with altered payloads is not good."""
+    wrong = sum_counter(result, "content_errors")
+    if not result.good or not wrong:
+        return result
+    return replace(result, good=False, reason=tag("E-CONTENT", f"{wrong} payloads arrived with wrong content"))
+
+
+def sum_counter(result: TrialResult, name: str, roles: Iterable[str] = ()) -> int:
+    """Sum a counter of a trial's endpoints, over all or over some roles."""
+    wanted = set(roles)
+    endpoints: list[dict[str, Any]] = [each for node in result.nodes for each in node.get("endpoints", [])]
+    return sum(each.get(name, 0) for each in endpoints if not wanted or each.get("role") in wanted)

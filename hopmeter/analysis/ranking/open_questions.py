@@ -1,0 +1,92 @@
+"""What is decided in a table, seen from its rounds so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from hopmeter.analysis.ranking.ranked_cells import fit_table
+from hopmeter.model.cell import Cell
+from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise, rounds_for_ratio
+from hopmeter.statistics.families import CHOICES
+from hopmeter.statistics.ranking import ALPHA, BEST
+
+CLEAR = 1.5
+"""A ratio that a run with a budget is to decide first, whatever the table."""
+Question = frozenset[str]
+"""The cells of a question: the two of a pair, or the one whose median is to be known, or that has requirements."""
+Bounds = tuple[float | None, float | None, float | None]
+IsJudged = Callable[[Cell, Bounds, float], bool]
+"""Returns whether a cell meets or misses its requirements, at a level; its median comes with its 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of one look at a table."""
+
+    asked: frozenset[Question]
+    decided: frozenset[Question]
+    needed: frozenset[str]
+    """Cells that belong to every further round: the best one, and those without a result."""
+    needed_rounds: float | None = None
+    """How many rounds the noise of the open pairs needs to decide a clear ratio; None if that is unknown."""
+
+
+def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
+    """Look at a table at a level `alpha`; `until` is `order`, `best` or a precision such as `±5%`.
+
+    Cells that are not ranked are in no question, unless no other cells are there. References take part in the rounds
+    until their ratio to the best is decided, but only the choices decide how long the run is.
+    """
+    ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}
+    result = fit_table(cells, observations, alpha, BEST if until == BEST else None)
+    needed = frozenset(ranked - set(result.cells)) | ({result.best} if result.best else set())
+    if until.startswith("±"):
+        return _medians(result, ranked & set(result.cells), needed, until)
+    return _pairs(cells, result, needed | (_open_references(result) & ranked))
+
+
+def _open_references(result: Ranking) -> set[str]:
+    """Return the references whose ratio to the best is not decided."""
+    compared = [pair for pair in result.pairs if result.best in pair.cells and not pair.decided]
+    return {cell for pair in compared for cell in pair.cells} - set(result.choices)
+
+
+def look_at_requirements(
+    cells: Sequence[Cell], observations: Iterable[Observation], is_judged: IsJudged, alpha: float
+) -> Answer:
+    """Look at the requirements of each cell that is ranked, at a level `alpha`."""
+    ranked = [cell for cell in cells if cell.comparison.ranked] or list(cells)
+    ids = {cell.id for cell in ranked}
+    levels = fit([each for each in observations if each.cell in ids], alpha).levels
+    unknown: Bounds = (None, None, None)
+    judged = frozenset(Question({cell.id}) for cell in ranked if is_judged(cell, levels.get(cell.id, unknown), alpha))
+    return Answer(frozenset(Question({cell.id}) for cell in ranked), judged, frozenset())
+
+
+def _medians(result: Ranking, asked: Iterable[str], needed: frozenset[str], until: str) -> Answer:
+    within = float(until[1:-1]) / 100
+    questions = {cell: Question({cell}) for cell in asked}
+    precise = frozenset(question for cell, question in questions.items() if is_precise(result, cell, within))
+    return Answer(frozenset(questions.values()), precise, needed)
+
+
+def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> Answer:
+    asked = _asked_pairs(cells, result)
+    decided = frozenset(pair.cells for pair in asked if pair.decided)
+    still_open = [pair for pair in asked if not pair.decided]
+    rounds = rounds_for_ratio(still_open, CLEAR, ALPHA / len(asked)) if asked else None
+    return Answer(frozenset(pair.cells for pair in asked), decided, needed, rounds)
+
+
+def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[Pair]:
+    """Return the pairs of choices; in a run with two sides the sides of each cell.
+
+    If there is only one choice, it is compared with the references that the user named.
+    """
+    if sides := {cell.id: cell.comparison.counterpart for cell in cells if cell.comparison.counterpart}:
+        return [pair for pair in result.pairs if sides.get(pair.a) == pair.b]
+    if len(result.choices) > 1:
+        return [pair for pair in result.pairs if pair.family == CHOICES]
+    ranked = {cell.id for cell in cells if cell.comparison.ranked}
+    return [pair for pair in result.pairs if result.best in pair.cells and pair.cells <= ranked]

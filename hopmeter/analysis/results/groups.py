@@ -1,0 +1,219 @@
+"""Comparable groups: rows that answer the same question under the same conditions, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hopmeter.analysis.results import machine_names
+from hopmeter.analysis.results.builds import build_words, qualifiers
+from hopmeter.model.cell import CONDITIONS as CONDITIONS
+from hopmeter.model.cell import DEFAULTS, table_key
+from hopmeter.plan.workloads import part_place
+from hopmeter.system import humanize
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.results.run_results import Row, Run
+
+USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
+"""Conditions that a report does not mention."""
+FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
+"""Axes that are sorted by size: small messages, low rates and short work come first."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under the same conditions, fastest first."""
+
+    conditions: dict[str, Any]
+    rows: tuple[Row, ...]
+    number: int = 0
+    varied: tuple[str, ...] = ()
+    """The conditions in which the groups of a report differ from each other."""
+    machine: str = ""
+    """The machine that measured all rows; empty if all groups are of the same machine."""
+
+    @property
+    def id(self) -> str:
+        """The anchor of its section."""
+        return f"group-{self.number}"
+
+    @property
+    def measured_rows(self) -> list[Row]:
+        """Rows with a latency that may be shown, floors and unranked rows included."""
+        return [row for row in self.rows if row.ok]
+
+    @property
+    def candidates(self) -> list[Row]:
+        """The measured rows without floors and unranked rows, fastest first; references are among them."""
+        return [row for row in self.measured_rows if row.candidate]
+
+    @property
+    def ranked_rows(self) -> list[Row]:
+        """The measured choices, fastest first."""
+        chosen = set(map(id, self.choices))
+        return [row for row in self.candidates if id(row) in chosen]
+
+    @property
+    def choices(self) -> list[Row]:
+        """The rows that are ranked, failed ones included; all rows if none is ranked."""
+        from hopmeter.analysis.ranking.ranked_cells import (
+            choices,  # this imports NumPy, which the words of a plan do not need
+        )
+
+        chosen = {id(cell) for cell in choices(row.cell for row in self.rows)}
+        return [row for row in self.rows if id(row.cell) in chosen] or list(self.rows)
+
+    @property
+    def has_only_references(self) -> bool:
+        """Whether none of its rows is a library to install."""
+        return not any(row.recommendable for row in self.rows)
+
+    @property
+    def references(self) -> list[Row]:
+        """The rows beside the choices: floors and transports that are no library to install."""
+        chosen = set(map(id, self.choices))
+        return [row for row in self.rows if id(row) not in chosen]
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether rows are sides of a comparison, which are not ranked."""
+        return any(row.cell.comparison.side for row in self.rows)
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The shortest unique name of each row within the group, by `id` of the row object."""
+        return labels(self.rows)
+
+    def label(self, row: Row) -> str:
+        """Return the name of a row within its group."""
+        return self.labels[id(row)]
+
+    def short_label(self, row: Row) -> str:
+        """Return the transport, and how it was built if the rows differ in that; the whole name if this does not tell
+        the rows apart."""
+        label, transport = self.label(row), str(row["transport"])
+        alone = sum(other["transport"] == transport for other in self.rows) == 1
+        if not alone or not label.startswith(transport):
+            return label
+        return " ".join(filter(None, (transport, self.qualifiers[id(row)])))
+
+    @cached_property
+    def qualifiers(self) -> dict[int, str]:
+        """How each row was built if the rows differ in that, by `id` of the row object."""
+        return qualifiers(self.rows)
+
+    def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
+        """Rows by their names."""
+        return {self.label(row): row for row in rows}
+
+
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """Return all measured rows of all runs, by their conditions and the machine."""
+    tables: dict[tuple[Any, ...], list[Row]] = {}
+    machines = machine_names.names(runs)
+    for run in runs:
+        for row in run.measured_rows:
+            tables.setdefault((table_key(row), machines.get(id(run), "")), []).append(row)
+    found = {(*_conditions(rows), machine): rows for (_, machine), rows in tables.items()}
+    varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)
+    ordered = sorted(found.items(), key=_rank)
+    return [
+        Group(dict(zip(CONDITIONS, key, strict=False)), tuple(sorted(rows, key=_row_rank)), number, varied, key[-1])
+        for number, (key, rows) in enumerate(ordered, 1)
+    ]
+
+
+def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
+    """Return the conditions of a table, with the largest size of its encoded objects."""
+    largest = max(row["payload_bytes"] or 0 for row in rows)
+    return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
+
+
+def _rank(item: tuple[tuple[Any, ...], list[Row]]) -> list[tuple[int, float, str]]:
+    """Sort by size; the whole workload comes first, then its flows and paths in their order."""
+    conditions = dict(zip(CONDITIONS, item[0], strict=False))
+    place = part_place(item[1][0].cell)
+    work_s = item[1][0].cell.axes.ideal_s or 0.0
+    # A run with both idle states decides the order with idle cores awake, so that table comes first.
+    values = (not value if key == "no_idle_states" else value for key, value in zip(CONDITIONS, item[0], strict=False))
+    return [_order(value) for value in (*place, *(conditions[key] for key in FIRST), work_s, *values, item[0][-1])]
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+
+
+def _row_rank(row: Row) -> tuple[bool, bool, bool, tuple[float, ...]]:
+    if row.cell.is_whole_workload:
+        return row["status"] != "ok", row["rank_low"] is None, not row.candidate, row.criteria
+    return not row.ok, row.p50 is None, not row.candidate, (row.p50 or 0.0,)
+
+
+def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
+    """Return groups that agree in all conditions but the `free` ones, on the same machine."""
+    found: dict[tuple[Any, ...], list[Group]] = {}
+    alike = [key for key in CONDITIONS if key not in set(free)]
+    for group in groups:
+        found.setdefault((*(group.conditions[key] for key in alike), group.machine), []).append(group)
+    return list(found.values())
+
+
+def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
+    """Return the transport, and all other differences between the rows, by `id` of the row object.
+
+    Rows that differ in `columns` may have the same name.
+    """
+    parts = {id(row): {part: str(row[part] or "") for part in ("transport", "side", "cell")} for row in rows}
+    for row in rows:
+        alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
+        parts[id(row)] |= {"profile": profile(row, rows), "alongside": alongside, "run": row.run.name}
+    for key, text in qualifiers(rows).items():
+        parts[key]["build"] = text
+    optional = ("build", "profile", "alongside", "side", "run")
+    differing = [part for part in optional if len({each[part] for each in parts.values()}) > 1]
+    names = {key: _name(each, ["transport", *differing]) for key, each in parts.items()}
+    if len({(names[id(row)], *(row.get(key) for key in columns)) for row in rows}) < len(rows):
+        names = {key: _name(each, ["transport", *differing, "cell"]) for key, each in parts.items()}
+    return names
+
+
+def _name(parts: Mapping[str, str], wanted: Sequence[str]) -> str:
+    return " ".join(filter(None, dict.fromkeys(parts[part] for part in wanted)))
+
+
+def name_in_table(row: Row, rows: Iterable[Row]) -> str:
+    """Return the name of a row in a table that has a column for the language."""
+    every = list(rows)
+    alongside = f"alongside {row['alongside']}" if row["alongside"] else ""
+    words = [str(row["transport"]), *build_words(row, every), profile(row, every), alongside, str(row["side"] or "")]
+    return " ".join(filter(None, dict.fromkeys(words)))
+
+
+def profile(row: Row, rows: Iterable[Row]) -> str:
+    """Return the settings of a row that are not the defaults of its transport. A value that names a part of the library
+    has the version of that part: `rmw=rmw_zenoh_cpp 0.6.1`.
+
+    A row with all defaults is named after the one setting that other `rows` of its transport vary; `defaults` if they
+    vary several.
+    """
+    if row["profile"]:
+        version = str(row["library_version"] or "")
+        return " ".join(_with_version(word, version) for word in str(row["profile"]).split())
+    alike = [str(other["profile"] or "") for other in rows if other["transport"] == row["transport"]]
+    varied = {each.partition("=")[0] for text in alike for each in text.split()}
+    settings = row.cell.carriage.settings
+    known = [f"{name}={humanize.setting(settings[name])}" for name in varied if name in settings]
+    return known[0] if len(varied) == len(known) == 1 else "defaults" if varied else ""
+
+
+def _with_version(word: str, library_version: str) -> str:
+    """Return `name=value`, with the version that the library reports for the value, if it reports one."""
+    value = word.partition("=")[2]
+    found = (
+        re.search(rf"(?<!\S){re.escape(value)} (\d+(?:\.\d+)+)", library_version.replace("(", " ")) if value else None
+    )
+    return f"{word} {found[1]}" if found else word

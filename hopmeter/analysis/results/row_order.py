@@ -1,0 +1,64 @@
+"""The order of rows, as far as the rounds of their run decide it, otherwise their intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopmeter.analysis.ranking.rounds import Comparison, TableRanking
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A row and its ranks: `1 to 3` if it does not differ from others, None if it has no interval."""
+
+    row: Row
+    best: int | None
+    worst: int | None
+    ties: tuple[Row, ...]
+    """The rows that do not differ significantly from it."""
+    alone: bool = False
+    """The group has no other row."""
+
+    @property
+    def text(self) -> str:
+        """`1`, `1–3`, or empty."""
+        if self.best is None or self.alone:
+            return ""
+        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+
+
+def ranks(group: Group) -> list[Rank]:
+    """Return every choice with a latency, fastest first; references have no rank."""
+    return [_rank(row, group.ranked_rows) for row in group.ranked_rows]
+
+
+def _rank(row: Row, rows: list[Row]) -> Rank:
+    others = [other for other in rows if other is not row]
+    ties = tuple(other for other in others if not faster(row, other) and not faster(other, row))
+    if row.bounds is None:
+        return Rank(row, None, None, ties)
+    best = 1 + sum(faster(other, row) for other in others)
+    return Rank(row, best, len(rows) - sum(faster(row, other) for other in others), ties, alone=not others)
+
+
+def faster(one: Row, other: Row) -> bool:
+    """Whether `one` is significantly faster than `other`: by rounds, otherwise if their intervals do not touch."""
+    if table := _common_table(one, other):
+        return table.is_faster(one.id, other.id)
+    here, there = one.bounds, other.bounds
+    return here is not None and there is not None and here[1] < there[0]
+
+
+def compare(one: Row, other: Row) -> Comparison | None:
+    """Return how long `other` takes compared with `one`; None without common rounds."""
+    table = _common_table(one, other)
+    return table.compare(one.id, other.id) if table else None
+
+
+def _common_table(one: Row, other: Row) -> TableRanking | None:
+    """Return the table in whose rounds both were compared."""
+    table = one.run.rankings.get(one.cell.group) if one.run is other.run else None
+    compared = table.ranking.cells if table else ()
+    return table if one.id in compared and other.id in compared else None

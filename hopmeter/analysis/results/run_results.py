@@ -1,0 +1,278 @@
+"""Reads the results of a run: its cells and trials, as tables and reports show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hopmeter.analysis.latency.headline import headline
+from hopmeter.analysis.latency.percentiles import PERMILLE, State, state
+from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
+from hopmeter.analysis.ranking.rounds import TableRanking, rank_tables
+from hopmeter.analysis.workload.workload_ranking import WorkloadRanking, rank_workloads
+from hopmeter.errors import UsageError
+from hopmeter.model.cell import Cell
+from hopmeter.model.column_types import TypedColumns
+from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.store.disk import check_files
+from hopmeter.store.formats import convert_row
+from hopmeter.store.parquet_rows import read_rows
+from hopmeter.store.run_folder import RunFolder
+
+OF_TRIALS = ("median_us", "deadlines", "misses", "misses_least", "misses_most", "cpu_core_percent")
+"""The columns of `trials.parquet` that rankings need."""
+TAILS = ("p99", "p999")
+"""The percentiles that are shown only with their intervals."""
+
+
+STEAL = "steal time"
+IDLE_STATES = "F-IDLE-STATES"
+"""The subject of the finding about steal since boot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row(TypedColumns):
+    """One cell of a run: its plan in `run.json` and its row in `cells.parquet`, with the columns of columns.toml."""
+
+    run: Run
+    cell: Cell
+    values: dict[str, Any]
+
+    def get(self, column: str) -> Any:
+        """Return the value of a column whose name is put together; None if there is no such column."""
+        value = self.values.get(column)
+        return self.cell.get(column) if value is None else value
+
+    @property
+    def id(self) -> str:
+        """Unique within its run."""
+        return self.cell.id
+
+    @property
+    def ok(self) -> bool:
+        """Whether it has a valid latency: it was measured, and was neither overloaded nor broken."""
+        return self["status"] == "ok" and self.p50 is not None
+
+    @property
+    def candidate(self) -> bool:
+        """Whether it takes part in the ranking; floors that the planner added and `synthetic` do not."""
+        return self["ranked"] is not False
+
+    @property
+    def recommendable(self) -> bool:
+        """Whether an answer may name it as the transport to use: a candidate that is a library to install."""
+        return self.candidate and self["installable"] is not False
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether other cells of the run are compared with it."""
+        return any(row.cell.comparison.floor == self.id for row in self.run.rows)
+
+    @property
+    def headline(self) -> str:
+        """The latency that this cell is ranked by."""
+        return headline(self.cell)
+
+    def latency(self, column: str) -> float | None:
+        """Return a column of the headline latency, of all messages: `p99`, `p99_low`, `mean`, …"""
+        value = self.get(f"{self.headline}_{column}_us")
+        return None if value is None else float(value)
+
+    @property
+    def p50(self) -> float | None:
+        """The median in us that ranks the row: by rounds, otherwise of all messages."""
+        return self.median(self.headline)
+
+    def median(self, latency: str) -> float | None:
+        """Return the median of a latency in us: the one that ranks the row, or of another latency that of all
+        messages."""
+        by_rounds = self["median_us"] if latency == self.headline else None
+        value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
+        return None if value is None else float(value)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median; None if there were too few good trials for one."""
+        source = "median{}_us" if self["median_us"] is not None else f"{self.headline}_p50{{}}_us"
+        low, high = self.get(source.format("_low")), self.get(source.format("_high"))
+        return None if low is None or high is None else (float(low), float(high))
+
+    @property
+    def criteria(self) -> tuple[float, ...]:
+        """What orders the row of a whole workload: its ranks, and among equal ranks the criteria in their order."""
+        names = ("rank_low", "rank_high", "miss_share", "worst_p99_ratio", "cpu_core_percent")
+        return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
+
+    def interval(self, column: str) -> tuple[float | None, float | None]:
+        """Return the 95 % interval of the median (`p50`) or of a percentile of the tail."""
+        if column == "p50":
+            return self.bounds or (None, None)
+        return self.latency(f"{column}_low"), self.latency(f"{column}_high")
+
+    def state(self, column: str) -> State:
+        """Return whether a percentile of the headline latency is known, lost or has too few messages.
+
+        A run of an earlier version has only the messages that were lost on all ways.
+        """
+        arrived = self.get(f"{self.headline}_count") or 0
+        lost = self.get(f"{self.headline}_lost")
+        permille = PERMILLE.get(column)
+        if permille is None:
+            return "known"
+        if lost is None:
+            lost = round(arrived * self.loss / (1 - self.loss)) if self.loss and self.loss < 1 else 0
+        return state(arrived, lost, permille)
+
+    def tail(self, column: str) -> float | None:
+        """Return a percentile of the tail, None without its interval: alone it would pass for a result.
+
+        One end of the interval may be open.
+        """
+        return self.latency(column) if self.interval(column) != (None, None) else None
+
+    @property
+    def loss(self) -> float | None:
+        """The share of sent messages that never arrived."""
+        lost, received = self["lost"], self["received"] or 0
+        return lost / (lost + received) if lost is not None and lost + received else None
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        """Its trials, good and failed; of a flow or path those of the whole workload."""
+        whole = whole_id(self.cell)
+        return [trial for trial in self.run.trials if trial["cell"] == whole]
+
+
+@dataclass
+class Run:
+    """One run folder."""
+
+    folder: Path
+    about: dict[str, Any]
+    trials: list[dict[str, Any]]
+    rows: list[Row] = field(default_factory=list)
+    flow_trials: list[dict[str, Any]] = field(default_factory=list)
+    """The trials of each flow and path of a workload; they are parts of the workload's trials."""
+
+    @property
+    def name(self) -> str:
+        """The folder's name: start and scenario."""
+        return self.folder.name
+
+    def text(self, key: str) -> str:
+        """Return a text of `run.json`; empty if it is missing."""
+        value = self.about.get(key)
+        return "" if value is None else str(value)
+
+    def part(self, key: str) -> dict[str, Any]:
+        """Return an object of `run.json`; empty if it is missing."""
+        value = self.about.get(key)
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """The findings of `hopmeter doctor`: subject, level, says, remedy. Steal since boot is not among them, because
+        the trials have their own, and neither are idle states if cells kept cores awake."""
+        found = self.about.get("doctor")
+        return self._without_known(found.get("findings") if isinstance(found, dict) else found)
+
+    @property
+    def host_findings(self) -> list[tuple[list[str], dict[str, Any]]]:
+        """What distorts results on the other machines of a run over several hosts: each finding with its hosts."""
+        grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
+        for name, host in self.part("hosts").items():
+            for each in self._without_known(host.get("doctor") if isinstance(host, dict) else None):
+                if each.get("level") == "hurts":
+                    grouped.setdefault(str(sorted(each.items())), ([], each))[0].append(name)
+        return list(grouped.values())
+
+    def _without_known(self, found: Any) -> list[dict[str, Any]]:
+        findings = [each for each in found or [] if isinstance(each, dict) and each.get("subject") != STEAL]
+        awake = any(row.cell.nodes.no_idle_states for row in self.measured_rows)
+        return [each for each in findings if not (awake and each.get("code") == IDLE_STATES)]
+
+    @property
+    def measured_rows(self) -> list[Row]:
+        """The cells that were not dropped before the run began."""
+        return [row for row in self.rows if row["status"] != "dropped"]
+
+    @cached_property
+    def rankings(self) -> dict[str, TableRanking]:
+        """The comparison of each table's cells by rounds, by the table's id; empty if the rounds are unknown."""
+        rows = {row.id: row.values for row in self.rows}
+        cells = [row.cell for row in self.rows]
+        trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
+        return rank_tables(cells, rows, trials, self.part("looks"), until)
+
+    @cached_property
+    def workload_rankings(self) -> dict[str, WorkloadRanking]:
+        """The ranking of each whole workload, by its table's id."""
+        rows = {row.id: row.values for row in self.rows}
+        return rank_workloads([row.cell for row in self.rows], rows, self.trials, self.flow_trials)
+
+    @property
+    def quick(self) -> bool:
+        """Whether its trials are too few or too short for a decision."""
+        return bool(self.about.get("quick")) or any(row["quick"] for row in self.measured_rows)
+
+
+def read(folder: Path, trials: bool = True) -> Run:
+    """Read a run that has its tables; without its trials if the caller needs none.
+
+    Raises UsageError if there is none or it was never finished, and StoreError if it is damaged.
+    """
+    stored = RunFolder.open(folder, trials)
+    known = _trial_values(stored.path) if trials else {}
+    measured = [asdict(trial) | known.get((trial.cell, trial.trial), {}) for trial in stored.trials]
+    flow_trials = _stored_rows(stored.path / "flows.parquet") if trials else []
+    run = Run(stored.path, stored.about, measured, flow_trials=flow_trials)
+    # What was measured alone has its result in the row of the flow beside the others.
+    planned = {each.id: each for cell in stored.cells if not cell.comparison.alone for each in rows_of(cell)}
+    run.rows = [Row(run, planned[row["cell"]], row) for row in _cells(stored.path) if row["cell"] in planned]
+    if trials and any(row["rank_low"] is not None and row["stopped_early"] is None for row in run.rows):
+        _rank_again(run)
+    return run
+
+
+def _rank_again(run: Run) -> None:
+    """Rank a run of an earlier version, which ranked references too, as this version does."""
+    cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
+    set_ranks(cells, rows, run.rankings)
+    set_floors(cells, rows, run.rankings)
+
+
+def read_finished(folder: Path, trials: bool = True) -> Run:
+    """Read a finished run with the table of its trials, which comparisons and histories need.
+
+    Raises UsageError if there is none or it was interrupted, and StoreError if it is damaged.
+    """
+    run = read(folder, trials)
+    if run.folder.name.startswith("."):
+        remedy = f"finish it with `hopmeter run --resume {folder}`"
+        raise UsageError("E-RUN-UNFINISHED", f"{folder} was interrupted, so it lacks trials", remedy)
+    check_files(run.folder, ["trials.parquet"])
+    return run
+
+
+def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return what rankings need of each trial; without what a run of an earlier version did not store."""
+    rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
+    return {(row.pop("cell"), row.pop("trial")): row for row in rows}
+
+
+def _stored_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a table that some runs do not have, such as the trials of each flow and path of a workload."""
+    return read_rows(path, columns) if path.exists() else []
+
+
+def _cells(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "cells.parquet"
+    if not path.exists():
+        raise UsageError(
+            "E-RUN-UNFINISHED", f"{folder} has no {path.name}", f"finish the run with `hopmeter run --resume {folder}`"
+        )
+    return [convert_row(row) for row in read_rows(path)]

@@ -1,0 +1,67 @@
+"""How many times as long a flow of a workload takes beside the others as alone, from the rounds that measured both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.analysis.latency.headline import headline
+from hopmeter.analysis.ranking.rounds import UNKNOWN, Bounds, TableRanking, Values
+from hopmeter.messages import codes, split_code, tag
+from hopmeter.model.cell import Cell
+from hopmeter.statistics import Observation, fit
+
+Row = dict[str, Any]
+
+
+def set_times_alone(cells: Iterable[Cell], rows: Sequence[Row], trials: Sequence[Values]) -> None:
+    """Fill in `times_alone` and `times_alone_p99` of the flows that were also measured alone.
+
+    `trials` are those of all rows, with their percentiles.
+    """
+    by_id = {row["cell"]: row for row in rows}
+    for cell in cells:
+        if not (cell.comparison.alone and cell.flow):
+            continue
+        alone, beside = by_id[cell.id], by_id[f"{cell.comparison.beside}.{cell.flow}"]
+        if alone["status"] == beside["status"] == "ok":
+            columns = {"times_alone": "median_us", "times_alone_p99": f"{headline(cell)}_p99_us"}
+            for name, column in columns.items():
+                beside |= _columns(name, _compare(alone["cell"], beside["cell"], trials, column))
+        elif alone["status"] in ("failed", "saturated"):
+            _warn(beside, alone)
+
+
+def _columns(name: str, bounds: Bounds) -> Row:
+    return {f"{name}{end}": value for end, value in zip(("", "_low", "_high"), bounds, strict=True)}
+
+
+def _warn(beside: Row, alone: Row) -> None:
+    """Note why the flow alone has no latency."""
+    why, _ = split_code(str(alone["reason"] or ""))
+    said = f"times_alone of {beside['flow']} is unknown: the flow alone is {alone['status']}: {why}"
+    beside["warnings"] = [*(beside["warnings"] or []), tag("W-NOT-ALONE", said)]
+    beside["warning_codes"] = codes(beside["warnings"])
+
+
+def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
+    """Compare a percentile of the trials by rounds; unknown if a trial of a common round does not resolve it."""
+    here, there = _by_round(alone, trials), _by_round(beside, trials)
+    common = sorted(here.keys() & there.keys())
+    values = [each[number].get(column) for number in common for each in (here, there)]
+    if not values or any(value is None or not math.isfinite(value) for value in values):
+        return UNKNOWN
+    seen = [
+        Observation(cell, number, trial[number][column], trial[number].get("steal_share"))
+        for cell, trial in ((alone, here), (beside, there))
+        for number in common
+    ]
+    compared = TableRanking("", fit(seen)).compare(alone, beside)
+    return compared.bounds if compared else UNKNOWN
+
+
+def _by_round(cell: str, trials: Sequence[Values]) -> Mapping[int, Values]:
+    """Return the good trials of a row by their rounds."""
+    mine = [trial for trial in trials if trial["cell"] == cell and trial["good"]]
+    return {trial["round"]: trial for trial in mine if trial.get("round") is not None}
