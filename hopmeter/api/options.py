@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
+from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.old_names import KEYS, rename_old_names
 from hopmeter.system.toml_files import one_of
 
-NUMBERS: dict[str, Callable[[str], Any]] = {"rate": float, "relays": int, "sinks": int, "pairs": int, "burst": int}
+NUMBERS: dict[str, Callable[[str], Any]] = {each.key: each.type for each in CONDITIONS if each.type is not str}
 """Axes with numbers as values."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {

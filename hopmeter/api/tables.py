@@ -12,7 +12,7 @@ from hopmeter.model.cell import AXES, CONDITIONS, OF_WORKLOAD
 from hopmeter.model.columns import CELLS
 from hopmeter.store.schemas import table
 
-CONDITION_TYPES = CELLS | {"burst": "int", "reply": "text", "fifo": "int", "mlock": "bool", "no_idle_states": "bool"}
+CONDITION_TYPES = CELLS | {"reply": "text", "fifo": "int", "mlock": "bool", "no_idle_states": "bool"}
 NAMES = ("transport", "language", "profile")
 ESTIMATE = dict.fromkeys(("ratio", "low", "high"), "float")
 RANKING = (

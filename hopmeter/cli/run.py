@@ -12,10 +12,10 @@ import typer
 
 from hopmeter.api.options import check_resume_alone, scenario_options
 from hopmeter.cli.parts import hosts_options
+from hopmeter.cli.parts.axis_options import AXES, with_axes
 from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.cli.parts.stopping import stopping
 from hopmeter.hosts.host_options import HostOptions
-from hopmeter.model.paces import CHOICES
 from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"
@@ -29,59 +29,22 @@ def register(app: typer.Typer) -> None:
     app.command("run", epilog=EPILOG)(run)
 
 
-def _axis(help_text: str) -> Any:
-    return typer.Option(metavar="A,B,…", help=help_text, rich_help_panel="Axes (a list measures each value)")
-
-
 def _length(help_text: str) -> Any:
     return typer.Option(help=help_text, rich_help_panel="How much")
 
 
+@with_axes
 def run(
     scenario: Annotated[
         Text, typer.Argument(help="A name (see `hopmeter scenarios`) or a .toml file.", show_default="quick")
-    ] = None,
-    transport: Annotated[Text, _axis("Names, all, or direct (those without a broker).")] = None,
-    language: Annotated[
-        Text,
-        _axis(
-            "rust, c++, python, source>sink such as rust>python, one (hopmeter chooses), each, pairs (each with each)."
-        ),
-    ] = None,
-    pattern: Annotated[Text, _axis("pubsub, rpc, scatter.")] = None,
-    placement: Annotated[Text, _axis("thread, process, or apart (processes if the transport supports them).")] = None,
-    wait: Annotated[Text, _axis("spin, block, callback; callback+block gives each sink its own.")] = None,
-    cores: Annotated[Text, _axis("same, cross, sibling, free, numa, or one list such as 0,1.")] = None,
-    payload: Annotated[
-        Text, _axis("timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH, message:FILE:TYPE.")
     ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DIR",
             help="A folder in which schemas of messages find imported files; repeat the option for several.",
-            rich_help_panel="Axes (a list measures each value)",
+            rich_help_panel=AXES,
         ),
-    ] = None,
-    touch: Annotated[Text, _axis("What source and sink do with the payload: none, write, write+read.")] = None,
-    codec: Annotated[
-        Text,
-        _axis("none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers or cdr for messages of a schema."),
-    ] = None,
-    device: Annotated[Text, _axis("cpu, gpu: the device of a codec's object.")] = None,
-    share: Annotated[Text, _axis("none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.")] = None,
-    pace: Annotated[Text, _axis(f"{', '.join(CHOICES)}.")] = None,
-    rate: Annotated[Text, _axis("Messages per second.")] = None,
-    relays: Annotated[Text, _axis("Relays between source and sink.")] = None,
-    sinks: Annotated[Text, _axis("Sinks of the last hop; servers in scatter.")] = None,
-    pairs: Annotated[Text, _axis("Independent pairs at once.")] = None,
-    work: Annotated[
-        Text, _axis("Work of a relay or server per message: none, sleep:T, spin:T, copy:N, sleep:T/T/T.")
-    ] = None,
-    dispatch: Annotated[Text, _axis("How a scatter calls its servers: parallel, sequential.")] = None,
-    burst: Annotated[Text, _axis("Messages per burst.")] = None,
-    heap: Annotated[
-        Text, _axis("retain: nodes retain freed memory for the next message; libc: the C library decides.")
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -89,7 +52,7 @@ def run(
             "--set",
             metavar="NAME=A,B,…",
             help="A setting of the transport, such as hwm=1000.",
-            rich_help_panel="Axes (a list measures each value)",
+            rich_help_panel=AXES,
         ),
     ] = None,
     messages: Annotated[int | None, _length("Messages measured in each trial.")] = None,
@@ -225,6 +188,7 @@ def run(
     ] = False,
     asking: Annotated[Text, typer.Option(hidden=True)] = None,
     awake: Annotated[bool | None, typer.Option(hidden=True)] = None,
+    **axes: Text,
 ) -> None:
     """Run a scenario.
 
@@ -234,7 +198,7 @@ def run(
     DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image)
     in the environment replace --duration, --rate and --payload.
     """
-    options = scenario_options(locals())  # the scenario has the same names for its axes and lengths
+    options = scenario_options(locals() | axes)  # the scenario has the same names for its axes and lengths
     from hopmeter.api import planning
     from hopmeter.api.comparison_request import Request, check_sides
     from hopmeter.cli.parts.plan_display import show_plan, show_unmeasurable

@@ -8,8 +8,8 @@ from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.model import units
+from hopmeter.model.conditions import LEAST_HZ
 from hopmeter.scenario import Scenario
-from hopmeter.scenario.search import LEAST_HZ
 from hopmeter.system.toml_files import validate
 
 HERE = "this-machine"

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from hopmeter.model.cell_parts import Axes, Carriage, Comparison, NodeSettings, Schedule
+from hopmeter.model.conditions import CONDITIONS as CONDITIONS_OF_SCENARIOS
 from hopmeter.model.workload import MESSAGE, NO_CODEC, Carrier, Flow, Workload
 
 WHOLE = "the whole workload"
@@ -42,11 +43,11 @@ class Cell:
     @property
     def group(self) -> str:
         """Return the id of the table in which this cell is ranked; it is the same in every run."""
-        *ordinary, background, hosts = table_key(self)
+        *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
         # Conditions that earlier versions did not have count only where they apply, so that ids stay.
         more = (background, hosts) if hosts else (background,) if background else ()
-        return blake2b(repr((*key, *more)).encode(), digest_size=4).hexdigest()
+        return blake2b(repr((*key, *more, *_later(self.axes))).encode(), digest_size=4).hexdigest()
 
     @property
     def is_whole_workload(self) -> bool:
@@ -94,8 +95,9 @@ class Cell:
             return ""
         programs = tuple(replace(each, language="", transports=()) for each in self.workload.participants)
         flows = tuple(_without_facts(each) for each in self.workload.flows)
-        graph = replace(self.workload, participants=programs, flows=flows, bridges=())
-        return blake2b(repr(graph).encode(), digest_size=4).hexdigest()
+        graph = repr(replace(self.workload, participants=programs, flows=flows, bridges=()))
+        later = tuple((flow.name, *_later(flow)) for flow in flows if _later(flow))
+        return blake2b((f"{graph}{later}" if later else graph).encode(), digest_size=4).hexdigest()
 
     @property
     def has_codec(self) -> bool:
@@ -171,8 +173,10 @@ GROUPS: dict[str, type[Any]] = {
     "nodes": NodeSettings,
     "comparison": Comparison,
 }
-AXES = tuple(each.name for each in fields(Axes) if each.name not in ("transport", "language"))
+AXES = tuple(each.name for each in CONDITIONS_OF_SCENARIOS if each.separates_tables)
 """The fields of a cell for which a scenario may give several values, apart from transport, language and settings."""
+LATER = {each.name: each.default for each in CONDITIONS_OF_SCENARIOS if not each.in_first_ids}
+"""The conditions that the first ids of tables did not have, with their defaults."""
 DEFAULTS = dict.fromkeys(("flow", "path", "graph"), "") | {
     each.name: each.default for kind in GROUPS.values() for each in fields(kind) if each.default is not MISSING
 }
@@ -196,8 +200,19 @@ def table_key(cell: Columns) -> tuple[Any, ...]:
 
     The size of an encoded object is left out: another version of the codec's library may need a few bytes fewer.
     """
+    return tuple(value for _, value in table_items(cell))
+
+
+def table_items(cell: Columns) -> list[tuple[str, Any]]:
+    """Return the conditions of `table_key` with their names."""
     fixed_size = cell.get("codec") == "none"
-    return tuple(None if name == "payload_bytes" and not fixed_size else cell.get(name) for name in CONDITIONS)
+    return [(name, None if name == "payload_bytes" and not fixed_size else cell.get(name)) for name in CONDITIONS]
+
+
+def _later(planned: object) -> tuple[tuple[str, Any], ...]:
+    """Return the conditions that a cell or a flow has and the first ids did not have, with their names."""
+    values = ((name, getattr(planned, name, default), default) for name, default in LATER.items())
+    return tuple((name, value) for name, value, default in values if value != default)
 
 
 def _without_facts(flow: Flow) -> Flow:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.model import units
-from hopmeter.model.paces import PACES, Pace, PaceName
+from hopmeter.model.conditions import Conditions
+from hopmeter.model.paces import PACES, Pace
 
 PATIENCE_S = 10.0
 """How long a client waits for a missing reply, beyond the requested work."""
@@ -14,35 +15,8 @@ HEADER_BYTES = 64
 
 
 @dataclass(frozen=True)
-class Axes:
-    """The parameters for which a scenario may give several values. `language` is source>relay>sink, or one word if all
-    roles have the same language."""
-
-    transport: str
-    language: str
-    pattern: str
-    placement: str
-    wait: str
-    cores: str
-    payload: str
-    touch: str
-    codec: str
-    device: str = "cpu"
-    """Where the object of a codec is stored."""
-    share: str = "none"
-    """How an object on a GPU reaches another process: through the host, or with `cuda-ipc` as a handle of its memory.
-    """
-    pace: PaceName = "open"
-    rate_hz: float | None = None
-    relays: int = 0
-    sinks: int = 1
-    pairs: int = 1
-    work: str = "none"
-    dispatch: str = "parallel"
-    """Whether a scatter calls its servers in parallel or one after the other."""
-    burst: int = 1
-    heap: str = "retain"
-    """Whether the nodes' C library retains freed memory for the next message, or follows its own policy (`libc`)."""
+class Axes(Conditions):
+    """The conditions of a cell, and what follows from them."""
 
     @property
     def waits(self) -> tuple[str, ...]:

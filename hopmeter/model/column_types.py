@@ -75,13 +75,14 @@ Whole = Literal[
     "payload_bytes", "frame_bytes", "relays", "sinks", "pairs", "messages", "warmup"
 ]
 WholeOrNone = Literal[
-    "largest_payload_bytes", "trials", "trials_good", "trials_repeated", "negative", "trimmed", "stray", "malformed",
-    "foreign", "content_errors", "unrecorded", "sent", "received", "lost", "duplicated", "reordered", "abandoned",
-    "busy", "response_count", "response_lost", "reaction_count", "reaction_lost", "data_age_count", "data_age_lost",
-    "service_count", "service_lost", "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost", "gather_count",
-    "gather_lost", "server_count", "server_lost", "overhead_count", "overhead_lost", "excess_count", "excess_lost",
-    "copy_count", "copy_lost", "encode_count", "encode_lost", "decode_count", "decode_lost", "rank_low", "rank_high",
-    "rounds", "misses", "miss_run", "require_rounds", "p99_rounds", "cpu_samples", "why_messages"
+    "largest_payload_bytes", "burst", "trials", "trials_good", "trials_repeated", "negative", "trimmed", "stray",
+    "malformed", "foreign", "content_errors", "unrecorded", "sent", "received", "lost", "duplicated", "reordered",
+    "abandoned", "busy", "response_count", "response_lost", "reaction_count", "reaction_lost", "data_age_count",
+    "data_age_lost", "service_count", "service_lost", "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost",
+    "gather_count", "gather_lost", "server_count", "server_lost", "overhead_count", "overhead_lost", "excess_count",
+    "excess_lost", "copy_count", "copy_lost", "encode_count", "encode_lost", "decode_count", "decode_lost",
+    "rank_low", "rank_high", "rounds", "misses", "miss_run", "require_rounds", "p99_rounds", "cpu_samples",
+    "why_messages"
 ]
 RealsOrNone = Literal[
     "servers_roundtrip_mean_us", "servers_roundtrip_p50_us", "servers_roundtrip_p99_us", "sinks_service_mean_us",

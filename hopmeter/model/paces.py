@@ -1,19 +1,42 @@
 """The ways in which a source paces its messages, and their properties; the instrument's `PaceKind` has the same paces.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
-instrument/src/pacer.rs.
+instrument/src/pacer.rs. A parameter of a pace is a condition (conditions.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 PaceChoice = Literal["open", "poisson", "burst", "closed", "max"]
 """The paces that a scenario may name; a flow with `replay` has the pace of that name."""
 PaceName = Literal["open", "poisson", "burst", "closed", "max", "replay"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
 """The maximum number of messages of a trial that has a duration and no rate."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The messages per second at the beginning and at the end of a trial; the rate changes linearly between them."""
+
+    first_hz: float
+    last_hz: float
+
+    @property
+    def mean_hz(self) -> float:
+        """Return the mean rate of the trial."""
+        return (self.first_hz + self.last_hz) / 2
+
+    @property
+    def slowest_hz(self) -> float:
+        """Return the lowest rate of the trial."""
+        return min(self.first_hz, self.last_hz)
+
+
+def _steady(rate_hz: float, _: Any) -> Rates:
+    return Rates(rate_hz, rate_hz)
 
 
 @dataclass(frozen=True)
@@ -24,33 +47,48 @@ class Pace:
     is_scheduled: bool = True
     """Whether the pace has a rate, which gives every message a due time; without a rate, the source sends as soon as it
     can."""
-    has_bursts: bool = False
-    """Whether several messages fall due at once."""
+    parameter: str = ""
+    """The key of the condition that only this pace has; empty if there is none."""
+    needs_parameter: bool = False
+    """Whether the pace has no meaning without its parameter, so that the key is an error with any other pace."""
+    rates: Callable[[float, Any], Rates] = _steady
+    """Returns the rates of a trial from the rate and the parameter."""
     awaits_return: bool = False
     """Whether each message waits until the previous message has returned; in pubsub that needs a ring with relays."""
     latency: str = "response"
     """The latency by which cells with this pace are ranked."""
     phrase: str = "at {rate} ({name})"
-    """The name of the pace in the report."""
+    """The name of the pace in the report; in braces the keys of the conditions that are rates."""
+    question: str = ""
+    """The pace in a question."""
 
-    def describe(self, name: str, rate: str) -> str:
-        """Describe the pace at one rate, as a phrase."""
-        return self.phrase.format(name=name, rate=rate)
+    def describe(self, name: str, rates: Mapping[str, str]) -> str:
+        """Describe the pace as a phrase; `rates` has the rates in words, by key."""
+        return self.phrase.format(name=name, **rates)
 
 
 PACES: dict[PaceName, Pace] = {
-    "open": Pace("one message per period", phrase="at {rate}"),
-    "poisson": Pace("random gaps that average to the rate"),
-    "burst": Pace("several messages at once, on average at the rate", has_bursts=True),
+    "open": Pace("one message per period", phrase="at {rate}", question="at even intervals"),
+    "poisson": Pace("random gaps that average to the rate", question="at random intervals"),
+    "burst": Pace("several messages at once, on average at the rate", parameter="burst", question="in bursts"),
     "closed": Pace(
         "the next message when the previous message has come back",
         is_scheduled=False,
         awaits_return=True,
         latency="roundtrip",
         phrase="one at a time",
+        question="one at a time",
     ),
-    "max": Pace("the next message immediately", is_scheduled=False, latency="service", phrase="at the highest rate"),
+    "max": Pace(
+        "the next message immediately",
+        is_scheduled=False,
+        latency="service",
+        phrase="at the highest rate",
+        question="as fast as possible",
+    ),
     "replay": Pace("the times of a recording", phrase="as recorded, {rate} on average"),
 }
 NAMES: tuple[PaceName, ...] = get_args(PaceName)
 CHOICES: tuple[PaceChoice, ...] = get_args(PaceChoice)
+SCHEDULED = tuple(name for name in CHOICES if PACES[name].is_scheduled)
+"""The paces with a rate that a scenario may name."""

@@ -13,6 +13,8 @@ from hopmeter.manifest.readiness import readiness
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
+from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
+from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.cores import Machine, NoCoresError
 from hopmeter.plan.host_facts import HostFacts
@@ -23,6 +25,10 @@ from hopmeter.system.toml_files import one_of
 
 PATIENCE_S = 30.0
 """The maximum time of a trial with the pace `closed` or `max`, if the scenario gives only the number of messages."""
+
+
+IN_NAME = ("transport", "language")
+DISPATCH = DECLARED["dispatch"]
 
 
 @dataclass(frozen=True)
@@ -137,25 +143,8 @@ def cell_of(
         id="",
         transport=manifest.name,
         language=join_languages(parts),
-        pattern=axes["pattern"],
-        placement=_placement(axes["placement"], manifest, parts),
-        wait=axes["wait"],
-        cores=axes["cores"],
-        payload=axes["payload"],
         payload_bytes=units.payload_bytes(axes["payload"]),
-        # An object is created once; the source touches it by encoding, the sink by decoding.
-        touch=axes["touch"] if axes["codec"] == "none" and not is_message(axes["payload"]) else "none",
-        codec=axes["codec"],
-        device=axes["device"],
-        share=axes["share"],
-        pace=axes["pace"],
-        relays=axes["relays"],
-        sinks=axes["sinks"],
-        pairs=axes["pairs"],
-        work=axes["work"],
-        dispatch=axes["dispatch"] if axes["pattern"] == "scatter" else "parallel",
-        burst=axes["burst"] if PACES[axes["pace"]].has_bursts else 1,
-        heap=axes["heap"],
+        **_conditions(axes, manifest, parts),
         trials=ask.trials,
         profile=profile_of(manifest, given),
         settings=manifest.resolve_settings(given),
@@ -173,6 +162,18 @@ def cell_of(
         **_manner(scenario),
     )
     return cell if ask.duration else cell.with_values(limit_s=cell.schedule.limit_s + _worked_s(cell))
+
+
+def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
+    """Return the conditions of a cell, apart from transport, language and rate. A condition without an effect in this
+    cell has its default."""
+    values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
+    idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
+    values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
+    # An object is created once; the source touches it by encoding, the sink by decoding.
+    has_object = axes["codec"] != "none" or is_message(axes["payload"])
+    touch = "none" if has_object else axes["touch"]
+    return values | {"placement": _placement(axes["placement"], manifest, parts), "touch": touch}
 
 
 def _worked_s(cell: Cell) -> float:
@@ -198,17 +199,23 @@ def _manner(scenario: Scenario) -> dict[str, Any]:
 
 def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the number of messages of a trial, and the maximum time for all messages."""
-    rate = axes["rate"] if PACES[axes["pace"]].is_scheduled else None
+    rates = rates_of_keys(axes)
     span = units.seconds(ask.duration) if ask.duration else None
     if ask.messages is not None:
         messages = ask.messages
     else:
-        asked = (span or 0) * rate if rate else min(MOST_UNSCHEDULED_MESSAGES, (span or 0) * 1_000_000)
+        asked = (span or 0) * rates.mean_hz if rates else min(MOST_UNSCHEDULED_MESSAGES, (span or 0) * 1_000_000)
         messages = max(ask.least, round(asked))
     warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
-    limit = (span or PATIENCE_S) if rate is None else 1.5 * (messages + warmup) / rate + 3
-    timed = rate is None and span is not None
-    return {"rate_hz": rate, "messages": messages, "warmup": warmup, "limit_s": limit, "timed": timed}
+    limit = (span or PATIENCE_S) if rates is None else 1.5 * sending_s(rates, messages, warmup) + 3
+    timed = rates is None and span is not None
+    return {
+        "rate_hz": rates and rates.first_hz,
+        "messages": messages,
+        "warmup": warmup,
+        "limit_s": limit,
+        "timed": timed,
+    }
 
 
 def _cores(machine: Machine, word: str) -> tuple[tuple[int, ...], str]:

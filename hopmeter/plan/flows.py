@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hopmeter.model.cell import Cell
+from hopmeter.model.condition_values import flow_values
 from hopmeter.model.workload import Flow
 
 
@@ -27,19 +28,10 @@ def _flow_of_axes(cell: Cell) -> Flow:
     return Flow(
         number=0,
         targets=tuple(str(number) for number in range(axes.sinks)),
-        payload=axes.payload,
         payload_bytes=cell.carriage.payload_bytes,
         pattern=axes.pattern,
-        touch=axes.touch,
-        codec=axes.codec,
-        device=axes.device,
-        share=axes.share,
-        pace=axes.pace,
-        rate_hz=axes.rate_hz,
-        burst=axes.burst,
         messages=schedule.messages,
         warmup=schedule.warmup,
-        work="none" if axes.sinks_work else axes.work,
+        **flow_values(axes) | {"work": "none" if axes.sinks_work else axes.work},
         receiver_work=axes.work if axes.sinks_work else "none",
-        dispatch=axes.dispatch,
     )

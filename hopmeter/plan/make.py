@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass
 
 from hopmeter.model.cell import Cell
+from hopmeter.model.condition_values import rates_of, sending_s
 from hopmeter.model.workload import Flow
 from hopmeter.plan.alone import add_cells_alone
 from hopmeter.plan.background import drop_without_cores
@@ -47,19 +48,20 @@ def scheduled_s(cell: Cell) -> float:
     if cell.workload is not None:
         spans_s = [_sending_s(each) for each in cell.workload.flows if each.rate_hz]
         return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
-    if cell.axes.rate_hz is None:
+    rates = rates_of(cell.axes)
+    if rates is None:
         return min(
             cell.schedule.limit_s,
             max(2.0, (cell.schedule.messages + cell.schedule.warmup) * (cell.axes.ideal_s or 0.0)),
         )
-    return (cell.schedule.messages + cell.schedule.warmup) / cell.axes.rate_hz + cell.schedule.drain_s
+    return sending_s(rates, cell.schedule.messages, cell.schedule.warmup) + cell.schedule.drain_s
 
 
 def _sending_s(flow: Flow) -> float:
     """Return how long a flow with a clock sends. The trial does not wait for the period after a single message."""
-    assert flow.rate_hz, "the flow has a clock"
-    periods = flow.messages + flow.warmup if flow.messages > 1 else flow.warmup
-    return flow.first_due_s + periods / flow.rate_hz
+    rates = rates_of(flow)
+    assert rates, "the flow has a clock"
+    return flow.first_due_s + sending_s(rates, flow.messages if flow.messages > 1 else 0, flow.warmup)
 
 
 def make(name: str, scenario: Scenario, world: World) -> Plan:

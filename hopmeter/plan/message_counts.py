@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hopmeter.model.condition_values import rates_of_keys
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
 from hopmeter.plan.warmup import warmup_messages, warmup_s
 from hopmeter.scenario import Scenario
@@ -29,9 +30,9 @@ def _add(name: str, scenario: Scenario, duration_s: float, counts: dict[str, Cou
     """Add the counts of a flow, and those of the flows that cause its messages."""
     if name not in counts:
         flow = scenario.flow[name]
-        if flow.rate:
+        if rates := rates_of_keys(dict(flow)):
             spent_s = warmup_s(scenario.flow, duration_s)
-            counts[name] = max(1, round(flow.rate * duration_s)), warmup_messages(flow, spent_s)
+            counts[name] = max(1, round(rates.mean_hz * duration_s)), warmup_messages(flow, spent_s)
         elif flow.returns:
             counts[name] = min(MOST_UNSCHEDULED_MESSAGES, round(MOST_RETURNS_HZ * duration_s)), 0
         else:

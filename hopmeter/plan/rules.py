@@ -9,13 +9,13 @@ from hopmeter.manifest.readiness import NOT_BUILT
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
+from hopmeter.model.conditions import MOST_MESSAGES
 from hopmeter.model.units import MOST_S
 from hopmeter.model.workload import Carrier
 from hopmeter.plan.carriers import axis_carrier, carriers
 from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World, language_parts
 from hopmeter.plan.objects import why_no_object
-from hopmeter.scenario.values import MOST_MESSAGES
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, World], str]

@@ -11,6 +11,7 @@ from hopmeter.images.decoded import Decoded
 from hopmeter.manifest.readiness import SPEC_FORMAT
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
+from hopmeter.model.condition_values import PARAMETERS
 from hopmeter.model.workload import PER_FLOW, Carrier, Flow
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import rpc_of
@@ -224,7 +225,7 @@ def _pace(cell: Cell, place: Place, flow: Flow) -> dict[str, Any]:
     return {
         "kind": flow.pace,
         "rate_hz": flow.rate_hz or 0.0,
-        "burst": flow.burst,
+        **{each.name: value for each in PARAMETERS if (value := getattr(flow, each.name)) is not None},
         "spin_ns": None if cell.nodes.spin_us is None else round(cell.nodes.spin_us * 1000),
         "seed": place.seed,
         **({"first_ns": _ns(flow.first_due_s)} if flow.first_due_s else {}),

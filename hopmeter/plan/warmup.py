@@ -22,12 +22,12 @@ def warmup_s(flows: Mapping[str, Flow], duration_s: float) -> float:
     most_s = WARMUP_SHARE * duration_s
     periods_s = [flow.burst / flow.rate for flow in flows.values() if flow.rate]
     wanted_s = [min(WARMUP_MESSAGES * period_s, most_s) for period_s in periods_s if period_s <= most_s + ROUNDING]
-    return max([WARMUP_S, *wanted_s])
+    return float(max([WARMUP_S, *wanted_s]))
 
 
 def warmup_messages(flow: Flow, spent_s: float) -> int:
     """Return how many messages, in whole bursts, a flow with a clock sends in a warm-up."""
-    return math.floor((flow.rate or 0.0) * spent_s / flow.burst + ROUNDING) * flow.burst
+    return int(math.floor((flow.rate or 0.0) * spent_s / flow.burst + ROUNDING) * flow.burst)
 
 
 def first_due_s(flow: Flow, spent_s: float) -> float:

@@ -11,6 +11,8 @@ from hopmeter.manifest import Manifest
 from hopmeter.messages import split_code, tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
+from hopmeter.model.condition_values import OF_FLOWS, flow_values
+from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.workload import NO_CODEC, PER_FLOW, Carrier, Flow, Participant, Path, Workload
 from hopmeter.plan.bridges import split_participants, why_not_split
 from hopmeter.plan.carriers import encodes_objects, own_carriers, own_transport, together
@@ -98,22 +100,10 @@ def _workload_cell(
     return replace(whole, dropped=dropped)
 
 
-_EACH: dict[str, Any] = {
-    "pattern": "pubsub",
-    "placement": "process",
-    "touch": "none",
-    "codec": "none",
-    "device": "cpu",
-    "share": "none",
-    "pace": "open",
-    "rate": 1.0,
+_EACH: dict[str, Any] = {each.key: each.default for each in CONDITIONS if each.scope != "run"} | {
     "payload": "bytes:0",
-    "relays": 0,
-    "sinks": 1,
-    "pairs": 1,
-    "work": "none",
-    "dispatch": "parallel",
-    "burst": 1,
+    "touch": "none",
+    "rate": 1.0,
 }
 """The axes of a cell that belong to the flows of a workload, and not to the whole."""
 
@@ -195,21 +185,13 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
         source=keys.sender,
         targets=targets,
         pattern="pubsub" if keys.to else "rpc" if len(targets) == 1 else "scatter",
-        payload=keys.payload,
         payload_bytes=units.payload_bytes(keys.payload),
         # An object is created once; the sender touches it by encoding, the receiver by decoding.
-        touch=keys.touch if keys.codec == NO_CODEC and not is_message(keys.payload) else "none",
-        codec=keys.codec,
-        device=keys.device,
-        share=keys.share,
-        pace=keys.pace,
-        rate_hz=keys.rate,
-        burst=keys.burst,
+        **{each.name: getattr(keys, each.key) for each in OF_FLOWS}
+        | ({"touch": "none"} if keys.codec != NO_CODEC or is_message(keys.payload) else {}),
         messages=count[0],
         warmup=count[1],
-        work=keys.work,
         receiver_work=keys.receiver_work,
-        dispatch=keys.dispatch,
         after=tuple(keys.after or ()),
         join=keys.join,
         every=keys.every,
@@ -261,20 +243,11 @@ def flow_cell(cell: Cell, flow: Flow) -> Cell:
         language=join_languages((source.language, source.language, ends[0].language)),
         pattern=flow.pattern,
         wait=next(iter(waits)) if len(waits) == 1 else "+".join(each.wait for each in ends),
-        payload=flow.payload,
+        **flow_values(flow) | {"work": flow.work if flow.is_call else flow.receiver_work},
         payload_bytes=flow.mean_bytes,
-        touch=flow.touch,
-        codec=flow.codec,
-        device=flow.device,
-        share=flow.share,
         own_encoders=(flow.carrier.encodes if flow.carrier else cell.carriage.own_encoders) and flow.has_codec,
         own_types=(flow.carrier or cell.carriage).own_types,
-        pace=flow.pace,
-        rate_hz=flow.rate_hz,
         sinks=len(flow.targets),
-        work=flow.work if flow.is_call else flow.receiver_work,
-        dispatch=flow.dispatch,
-        burst=flow.burst,
         messages=flow.messages,
         warmup=flow.warmup,
         **_compared_with(cell, flow.name),

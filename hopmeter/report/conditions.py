@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hopmeter.analysis.results.groups import CONDITIONS, USUAL, Group
 from hopmeter.model.cell import OF_WORKLOAD
 from hopmeter.model.cell_parts import HEADER_BYTES
+from hopmeter.model.condition_values import DECLARED
 from hopmeter.model.paces import PACES, PaceName
 from hopmeter.model.payload_words import ARRAY, describe_payload, name_payload
 from hopmeter.report import formatting, host_words, workload_words
@@ -19,8 +20,10 @@ IDLE = "no_idle_states"
 IDLE_WORDS = {False: "as it is", True: "with idle cores kept awake"}
 UNUSUAL = {IDLE: "idle cores as they are"}
 """Words for a usual condition if others of the report are not."""
-IN_TITLE = {"payload", "payload_bytes", "rate_hz", "pace", "relays", "sinks", "pairs", *OF_WORKLOAD}
-OF_FLOWS = {"pattern", "touch", "codec", "device", "share", "work", "dispatch", "burst"}
+COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
+"""Conditions that the title counts: `20 relays`."""
+IN_TITLE = {each.name for each in DECLARED.values() if each.leads_title} | {"payload_bytes", *OF_WORKLOAD}
+OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope == "flow")}
 """Conditions that belong to the flows of a workload."""
 
 
@@ -36,7 +39,7 @@ def title(group: Group) -> str:
 def variations(group: Group) -> list[str]:
     """Return what else sets a group apart from others of the same payload, pace and machine."""
     words = _words(group.conditions)
-    counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
+    counts = formatting.distinct(words[key] for key in COUNTS)
     varied = [words[key] or UNUSUAL.get(key, "") for key in group.varied if key not in IN_TITLE]
     return [*counts, *formatting.distinct(varied)]
 
@@ -53,7 +56,7 @@ def subject(group: Group) -> str:
         named = f"a {HEADER_BYTES + size}-byte message"
     if group.conditions["pattern"] != "pubsub":
         named = f"a call with {named}"
-    counts = formatting.distinct(words[key] for key in ("relays", "sinks", "pairs"))
+    counts = formatting.distinct(words[key] for key in COUNTS)
     left_out = {*IN_TITLE, IDLE, *(["codec"] if array in named and array != ARRAY else [])}
     varied = formatting.distinct(words[key] for key in group.varied if key not in left_out)
     idle = [IDLE_WORDS[bool(group.conditions[IDLE])]] if IDLE in group.varied else []
@@ -96,8 +99,9 @@ def _word(key: str, conditions: Mapping[str, Any]) -> str:
     value = conditions[key]
     if value is None or USUAL.get(key) == value:
         return ""
-    word = WORDS.get(key)
-    return word(value, conditions) if word else f"{key} {value}"
+    if word := WORDS.get(key):
+        return word(value, conditions)
+    return DECLARED[key].title_words(value) if key in DECLARED else f"{key} {value}"
 
 
 def _payload(value: Any, conditions: Mapping[str, Any], with_folder: bool = False) -> str:
@@ -121,26 +125,10 @@ def payload_name(row: Row) -> str:
     return _payload(row["payload"], {"payload_bytes": row["payload_bytes"]})
 
 
-CORES = {
-    "same": "one core",
-    "cross": "across cores",
-    "sibling": "sibling threads of one core",
-    "free": "not pinned",
-}
-PLACEMENTS = {"thread": "threads of one process", "process": "one process each"}
 WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
-    "pattern": lambda value, _: str(value),
-    "placement": lambda value, _: PLACEMENTS.get(value, str(value)),
-    "wait": lambda value, _: f"wait {value}",
-    "cores": lambda value, _: CORES.get(str(value), f"cores {value}"),
     "payload": _payload,
-    "touch": lambda value, _: f"touch {value}",
-    "relays": lambda value, _: formatting.plural(value, "relay"),
     "sinks": lambda value, others: formatting.plural(value, "server" if others["pattern"] == "scatter" else "sink"),
-    "dispatch": lambda *_: "requests one after the other",
-    "pairs": lambda value, _: formatting.plural(value, "pair"),
     "graph": lambda *_: "",
-    "heap": lambda *_: "freed memory left to the C library",
     "fifo": lambda value, _: f"SCHED_FIFO {value}",
     "mlock": lambda *_: "memory locked",
     "no_idle_states": lambda *_: "idle cores kept awake",
@@ -151,4 +139,5 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 def _pace(conditions: Mapping[str, Any]) -> str:
     name: PaceName = conditions["pace"] or "open"
-    return PACES[name].describe(name, formatting.rate(conditions["rate_hz"]))
+    rates = {each.key: formatting.rate(conditions.get(each.name)) for each in DECLARED.values() if each.unit == "hz"}
+    return PACES[name].describe(name, rates)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hopmeter.manifest.discovery import GROUPS
+from hopmeter.model.condition_values import KEYS
 from hopmeter.model.language_names import language_name
 from hopmeter.system.humanize import first, join
 
@@ -15,38 +16,6 @@ MOST_NAMES = 2
 UNITS = {"m": "min"}
 TIME = re.compile(r"(sleep|spin):(\d+(?:\.\d+)?)(ns|us|ms|s|m)")
 COUNT = re.compile(r"\d+")
-PHRASES = {
-    "pattern": {"pubsub": "as messages", "rpc": "as calls", "scatter": "as calls to several servers"},
-    "placement": {
-        "thread": "within one process",
-        "process": "between processes",
-        "apart": "between processes where possible",
-    },
-    "cores": {
-        "same": "on one core",
-        "cross": "across cores",
-        "sibling": "on sibling threads of one core",
-        "free": "without pinning",
-        "numa": "across NUMA nodes",
-    },
-    "touch": {
-        "none": "without touching the payload",
-        "write": "writing the payload",
-        "write+read": "writing and reading the payload",
-    },
-    "device": {"cpu": "on the CPU", "gpu": "on the GPU"},
-    "share": {"none": "copied through the host", "cuda-ipc": "shared by CUDA IPC"},
-    "pace": {
-        "open": "at even intervals",
-        "poisson": "at random intervals",
-        "burst": "in bursts",
-        "closed": "one at a time",
-        "max": "as fast as possible",
-    },
-    "heap": {"retain": "with freed memory retained", "libc": "with freed memory left to the C library"},
-}
-"""Phrases by axis and value; several values of an axis are joined."""
-DISPATCHES = {"parallel": "at once", "sequential": "one after the other"}
 WAITS = {"spin": "spin", "block": "block", "callback": "are called back"}
 CHOICES_OF_LANGUAGE = {"each": "in each language", "pairs": "between all pairs of languages"}
 
@@ -58,11 +27,11 @@ def names(words: Sequence[str], one: str, more: str = "") -> str:
 
 def phrase(axis: str, values: Sequence[Any]) -> str:
     """Return the values of an axis as a phrase; empty if the question need not mention them."""
-    special = WORDS.get(axis)
-    if special:
+    if special := WORDS.get(axis):
         return special(values)
-    known = PHRASES.get(axis, {})
-    return join([known.get(str(each), f"on cores {each}" if axis == "cores" else f"{axis} {each}") for each in values])
+    condition = KEYS[axis]
+    words = [condition.question_words(each) for each in values]
+    return condition.sentence.format(values=join(words) if condition.type is str else format_values(words))
 
 
 def name_transports(values: Sequence[Any]) -> list[str]:
@@ -102,10 +71,6 @@ def _codecs(values: Sequence[Any]) -> str:
     return f"with the codec{'s' if len(named) > 1 else ''} {names(named, 'other')}{plain}"
 
 
-def _dispatches(values: Sequence[Any]) -> str:
-    return f"with servers called {join([DISPATCHES[each] for each in values])}"
-
-
 def _counts(preposition: str, one: str, more: str, after: str = "") -> Callable[[Sequence[Any]], str]:
     """Return how many there are: `over 1 relay`, `over 0, 1 and 20 relays`, `over 1 to 20 relays`."""
 
@@ -135,10 +100,6 @@ def _one_work(value: str) -> str:
     return f"{found[2]} {UNITS.get(found[3], found[3]).replace('us', 'µs')} of work{kind}"
 
 
-def _bursts(values: Sequence[Any]) -> str:
-    return "" if list(values) == [1] else f"in bursts of {format_values([str(each) for each in values])}"
-
-
 def format_values(values: Sequence[str], most: int = 3) -> str:
     """Return `1, 2 and 5`, or `1 to 20` for more values than `most`."""
     distinct = list(dict.fromkeys(values))
@@ -153,6 +114,4 @@ WORDS: dict[str, Callable[[Sequence[Any]], str]] = {
     "sinks": _counts("to", "receiver", "receivers"),
     "pairs": _counts("with", "pair", "pairs", " at once"),
     "work": _work,
-    "burst": _bursts,
-    "dispatch": _dispatches,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hopmeter.manifest.discovery import GROUPS
+from hopmeter.model.condition_values import PARAMETERS
+from hopmeter.model.paces import SCHEDULED
 from hopmeter.recordings.source import RecordingError, parse_recording
 from hopmeter.scenario.workload import Flow, Participant
 from hopmeter.system.toml_files import one_of
@@ -53,7 +55,7 @@ def _replay_faults(key: str, flow: Flow) -> Iterator[Fault]:
         if flow.speed != 1 or flow.loop:
             yield "E-VALUES-CONFLICT", f"{key}: `speed` and `loop` need `replay`"
         return
-    timed = ("rate", "after", "during", "returns", "pace", "burst")
+    timed = ("rate", "after", "during", "returns", "pace", *(each.key for each in PARAMETERS))
     for word in (*timed, "payload", "codec", "device", "share"):
         if getattr(flow, word) != Flow.model_fields[word].default:
             what = "times" if word in timed else "messages"
@@ -91,7 +93,7 @@ def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
 def _clock_faults(key: str, flow: Flow) -> Iterator[Fault]:
     if flow.pace in ("closed", "max"):
         needs = '; "closed" needs `returns`, the flow that brings its messages back' if flow.pace == "closed" else ""
-        said = one_of(flow.pace, ["open", "poisson", "burst"])
+        said = one_of(flow.pace, SCHEDULED)
         yield "E-VALUE-CHOICE", f"{key}.pace: in a workload, {said}{needs}"
     elif flow.rate is None and not flow.replay:
         yield "E-MISSING-KEY", f'{key}.rate is missing; give a rate, such as rate = 30, or the cause: after = "FLOW"'

@@ -8,14 +8,12 @@ from typing import Protocol
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES
+from hopmeter.model.conditions import CONDITIONS
 from hopmeter.scenario.flow_faults import Fault, causes, flow_faults, receivers
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 
-OF_FLOWS = (
-    *("pattern", "placement", "payload", "touch", "codec", "device", "share", "pace", "rate", "relays", "sinks"),
-    *("pairs", "work", "dispatch", "burst", "messages", "warmup"),
-)
+OF_FLOWS = (*(each.key for each in CONDITIONS if each.scope != "run"), "messages", "warmup")
 """The keys of an ordinary scenario that a workload gives for each flow, or that follow from its flows."""
 NO_WHY = (
     "a workload has no readings of its threads, because a participant's threads serve several flows; measure the flow "

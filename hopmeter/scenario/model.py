@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -14,30 +14,24 @@ from pydantic import (
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
-from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PaceChoice
+from hopmeter.model.conditions import MOST_MESSAGES, UNSCHEDULED
+from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
 from hopmeter.scenario.background import Background
+from hopmeter.scenario.condition_keys import add_axes
 from hopmeter.scenario.graph import check_workload
 from hopmeter.scenario.requirement import parse as parse_requirement
-from hopmeter.scenario.search import LEAST_HZ, MOST_HZ, Search
+from hopmeter.scenario.search import Search
 from hopmeter.scenario.values import (
-    MOST_MESSAGES,
     MOST_SEED,
-    UNSCHEDULED,
     Axis,
-    Codec,
     ColumnName,
-    Cores,
     Count,
     Duration,
-    Language,
-    Payload,
     Requirement,
     Setting,
     Span,
     Stretch,
     Until,
-    WaitOrWaits,
-    Work,
 )
 from hopmeter.scenario.workload import Flow, Name, Participant, Path
 from hopmeter.schemas import add_folders
@@ -49,67 +43,21 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Axes(Strict):
+if TYPE_CHECKING:
+
+    class ConditionKeys(Strict):
+        """A key for each condition, with a list of values; None if the scenario gives none."""
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+else:
+    ConditionKeys = add_axes("ConditionKeys", Strict)
+
+
+class Axes(ConditionKeys):
     """The axes of a cell. A missing axis has its default (see `resolve.DEFAULTS`)."""
 
-    transport: Axis[str] | None = Field(
-        None, description='Names of transports, "all", or "direct": all transports without a broker or daemon.'
-    )
-    language: Axis[Language] | None = Field(
-        None,
-        description='"one" (the language with the least overhead that is ready and offers the cell), "each", '
-        '"pairs" (every ordered pair), a language, or source>sink.',
-    )
-    pattern: Axis[Literal["pubsub", "rpc", "scatter"]] | None = Field(None, description="How endpoints communicate.")
-    placement: Axis[Literal["thread", "process", "apart"]] | None = Field(
-        None,
-        description='One process, one process each, or "apart": processes if the transport can, otherwise threads.',
-    )
-    wait: Axis[WaitOrWaits] | None = Field(
-        None, description="How a receiver waits; `callback+block` gives one wait for each sink, in order."
-    )
-    cores: Axis[Cores] | None = Field(None, description="The cores that endpoints are pinned to.")
-    payload: Axis[Payload] | None = Field(None, description="The content of a message after the 64-byte header.")
-    touch: Axis[Literal["none", "write", "write+read"]] | None = Field(
-        None, description="What source and sink do with the payload."
-    )
-    codec: Axis[Codec] | None = Field(
-        None,
-        description="The codec that converts objects to frames and back: none; in Python a framework "
-        "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`); for messages "
-        "of your own schema protobuf, flatbuffers or cdr (ROS 2).",
-    )
-    device: Axis[Literal["cpu", "gpu"]] | None = Field(
-        None, description="The device that stores the object of a codec."
-    )
-    share: Axis[Literal["none", "cuda-ipc"]] | None = Field(
-        None, description="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory."
-    )
-    pace: Axis[PaceChoice] | None = Field(None, description="How the source paces its messages.")
-    rate: Axis[Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)]] | None = Field(
-        None, description=f"Messages per second; {UNSCHEDULED} have no rate."
-    )
-    relays: Axis[Annotated[int, Field(ge=0, le=1000)]] | None = Field(
-        None, description="Relays between source and sink."
-    )
-    sinks: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
-        None, description="Number of receivers of the last hop; in scatter, number of servers."
-    )
-    pairs: Axis[Annotated[int, Field(ge=1, le=1000)]] | None = Field(
-        None, description="Number of independent pairs of source and sink that run at once."
-    )
-    work: Axis[Work] | None = Field(
-        None,
-        description="The work of a relay or server for each message, or of a sink if there is no relay; servers of a "
-        "scatter and sinks may each have their own work, separated by /, such as sleep:1ms/2ms or sleep:1ms/spin:2ms.",
-    )
-    dispatch: Axis[Literal["parallel", "sequential"]] | None = Field(
-        None, description="How a scatter calls its servers: all at once, or each after the reply of the previous one."
-    )
-    burst: Axis[Count] | None = Field(None, description="Messages per burst; the rate of bursts is rate / burst.")
-    heap: Axis[Literal["retain", "libc"]] | None = Field(
-        None, description="Whether nodes retain freed memory for the next message, or the C library decides."
-    )
     settings: dict[str, dict[str, Axis[Setting]]] = Field(
         {}, description="Settings from the manifest, by transport; a list is an axis."
     )

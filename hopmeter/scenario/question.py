@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from hopmeter.model.condition_values import PARAMETERS
+from hopmeter.model.conditions import CONDITIONS
+from hopmeter.model.paces import SCHEDULED
 from hopmeter.model.payload_words import ARRAY, describe_payloads
 from hopmeter.scenario.axis_words import format_values, name_transports, names, phrase
 from hopmeter.scenario.model import Scenario
@@ -21,9 +24,9 @@ MOST_VALUES = 3
 """The most payloads, sizes and rates that a question lists."""
 BYTES = "bytes:"
 WITH = "with "
-UNSAID = ("pace", "burst", "heap", "dispatch", "device", "share")
+UNSAID = tuple(each.key for each in CONDITIONS if not each.asks_default)
 """Axes whose default a question does not mention."""
-PACED = (["open"], ["poisson"], ["burst"])
+PACED = tuple([name] for name in SCHEDULED)
 CALLS = (["rpc"], ["scatter"])
 
 
@@ -49,12 +52,17 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
     """Yield a phrase for each axis that the beginning of the sentence does not have."""
     several = asks(scenario)
     is_call = not scenario.flow and _calls(several)
-    left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if "burst" in given else [])}
+    left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if _has_parameter(given) else [])}
     left_out |= {"codec"} if _is_in_noun(several) else set()
     left_out |= {name for name in UNSAID if given.get(name) == DEFAULTS[name]}
     for name in given:
         if name in DEFAULTS and name not in left_out and (words := phrase(name, given[name])):
             yield words.replace("receiver", "server") if is_call else words
+
+
+def _has_parameter(given: Mapping[str, Any]) -> bool:
+    """Return whether an option gives the parameter of a pace, whose phrase names the pace too."""
+    return any(each.key in given for each in PARAMETERS)
 
 
 def _is_in_noun(several: Sequence[Ask]) -> bool:

@@ -6,31 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hopmeter.model.conditions import CONDITIONS
 from hopmeter.scenario.model import Axes, Scenario
 from hopmeter.scenario.search import LEAST_MESSAGES
 
-DEFAULTS: dict[str, list[Any]] = {
-    "transport": ["all"],
-    "language": ["one"],
-    "pattern": ["pubsub"],
-    "placement": ["process"],
-    "wait": ["block"],
-    "cores": ["cross"],
-    "payload": ["timing"],
-    "touch": ["write"],
-    "codec": ["none"],
-    "device": ["cpu"],
-    "share": ["none"],
-    "pace": ["open"],
-    "rate": [1000.0],
-    "relays": [0],
-    "sinks": [1],
-    "pairs": [1],
-    "work": ["none"],
-    "dispatch": ["parallel"],
-    "burst": [1],
-    "heap": ["retain"],
-}
+DEFAULTS: dict[str, list[Any]] = {each.key: [each.default] for each in CONDITIONS}
 TRIALS = 5
 MESSAGES = 1000
 LEAST_ROUNDS = {"order": 5, "best": 5, "require": 5}

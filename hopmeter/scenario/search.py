@@ -8,10 +8,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
+from hopmeter.model.conditions import LEAST_HZ, MOST_HZ
 from hopmeter.scenario import patterns
 
-LEAST_HZ, MOST_HZ = 1e-3, 1e9
-"""A higher rate is a typing error."""
 LEAST_MESSAGES = 1000
 """The minimum number of messages of a trial with a duration, enough to resolve the p99."""
 

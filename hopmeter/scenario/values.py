@@ -19,16 +19,13 @@ from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.choices import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
-from hopmeter.model.paces import PACES
+from hopmeter.model.conditions import MOST_MESSAGES
 from hopmeter.recordings.source import parse_recording
 from hopmeter.scenario import patterns, requirement
 from hopmeter.system.toml_files import nearest, one_of
 
 Item = TypeVar("Item")
 WAITS: tuple[str, ...] = get_args(Wait)
-UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
-MOST_MESSAGES = 1_000_000_000
-"""The maximum number of messages of a trial; the samples of more messages would fill any disk."""
 MOST_SEED = 2**63 - 1
 MOST_SPIN_US = 1_000_000
 LEARNED = "learned"

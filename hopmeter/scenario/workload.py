@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.model.paces import PaceChoice
-from hopmeter.scenario.search import MOST_HZ
+from hopmeter.scenario.condition_keys import add_flow_keys
 from hopmeter.scenario.values import (
-    Codec,
     Cores,
     Duration,
     OneLanguage,
     OneOrMore,
-    Payload,
     Replay,
     Setting,
     Span,
@@ -41,8 +38,6 @@ Names = Annotated[list[Name], as_list, Field(min_length=1), OneOrMore]
 MOST_AT_ONCE = 64
 MOST_REPEATED = 10_000
 LEAST_SPEED, MOST_SPEED = 0.001, 1000.0
-LEAST_FLOW_HZ = 1e-6
-"""Of flows that run at once, some may be rare: a message in eleven days."""
 
 
 class Keys(BaseModel):
@@ -70,29 +65,24 @@ class Participant(Keys):
     )
 
 
-class Flow(Keys):
+if TYPE_CHECKING:
+
+    class FlowConditions(Keys):
+        """A key for each condition that a flow has for itself."""
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+else:
+    FlowConditions = add_flow_keys("FlowConditions", Keys)
+
+
+class Flow(FlowConditions):
     """A stream of messages or calls."""
 
     sender: Name = Field(alias="from", description="The participant that sends or calls.")
     to: Names | None = Field(None, description="The participants that receive each message.")
     call: Names | None = Field(None, description="The participants that are called, instead of `to`.")
-    payload: Payload = Field("timing", description="The content of a message after the 64-byte header.")
-    codec: Codec = Field(
-        "none", description="The codec that converts objects to frames and back, in Python; none: the payload is bytes."
-    )
-    device: Literal["cpu", "gpu"] = Field("cpu", description="The device that stores the object of the codec.")
-    share: Literal["none", "cuda-ipc"] = Field(
-        "none",
-        description="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory.",
-    )
-    touch: Literal["none", "write", "write+read"] = Field(
-        "write", description="What sender and receivers do with the payload; with a codec, they encode and decode it."
-    )
-    rate: Annotated[float, Field(ge=LEAST_FLOW_HZ, le=MOST_HZ)] | None = Field(
-        None, description="Messages per second, of a flow with a clock."
-    )
-    pace: PaceChoice = Field("open", description="How a flow with a clock paces its messages.")
-    burst: Annotated[int, Field(ge=1)] = Field(1, description="Messages per burst; the rate of bursts is rate / burst.")
     replay: Replay | None = Field(
         None,
         description="A recording and one of its topics: messages have the times, sizes and bytes of the recording.",
@@ -113,9 +103,6 @@ class Flow(Keys):
         None, description="A flow with a clock bases each message on the newest message of this flow."
     )
     during: Name | None = Field(None, description="The call during which `from` makes this call.")
-    dispatch: Literal["parallel", "sequential"] = Field(
-        "parallel", description="How a call to several participants calls them."
-    )
     concurrency: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
         1, description="The most calls under way at once; a call that is due meanwhile waits."
     )
@@ -123,7 +110,6 @@ class Flow(Keys):
         None,
         description='With pace = "closed": the next message is sent when a message of this flow has arrived at `from`.',
     )
-    work: Work = Field("none", description="The work before a message of `after`, or of the server for each call.")
     receiver_work: Work = Field("none", description="The work of each receiver for each message.")
     deadline: Duration | None = Field(None, description="The most time from when a message is due until it arrives.")
     transport: str | None = Field(

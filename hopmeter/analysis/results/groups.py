@@ -18,7 +18,7 @@ from hopmeter.system import humanize
 if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row, Run
 
-USUAL = DEFAULTS | {"codec": "none", "sinks": 1, "relays": 0, "pace": "open"}
+USUAL = DEFAULTS
 """Conditions that a report does not mention."""
 FIRST = ("payload_bytes", "rate_hz", "relays", "sinks", "pairs")
 """Axes that are sorted by size: small messages, low rates and short work come first."""

@@ -12,7 +12,7 @@ import typer
 from hopmeter import manifest
 from hopmeter.errors import HopmeterError, RefusedValueError
 from hopmeter.model import units
-from hopmeter.scenario.search import LEAST_HZ, MOST_HZ
+from hopmeter.model.conditions import LEAST_HZ, MOST_HZ
 from hopmeter.scenario.values import check_language
 from hopmeter.system.terminal import Console
 from hopmeter.system.toml_files import one_of

@@ -1,0 +1,30 @@
+"""The options of conditions: an option for each, whose value is a list."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from hopmeter.model.condition import Condition
+from hopmeter.model.conditions import CONDITIONS
+
+AXES = "Axes (a list measures each value)"
+"""The heading of these options in the help."""
+
+
+def with_axes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace the `**` parameter of a command by an option for each condition, after its first parameter."""
+    signature = inspect.signature(command, eval_str=True)
+    first, *others = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
+    parameters = [first, *map(_option, CONDITIONS), *others]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def _option(condition: Condition) -> inspect.Parameter:
+    option = typer.Option(metavar="A,B,…", help=condition.option, rich_help_panel=AXES)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(condition.key, kind, default=None, annotation=Annotated[str | None, option])

@@ -1,0 +1,303 @@
+"""The conditions of a cell, each declared once: type, default, allowed values, scope and words.
+
+To add a condition, add a field to `Conditions`, and to `model.workload.Flow` if each flow has it; its column stands in
+`columns.toml`. The order of the fields is that of the ids of tables, so a new field comes last.
+"""
+
+# Annotations are evaluated here: they are the declarations.
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from hopmeter.model.condition import Condition, conditions_of
+from hopmeter.model.paces import CHOICES, PACES, PaceName
+
+LEAST_HZ, MOST_HZ = 1e-3, 1e9
+"""A higher rate is a typing error."""
+LEAST_FLOW_HZ = 1e-6
+"""Of flows that run at once, some may be rare: a message in eleven days."""
+MOST_MESSAGES = 1_000_000_000
+"""The maximum number of messages of a trial; the samples of more messages would fill any disk."""
+MOST_ENDPOINTS = 1000
+UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions for which a scenario may give several values. `language` is source>relay>sink, or one word if all
+    roles have the same language."""
+
+    transport: Annotated[
+        str,
+        Condition(
+            option="Names, all, or direct (those without a broker).",
+            meaning='Names of transports, "all", or "direct": all transports without a broker or daemon.',
+            default="all",
+            scope="run",
+            separates_tables=False,
+        ),
+    ]
+    language: Annotated[
+        str,
+        Condition(
+            option="rust, c++, python, source>sink such as rust>python, one (hopmeter chooses), each, pairs (each with "
+            "each).",
+            meaning='"one" (the language with the least overhead that is ready and offers the cell), "each", '
+            '"pairs" (every ordered pair), a language, or source>sink.',
+            default="one",
+            form="language",
+            scope="run",
+            separates_tables=False,
+        ),
+    ]
+    pattern: Annotated[
+        str,
+        Condition(
+            option="pubsub, rpc, scatter.",
+            meaning="How endpoints communicate.",
+            default="pubsub",
+            choices=("pubsub", "rpc", "scatter"),
+            scope="graph",
+            title="{value}",
+            phrases={"pubsub": "as messages", "rpc": "as calls", "scatter": "as calls to several servers"},
+        ),
+    ]
+    placement: Annotated[
+        str,
+        Condition(
+            option="thread, process, or apart (processes if the transport supports them).",
+            meaning='One process, one process each, or "apart": processes if the transport can, otherwise threads.',
+            default="process",
+            choices=("thread", "process", "apart"),
+            scope="graph",
+            titles={"thread": "threads of one process", "process": "one process each"},
+            title="{value}",
+            phrases={
+                "thread": "within one process",
+                "process": "between processes",
+                "apart": "between processes where possible",
+            },
+        ),
+    ]
+    wait: Annotated[
+        str,
+        Condition(
+            option="spin, block, callback; callback+block gives each sink its own.",
+            meaning="How a receiver waits; `callback+block` gives one wait for each sink, in order.",
+            default="block",
+            form="wait",
+            scope="run",
+        ),
+    ]
+    cores: Annotated[
+        str,
+        Condition(
+            option="same, cross, sibling, free, numa, or one list such as 0,1.",
+            meaning="The cores that endpoints are pinned to.",
+            default="cross",
+            form="cores",
+            scope="run",
+            titles={
+                "same": "one core",
+                "cross": "across cores",
+                "sibling": "sibling threads of one core",
+                "free": "not pinned",
+            },
+            phrases={
+                "same": "on one core",
+                "cross": "across cores",
+                "sibling": "on sibling threads of one core",
+                "free": "without pinning",
+                "numa": "across NUMA nodes",
+            },
+            phrase="on cores {value}",
+        ),
+    ]
+    payload: Annotated[
+        str,
+        Condition(
+            option="timing, bytes:N, image:WxH, file:PATH, video:PATH; with a codec array:WxH, message:FILE:TYPE.",
+            meaning="The content of a message after the 64-byte header.",
+            default="timing",
+            form="payload",
+            leads_title=True,
+        ),
+    ]
+    touch: Annotated[
+        str,
+        Condition(
+            option="What source and sink do with the payload: none, write, write+read.",
+            meaning="What source and sink do with the payload.",
+            flow_meaning="What sender and receivers do with the payload; with a codec, they encode and decode it.",
+            default="write",
+            choices=("none", "write", "write+read"),
+            phrases={
+                "none": "without touching the payload",
+                "write": "writing the payload",
+                "write+read": "writing and reading the payload",
+            },
+        ),
+    ]
+    codec: Annotated[
+        str,
+        Condition(
+            option="none; in Python numpy, torch, pickle-in-band …; protobuf, flatbuffers or cdr for messages of a "
+            "schema.",
+            meaning="The codec that converts objects to frames and back: none; in Python a framework "
+            "(`hopmeter.codecs.frameworks()`), or one for comparison (`hopmeter.codecs.comparison_codecs()`); for "
+            "messages of your own schema protobuf, flatbuffers or cdr (ROS 2).",
+            flow_meaning="The codec that converts objects to frames and back, in Python; none: the payload is bytes.",
+            default="none",
+            form="codec",
+        ),
+    ] = "none"
+    device: Annotated[
+        str,
+        Condition(
+            option="cpu, gpu: the device of a codec's object.",
+            meaning="The device that stores the object of a codec.",
+            default="cpu",
+            choices=("cpu", "gpu"),
+            phrases={"cpu": "on the CPU", "gpu": "on the GPU"},
+            asks_default=False,
+        ),
+    ] = "cpu"
+    share: Annotated[
+        str,
+        Condition(
+            option="none, cuda-ipc: copy a GPU's memory through the host, or pass a handle.",
+            meaning="none: copy a GPU's object to the host and back; cuda-ipc: pass a CUDA handle of its memory.",
+            default="none",
+            choices=("none", "cuda-ipc"),
+            phrases={"none": "copied through the host", "cuda-ipc": "shared by CUDA IPC"},
+            asks_default=False,
+        ),
+    ] = "none"
+    pace: Annotated[
+        PaceName,
+        Condition(
+            option=f"{', '.join(CHOICES)}.",
+            meaning="How the source paces its messages.",
+            flow_meaning="How a flow with a clock paces its messages.",
+            default="open",
+            choices=CHOICES,
+            leads_title=True,
+            phrases={name: pace.question for name, pace in PACES.items()},
+            asks_default=False,
+        ),
+    ] = "open"
+    rate_hz: Annotated[
+        float | None,
+        Condition(
+            option="Messages per second.",
+            meaning=f"Messages per second; {UNSCHEDULED} have no rate.",
+            flow_meaning="Messages per second, of a flow with a clock.",
+            default=1000.0,
+            flow_default=None,
+            type=float,
+            least=LEAST_HZ,
+            flow_least=LEAST_FLOW_HZ,
+            most=MOST_HZ,
+            unit="hz",
+            leads_title=True,
+        ),
+    ] = None
+    relays: Annotated[
+        int,
+        Condition(
+            option="Relays between source and sink.",
+            meaning="Relays between source and sink.",
+            default=0,
+            type=int,
+            least=0,
+            most=MOST_ENDPOINTS,
+            scope="graph",
+            leads_title=True,
+            noun="relay",
+        ),
+    ] = 0
+    sinks: Annotated[
+        int,
+        Condition(
+            option="Sinks of the last hop; servers in scatter.",
+            meaning="Number of receivers of the last hop; in scatter, number of servers.",
+            default=1,
+            type=int,
+            least=1,
+            most=MOST_ENDPOINTS,
+            scope="graph",
+            leads_title=True,
+            noun="sink",
+        ),
+    ] = 1
+    pairs: Annotated[
+        int,
+        Condition(
+            option="Independent pairs at once.",
+            meaning="Number of independent pairs of source and sink that run at once.",
+            default=1,
+            type=int,
+            least=1,
+            most=MOST_ENDPOINTS,
+            scope="graph",
+            leads_title=True,
+            noun="pair",
+        ),
+    ] = 1
+    work: Annotated[
+        str,
+        Condition(
+            option="Work of a relay or server per message: none, sleep:T, spin:T, copy:N, sleep:T/T/T.",
+            meaning="The work of a relay or server for each message, or of a sink if there is no relay; servers of a "
+            "scatter and sinks may each have their own work, separated by /, such as sleep:1ms/2ms or "
+            "sleep:1ms/spin:2ms.",
+            flow_meaning="The work before a message of `after`, or of the server for each call.",
+            default="none",
+            form="work",
+        ),
+    ] = "none"
+    dispatch: Annotated[
+        str,
+        Condition(
+            option="How a scatter calls its servers: parallel, sequential.",
+            meaning="How a scatter calls its servers: all at once, or each after the reply of the previous one.",
+            flow_meaning="How a call to several participants calls them.",
+            default="parallel",
+            choices=("parallel", "sequential"),
+            titles={"sequential": "requests one after the other"},
+            phrases={"parallel": "at once", "sequential": "one after the other"},
+            sentence="with servers called {values}",
+            asks_default=False,
+        ),
+    ] = "parallel"
+    burst: Annotated[
+        int,
+        Condition(
+            option="Messages per burst.",
+            meaning="Messages per burst; the rate of bursts is rate / burst.",
+            default=1,
+            type=int,
+            least=1,
+            most=MOST_MESSAGES,
+            phrase="{value}",
+            sentence="in bursts of {values}",
+            asks_default=False,
+        ),
+    ] = 1
+    heap: Annotated[
+        str,
+        Condition(
+            option="retain: nodes retain freed memory for the next message; libc: the C library decides.",
+            meaning="Whether nodes retain freed memory for the next message, or the C library decides.",
+            default="retain",
+            choices=("retain", "libc"),
+            scope="run",
+            titles={"libc": "freed memory left to the C library"},
+            phrases={"retain": "with freed memory retained", "libc": "with freed memory left to the C library"},
+            asks_default=False,
+        ),
+    ] = "retain"
+
+
+CONDITIONS = conditions_of(Conditions)
+"""Every condition that a scenario may vary, in the order of the fields."""
