@@ -26,7 +26,7 @@ from ending import orderly
 
 from hopmeter import plan
 from hopmeter.api.planning import this_world
-from hopmeter.hosts.session import HostSession, open_hosts
+from hopmeter.hosts.coordinator.session import HostSession, open_hosts
 from hopmeter.runtime.running_trial import RunningTrial
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial

@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.api.runs import Place
 from hopmeter.api.start import option_words
 from hopmeter.errors import UsageError
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 
 MESSAGE = "message"
 """The scenario for messages that no file describes."""

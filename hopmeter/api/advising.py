@@ -22,8 +22,8 @@ from hopmeter.api.runs import Place, Run
 from hopmeter.api.start import join_settings
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import UsageError
-from hopmeter.hosts.host_options import HostOptions
-from hopmeter.hosts.session import HostSession
+from hopmeter.hosts.coordinator.host_options import HostOptions
+from hopmeter.hosts.coordinator.session import HostSession
 from hopmeter.manifest.examples import Example, check_folder, find_example, write_examples
 from hopmeter.model.language_names import languages_in
 from hopmeter.plan import budget

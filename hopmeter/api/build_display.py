@@ -16,7 +16,7 @@ from hopmeter.build.messages import MessageTarget, TypeTarget, build_library, bu
 from hopmeter.build.targets import Target
 from hopmeter.build.work import Outcome, build_all, workshop
 from hopmeter.errors import HopmeterError
-from hopmeter.hosts.build_on_hosts import HostOutcome
+from hopmeter.hosts.coordinator.build_on_hosts import HostOutcome
 from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
 from hopmeter.report import formatting

@@ -13,9 +13,9 @@ from hopmeter.build.lacking import FrameworkTarget, Part, find_lacking, mark_fai
 from hopmeter.build.messages import MessageTarget, TypeTarget
 from hopmeter.build.targets import Target
 from hopmeter.errors import HopmeterError
-from hopmeter.hosts.build_on_hosts import build_on_hosts
-from hopmeter.hosts.host_build import BuildOrder
-from hopmeter.hosts.session import HostSession
+from hopmeter.hosts.coordinator.build_on_hosts import build_on_hosts
+from hopmeter.hosts.coordinator.session import HostSession
+from hopmeter.hosts.protocol.host_build import BuildOrder
 from hopmeter.messages import with_remedy
 from hopmeter.plan import Plan
 from hopmeter.schemas import library_of

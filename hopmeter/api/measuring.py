@@ -13,7 +13,7 @@ from typing import Any
 from hopmeter import scenario
 from hopmeter.api.planning import Prepared, check_measurable, check_still_ready, prepare_old_side, this_world
 from hopmeter.errors import UsageError
-from hopmeter.hosts.session import HostSession
+from hopmeter.hosts.coordinator.session import HostSession
 from hopmeter.messages import tag
 from hopmeter.plan import Plan, budget
 from hopmeter.plan.expand import World

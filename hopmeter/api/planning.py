@@ -25,7 +25,7 @@ from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
-    from hopmeter.hosts.session import HostSession
+    from hopmeter.hosts.coordinator.session import HostSession
 
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 ASSUMED = "No hosts are given: the plan assumes that {hosts} have the transports and the cores of this machine."

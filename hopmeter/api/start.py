@@ -10,7 +10,7 @@ from hopmeter.api import measuring, planning
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.api.options import check_names, check_resume_alone, scenario_options
 from hopmeter.api.runs import Place, Run, open_run
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.scenario.resolve import DEFAULTS
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hopmeter.cli.parts import hosts_options
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.system.terminal import Console
 
 EPILOG = 'Example: hopmeter advise robot-head --now zeromq --require "lost = 0" --example start'

@@ -10,7 +10,7 @@ from hopmeter.cli.parts import meeting_options
 from hopmeter.errors import RefusedValueError, UsageError
 
 if TYPE_CHECKING:
-    from hopmeter.hosts.credentials import Credentials
+    from hopmeter.hosts.agent.credentials import Credentials
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def agent(
     if stdio == (address is not None):
         what = "an agent needs one way to be reached: --stdio or --listen"
         raise UsageError("E-AGENT-CHANNEL", what, "hopmeter agent --listen HOST:PORT --secret-file FILE")
-    from hopmeter.hosts.credentials import Credentials
+    from hopmeter.hosts.agent.credentials import Credentials
 
     credentials = Credentials(secret_file, cert, key, ca)
     if address is not None:
@@ -52,9 +52,9 @@ def agent(
 
 
 def _serve_stdio() -> None:
-    from hopmeter.hosts.agent import serve, stdio_channel
-    from hopmeter.hosts.greeting import HostError
-    from hopmeter.hosts.line_channel import ChannelError
+    from hopmeter.hosts.agent.agent import serve, stdio_channel
+    from hopmeter.hosts.protocol.greeting import HostError
+    from hopmeter.hosts.protocol.line_channel import ChannelError
 
     try:
         serve(stdio_channel())
@@ -65,8 +65,8 @@ def _serve_stdio() -> None:
 
 
 def _listen(text: str, credentials: Credentials) -> None:
-    from hopmeter.hosts.agent_address import AgentAddress
-    from hopmeter.hosts.listener import listen
+    from hopmeter.hosts.agent.listener import listen
+    from hopmeter.hosts.protocol.agent_address import AgentAddress
 
     try:
         address = AgentAddress.parse(text)

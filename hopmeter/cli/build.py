@@ -10,7 +10,7 @@ import typer
 from hopmeter.api import options
 from hopmeter.cli.parts import hosts_options
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.schemas.payload import KIND, add_folders, parse_message
 from hopmeter.schemas.ros2.types import has_type

@@ -10,13 +10,13 @@ from rich.table import Table
 
 from hopmeter.cli.parts import hosts_options
 from hopmeter.errors import UsageError
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.messages import tag
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
-    from hopmeter.hosts.survey import HostState
+    from hopmeter.hosts.coordinator.survey import HostState
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def hosts(
 
     The exit code is 1 if a host cannot be used.
     """
-    from hopmeter.hosts.survey import survey, survey_cluster
+    from hopmeter.hosts.coordinator.survey import survey, survey_cluster
 
     named = HostOptions(hosts, cluster, cluster_ca, cluster_cert, cluster_key).named_cluster()
     if named is None and hosts is None:

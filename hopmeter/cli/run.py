@@ -15,7 +15,7 @@ from hopmeter.cli.parts import hosts_options
 from hopmeter.cli.parts.axis_options import AXES, with_axes
 from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.system.terminal import Console
 
 EPILOG = "Example: hopmeter run --transport zeromq,unix --language rust,c++ --wait block --rate 10,1000 --trials 5"

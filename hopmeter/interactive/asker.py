@@ -12,9 +12,9 @@ from typing import Any
 from hopmeter import manifest, plan
 from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import check_measurable, this_world
-from hopmeter.hosts import checks
-from hopmeter.hosts.connection import naming_damage
-from hopmeter.hosts.session import HostSession, naming
+from hopmeter.hosts.coordinator.connection import naming_damage
+from hopmeter.hosts.coordinator.session import HostSession, naming
+from hopmeter.hosts.protocol import value_checks
 from hopmeter.images import decoded
 from hopmeter.images.source import Size
 from hopmeter.interactive.asker_results import Answers
@@ -73,8 +73,10 @@ def _meet(
 def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
     """Return what a server offers. Raises HostError for what none offers."""
     with naming(name), naming_damage(name):
-        transport = checks.word(offer, "transport", manifest.every())
-        work, daemon = (checks.printable({"daemon": "", **offer}, key, LONGEST_WORD) for key in ("work", "daemon"))
+        transport = value_checks.word(offer, "transport", manifest.every())
+        work, daemon = (
+            value_checks.printable({"daemon": "", **offer}, key, LONGEST_WORD) for key in ("work", "daemon")
+        )
         return Server(name, transport, check_work(work), daemon)
 
 

@@ -16,8 +16,8 @@ from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import this_world
 from hopmeter.clocks.bursts import ClockError
 from hopmeter.errors import HopmeterError
-from hopmeter.hosts.greeting import Greeting
-from hopmeter.hosts.session import naming
+from hopmeter.hosts.coordinator.session import naming
+from hopmeter.hosts.protocol.greeting import Greeting
 from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.interactive.plugins import PLUGINS

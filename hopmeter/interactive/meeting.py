@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopmeter.errors import HopmeterError
-from hopmeter.hosts import checks
-from hopmeter.hosts.agent_requests import Ask
-from hopmeter.hosts.agent_socket import AgentSocket, NothingListensError
-from hopmeter.hosts.connection import naming_damage
-from hopmeter.hosts.greeting import HostError
-from hopmeter.hosts.listener import BUSY, Conduct, Listener
-from hopmeter.hosts.session import HostSession, Reached, connect, naming
+from hopmeter.hosts.agent.listener import BUSY, Conduct, Listener
+from hopmeter.hosts.agent.requests import Ask
+from hopmeter.hosts.coordinator.agent_socket import AgentSocket, NothingListensError
+from hopmeter.hosts.coordinator.connection import naming_damage
+from hopmeter.hosts.coordinator.session import HostSession, Reached, connect, naming
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.greeting import HostError
 from hopmeter.interactive.place import LOOK_S, Place, check_own
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.signals import Alarm
@@ -90,7 +90,7 @@ def answer_meeting(place: Place, ask: Ask, offer: Mapping[str, Any]) -> dict[str
 
     Raises HopmeterError if the coordinator wants to meet another command, and ValueError if it is none.
     """
-    kind, name = checks.text(ask, "kind", 20), checks.text(ask, "name", 100)
+    kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
     if (kind, name) != (place.kind, place.name):
         remedy = "give both commands the same --name and --meet"
         raise HopmeterError("E-PEER-OTHER", f"`{place.opener}` is there, and you want another command", remedy)
@@ -142,7 +142,7 @@ def _address(place: Place, offer: dict[str, Any], host: str) -> str:
     if place.address is None:
         return LOOPBACK
     with naming_damage(host):
-        return checks.address(offer, "address")
+        return value_checks.address(offer, "address")
 
 
 def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm, on_busy: Callable[[], object]) -> AgentSocket:

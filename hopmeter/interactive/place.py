@@ -12,9 +12,9 @@ from pathlib import Path
 from hopmeter.client.errors import ConnectError
 from hopmeter.client.rendezvous import Rendezvous
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.hosts.agent_address import AgentAddress
-from hopmeter.hosts.credentials import Credentials
-from hopmeter.hosts.hosts_file import HostEntry
+from hopmeter.hosts.agent.credentials import Credentials
+from hopmeter.hosts.coordinator.hosts_file import HostEntry
+from hopmeter.hosts.protocol.agent_address import AgentAddress
 from hopmeter.node.contract import LOOPBACK
 
 PAIR, SERVER = "pair", "server"

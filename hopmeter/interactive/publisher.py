@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.hosts import checks
-from hopmeter.hosts.agent import serve
-from hopmeter.hosts.agent_requests import Ask
-from hopmeter.hosts.agent_trial import AgentTrial
-from hopmeter.hosts.line_channel import ChannelError, LineChannel
+from hopmeter.hosts.agent.agent import serve
+from hopmeter.hosts.agent.requests import Ask
+from hopmeter.hosts.agent.trial import AgentTrial
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
 from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
 from hopmeter.interactive.place import Place
 from hopmeter.interactive.plugins import PLUGINS
@@ -91,15 +91,15 @@ class Publisher:
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Take what the listener tells about a pair, or that all pairs are over."""
-        word = checks.word(ask, "word", ("begin", "outcome", "over"))
+        word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True
             return {}
-        self._pair = (checks.printable(ask, "transport", 100), checks.printable(ask, "plugin", 100))
+        self._pair = (value_checks.printable(ask, "transport", 100), value_checks.printable(ask, "plugin", 100))
         if word == "outcome":
-            there = "there: " if checks.text(ask, "side") == LISTENER else ""
-            reason = checks.printable(ask, "reason")
-            status, counts = checks.word(ask, "status", STATUSES), (_count(ask, "received"), _count(ask, "wrong"))
+            there = "there: " if value_checks.text(ask, "side") == LISTENER else ""
+            reason = value_checks.printable(ask, "reason")
+            status, counts = value_checks.word(ask, "status", STATUSES), (_count(ask, "received"), _count(ask, "wrong"))
             self._add(status, f"{there}{reason}" if reason else "", *counts)
         return {}
 
@@ -123,4 +123,4 @@ class Publisher:
 
 
 def _count(ask: Ask, name: str) -> int | None:
-    return None if ask.get(name) is None else checks.number(ask, name)
+    return None if ask.get(name) is None else value_checks.number(ask, name)

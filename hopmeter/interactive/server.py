@@ -11,10 +11,10 @@ from typing import Any
 
 from hopmeter import manifest
 from hopmeter.errors import UsageError
-from hopmeter.hosts.agent import serve as serve_agent
-from hopmeter.hosts.agent_requests import Ask
-from hopmeter.hosts.agent_trial import AgentTrial
-from hopmeter.hosts.line_channel import LineChannel
+from hopmeter.hosts.agent.agent import serve as serve_agent
+from hopmeter.hosts.agent.requests import Ask
+from hopmeter.hosts.agent.trial import AgentTrial
+from hopmeter.hosts.protocol.line_channel import LineChannel
 from hopmeter.interactive.frames_scenario import check_work
 from hopmeter.interactive.meeting import answer_meeting, listen_for_peers
 from hopmeter.interactive.place import Place

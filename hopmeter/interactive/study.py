@@ -8,7 +8,7 @@ from typing import Any
 
 from hopmeter.client.adapters import away, manifest_of
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.hosts import checks
+from hopmeter.hosts.protocol import value_checks
 from hopmeter.interactive.plugins import plugin_name, transport_name, why_no_plugin
 from hopmeter.manifest.discovery import every
 from hopmeter.system.toml_files import one_of
@@ -52,10 +52,10 @@ class Side:
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Side:
         """Read what the other command tells. Raises ValueError for anything else."""
-        given = checks.table(message, "options")
-        options: dict[str, float] = {name: checks.number(given, name) for name in COUNTS}
+        given = value_checks.table(message, "options")
+        options: dict[str, float] = {name: value_checks.number(given, name) for name in COUNTS}
         return cls(
-            options | {"rate": checks.decimal(given, "rate")},
+            options | {"rate": value_checks.decimal(given, "rate")},
             _names(message, "transports"),
             _names(message, "plugins"),
             _texts(message, "absent"),
@@ -68,13 +68,13 @@ class Side:
 
 
 def _names(message: Mapping[str, Any], key: str) -> list[str]:
-    found = checks.items(message, key, MOST_NAMES)
-    return [checks.printable({key: each}, key, LONGEST_NAME) for each in found]
+    found = value_checks.items(message, key, MOST_NAMES)
+    return [value_checks.printable({key: each}, key, LONGEST_NAME) for each in found]
 
 
 def _texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
-    found = checks.table(message, key)
-    return {name: checks.printable(found, name) for name in found}
+    found = value_checks.table(message, key)
+    return {name: value_checks.printable(found, name) for name in found}
 
 
 def _why_no_transport(name: str) -> str:

@@ -19,9 +19,9 @@ from hopmeter.build.lacking import find_lacking
 from hopmeter.build.targets import Target
 from hopmeter.cli.parts.plan_table import print_plan
 from hopmeter.errors import UsageError
-from hopmeter.hosts.build_on_hosts import HostOutcome
-from hopmeter.hosts.host_build import BuildOrder
-from hopmeter.hosts.session import HostSession
+from hopmeter.hosts.coordinator.build_on_hosts import HostOutcome
+from hopmeter.hosts.coordinator.session import HostSession
+from hopmeter.hosts.protocol.host_build import BuildOrder
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hopmeter.hosts.hosts_file import HostEntry
+from hopmeter.hosts.coordinator.hosts_file import HostEntry
 
 
 def make_certificates(folder: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts.agent_address import AgentAddress, peer_user
-from hopmeter.hosts.hosts_file import read_hosts
-from hopmeter.hosts.line_channel import ChannelError
-from hopmeter.hosts.listener import MOST_LINES, BoundedLog
-from hopmeter.hosts.shared_secret import Handshake, make_nonce
-from hopmeter.hosts.socket_channel import SocketChannel
+from hopmeter.hosts.agent.listener import MOST_LINES, BoundedLog
+from hopmeter.hosts.coordinator.hosts_file import read_hosts
+from hopmeter.hosts.protocol.agent_address import AgentAddress, peer_user
+from hopmeter.hosts.protocol.line_channel import ChannelError
+from hopmeter.hosts.protocol.shared_secret import Handshake, make_nonce
+from hopmeter.hosts.protocol.socket_channel import SocketChannel
 from tests.coded import lacking, refuses
 from tests.command import environment_in, hopmeter
 from tests.waiting import wait_for

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hopmeter.hosts import spec_paths
-from hopmeter.hosts.agent_process import AgentProcess
-from hopmeter.hosts.agent_trial import check_settings
-from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.content_store import PIECE_BYTES, ContentStore, content_hash, decode
-from hopmeter.hosts.questions import answers
+from hopmeter.hosts.agent.trial import check_settings
+from hopmeter.hosts.coordinator.connection import Connection
+from hopmeter.hosts.coordinator.questions import answers
+from hopmeter.hosts.protocol import spec_paths
+from hopmeter.hosts.protocol.agent_process import AgentProcess
+from hopmeter.hosts.protocol.content_store import PIECE_BYTES, ContentStore, content_hash, decode
 from hopmeter.manifest import every
 from hopmeter.runtime.failures import TrialFailedError
 from tests.command import command

@@ -12,11 +12,11 @@ import pytest
 
 from hopmeter.clocks.pair_model import PairModel
 from hopmeter.clocks.run_clocks import RunClocks
-from hopmeter.hosts import clock_exchange
-from hopmeter.hosts.agent_requests import Requests
-from hopmeter.hosts.clock import HostClock
-from hopmeter.hosts.clock_exchange import ClockExchange, ClockHost, choose_pairs
-from hopmeter.hosts.remote_host import LEAD_NS, LEAST_LEAD_NS, RemoteHost
+from hopmeter.hosts.agent.requests import Requests
+from hopmeter.hosts.coordinator import clock_exchange
+from hopmeter.hosts.coordinator.clock_exchange import ClockExchange, ClockHost, choose_pairs
+from hopmeter.hosts.coordinator.host_clock import HostClock
+from hopmeter.hosts.coordinator.remote_host import LEAD_NS, LEAST_LEAD_NS, RemoteHost
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.this_host import ThisHost
 from hopmeter.store.clock_file import read_clocks

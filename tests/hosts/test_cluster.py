@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts import worker_agent
-from hopmeter.hosts.cluster import find_workers
-from hopmeter.hosts.greeting import HostError
+from hopmeter.hosts.coordinator import worker_agent
+from hopmeter.hosts.coordinator.cluster import find_workers
+from hopmeter.hosts.protocol.greeting import HostError
 from tests.coded import lacking, refuses
 from tests.command import command, environment_in
 from tests.hosts.dask_cluster import Cluster, cluster
@@ -214,8 +214,8 @@ def test_hosts_with_networks_of_their_own_meet_over_tls(tmp_path: Path, scenario
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hopmeter.hosts.cluster import Cluster as Named
-    from hopmeter.hosts.cluster import connect_cluster
+    from hopmeter.hosts.coordinator.cluster import Cluster as Named
+    from hopmeter.hosts.coordinator.cluster import connect_cluster
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     with refuses(UsageError, "E-CLUSTER-MISSING hopmeter[cluster]"), connect_cluster(Named(LOCAL)):

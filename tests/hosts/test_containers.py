@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts.container_agent import run_command
-from hopmeter.hosts.hosts_file import HostEntry, read_hosts
+from hopmeter.hosts.coordinator.container_agent import run_command
+from hopmeter.hosts.coordinator.hosts_file import HostEntry, read_hosts
 from tests.coded import lacking, refuses
 from tests.command import environment_in, hopmeter
 from tests.hosts.test_ssh import SCENARIO

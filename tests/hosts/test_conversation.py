@@ -17,14 +17,14 @@ from typing import Any, cast
 
 import pytest
 
-from hopmeter.hosts.agent_process import AgentProcess
-from hopmeter.hosts.agent_trial import AgentTrial
-from hopmeter.hosts.clock import HostClock
-from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.greeting import Greeting, HostError
-from hopmeter.hosts.line_channel import LONGEST_LINE, ChannelError, LineChannel
-from hopmeter.hosts.questions import BusyAgents
-from hopmeter.hosts.remote_node import RemoteNode
+from hopmeter.hosts.agent.trial import AgentTrial
+from hopmeter.hosts.coordinator.connection import Connection
+from hopmeter.hosts.coordinator.host_clock import HostClock
+from hopmeter.hosts.coordinator.questions import BusyAgents
+from hopmeter.hosts.coordinator.remote_node import RemoteNode
+from hopmeter.hosts.protocol.agent_process import AgentProcess
+from hopmeter.hosts.protocol.greeting import Greeting, HostError
+from hopmeter.hosts.protocol.line_channel import LONGEST_LINE, ChannelError, LineChannel
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.node import Start
 from hopmeter.system.processes import start_ticks

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts.agent_process import explain
-from hopmeter.hosts.hosts_file import read_hosts
+from hopmeter.hosts.coordinator.hosts_file import read_hosts
+from hopmeter.hosts.protocol.agent_process import explain
 from tests.coded import lacking
 
 

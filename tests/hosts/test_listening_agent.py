@@ -18,12 +18,12 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.hosts.agent_socket import AgentSocket
-from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.greeting import HostError
-from hopmeter.hosts.hosts_file import HostEntry
-from hopmeter.hosts.listener import MOST_CALLERS, MOST_LINES
-from hopmeter.hosts.shared_secret import make_secret, read_secret
+from hopmeter.hosts.agent.listener import MOST_CALLERS, MOST_LINES
+from hopmeter.hosts.coordinator.agent_socket import AgentSocket
+from hopmeter.hosts.coordinator.connection import Connection
+from hopmeter.hosts.coordinator.hosts_file import HostEntry
+from hopmeter.hosts.protocol.greeting import HostError
+from hopmeter.hosts.protocol.shared_secret import make_secret, read_secret
 from hopmeter.runtime.failures import TrialFailedError
 from tests.coded import lacking, refuses
 from tests.command import command, environment_in, hopmeter

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.hosts.agent_socket import AgentSocket
-from hopmeter.hosts.connection import Connection
-from hopmeter.hosts.greeting import HostError
-from hopmeter.hosts.hosts_file import HostEntry
-from hopmeter.hosts.line_channel import ChannelError
-from hopmeter.hosts.shared_secret import make_secret
+from hopmeter.hosts.coordinator.agent_socket import AgentSocket
+from hopmeter.hosts.coordinator.connection import Connection
+from hopmeter.hosts.coordinator.hosts_file import HostEntry
+from hopmeter.hosts.protocol.greeting import HostError
+from hopmeter.hosts.protocol.line_channel import ChannelError
+from hopmeter.hosts.protocol.shared_secret import make_secret
 from tests.coded import refuses
 from tests.hosts.certificates import entry_with_tls, make_certificates
 from tests.hosts.meddler import MEDDLINGS, man_in_the_middle

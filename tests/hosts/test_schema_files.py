@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.hosts import spec_paths
-from hopmeter.hosts.content_store import content_hash
-from hopmeter.hosts.schema_files import gather_files, put_files
+from hopmeter.hosts.protocol import spec_paths
+from hopmeter.hosts.protocol.content_store import content_hash
+from hopmeter.hosts.protocol.schema_files import gather_files, put_files
 from hopmeter.schemas import find_schema, library_of
 from hopmeter.schemas.library import folder_of
 from hopmeter.system import paths

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopmeter.hosts.host_build import BuildOrder
-from hopmeter.hosts.stream_probe import StreamReceiver, measure_stream
+from hopmeter.hosts.protocol.host_build import BuildOrder
+from hopmeter.hosts.protocol.stream_probe import StreamReceiver, measure_stream
 from tests.command import command, environment_in, hopmeter, running
 from tests.hosts.network import two_hosts
 from tests.waiting import wait_for

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts.greeting import HostError
+from hopmeter.hosts.protocol.greeting import HostError
 from hopmeter.interactive import asker_results
 from hopmeter.interactive.asker import read_offer, read_trial
 from hopmeter.interactive.asker_results import Answers, lines

@@ -13,8 +13,8 @@ import pytest
 
 from hopmeter.cli.parts.meeting_options import place_of
 from hopmeter.errors import UsageError
-from hopmeter.hosts.greeting import HostError
-from hopmeter.hosts.shared_secret import make_secret
+from hopmeter.hosts.protocol.greeting import HostError
+from hopmeter.hosts.protocol.shared_secret import make_secret
 from hopmeter.interactive.meeting import PeerMissingError, connect_to_peer, join_hosts
 from hopmeter.interactive.place import Place
 from hopmeter.runtime.signals import Alarm
@@ -25,7 +25,7 @@ COMMAND = """
 import sys
 from pathlib import Path
 from hopmeter.cli.parts.meeting_options import place_of
-from hopmeter.hosts.agent import serve
+from hopmeter.hosts.agent.agent import serve
 from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
 from hopmeter.runtime.signals import Alarm
 

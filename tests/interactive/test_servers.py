@@ -14,7 +14,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.hosts.shared_secret import make_secret
+from hopmeter.hosts.protocol.shared_secret import make_secret
 from tests.coded import lacking
 from tests.command import hopmeter
 from tests.hosts.network import Host, two_hosts

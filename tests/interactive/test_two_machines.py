@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.hosts.shared_secret import make_secret
+from hopmeter.hosts.protocol.shared_secret import make_secret
 from tests.hosts.network import two_hosts
 from tests.interactive.running import start
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from hopmeter.errors import UsageError
-from hopmeter.hosts.hosts_file import read_hosts
+from hopmeter.hosts.coordinator.hosts_file import read_hosts
 from hopmeter.scenario import files
 from hopmeter.scenario.new_workload import EXAMPLE, create_workload
 from hopmeter.scenario.workload import Flow, Participant

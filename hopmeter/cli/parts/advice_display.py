@@ -19,7 +19,7 @@ from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
 from hopmeter.cli.parts import remarks
 from hopmeter.errors import UsageError
-from hopmeter.hosts.host_options import HostOptions
+from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.manifest.examples import Example, check_folder
 from hopmeter.report import formatting
 from hopmeter.system.tables import print_whole

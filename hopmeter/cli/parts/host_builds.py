@@ -14,9 +14,9 @@ from hopmeter.build.messages import MessageTarget
 from hopmeter.build.needs import needed_for
 from hopmeter.build.targets import select_targets
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.hosts.build_on_hosts import HostOutcome, build_on_hosts
-from hopmeter.hosts.host_build import BuildOrder
-from hopmeter.hosts.session import HostSession
+from hopmeter.hosts.coordinator.build_on_hosts import HostOutcome, build_on_hosts
+from hopmeter.hosts.coordinator.session import HostSession
+from hopmeter.hosts.protocol.host_build import BuildOrder
 from hopmeter.schemas.payload import KIND
 from hopmeter.system.terminal import Console
 

@@ -81,7 +81,7 @@ def place_of(
     ca: Path | None = None,
 ) -> Place:
     """Return where two commands meet. Raises UsageError for options that do not belong together."""
-    from hopmeter.hosts.credentials import Credentials
+    from hopmeter.hosts.agent.credentials import Credentials
     from hopmeter.interactive.place import place_at
 
     return place_at(kind, name, folder, meet, host, Credentials(secret_file, cert, key, ca))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.hosts.host_options import OPTIONS as HOST_OPTIONS
+from hopmeter.hosts.coordinator.host_options import OPTIONS as HOST_OPTIONS
 from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.decision import Decision, decide
 from hopmeter.report.advice.questions import Question, parts

@@ -1,0 +1,224 @@
+"""The agent: starts nodes, brokers and background load on its host for one coordinator, and relays their messages.
+
+It ends when its channel closes, when its parent ends, or on a signal, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts.agent.requests import Ask, Command, Requests
+from hopmeter.hosts.agent.trial import AgentTrial
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.greeting import Greeting, HostError
+from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
+from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.node import LocalNode
+from hopmeter.runtime.signals import Alarm
+from hopmeter.runtime.this_host import ThisHost
+from hopmeter.system.scratch_dir import ScratchDir, sweep
+
+GREETING_S = 30.0
+"""How long the coordinator may take to say who it is."""
+SAMPLING_S = 1.0
+
+
+def serve(channel: LineChannel, command: Command | None = None) -> bool:
+    """Serve a coordinator until it closes the channel; return whether a signal ended it. `command` is the command that
+    the coordinator has come to.
+
+    Raises HostError for a coordinator of another version, and ChannelError for a peer that is no coordinator.
+    """
+    with Alarm() as alarm, ScratchDir() as ground:
+        sweep()
+        agent = Agent(channel, ground, alarm, command)
+        try:
+            agent.run()
+        finally:
+            agent.close()
+        return alarm.rung
+
+
+class Agent:
+    """The agent's side of the conversation."""
+
+    def __init__(self, channel: LineChannel, ground: ScratchDir, alarm: Alarm, command: Command | None = None) -> None:
+        self._channel, self._alarm = channel, alarm
+        self._requests = Requests(ground.directory, ThisHost(ground), self, command)
+        self._next_sample = 0.0
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(channel, selectors.EVENT_READ)
+        self._selector.register(alarm.ear, selectors.EVENT_READ)
+        self._parent: int | None = None
+        with suppress(OSError):  # a parent in another PID namespace has no descriptor; the channel closes with it
+            self._parent = os.pidfd_open(os.getppid())
+            self._selector.register(self._parent, selectors.EVENT_READ, self._lose_parent)
+        self._is_over = False
+
+    def run(self) -> None:
+        """Greet the coordinator, and do what it asks until it closes the channel."""
+        self._channel.send(Greeting.own("agent").as_message())
+        self._await_greeting()
+        while not self._is_over and not self._alarm.rung:
+            for message in self._channel.receive():
+                self._heed(message)
+            if self._channel.closed:
+                return
+            self._wait(self._tick())
+
+    def _await_greeting(self) -> None:
+        deadline = time.monotonic() + GREETING_S
+        while not (messages := self._channel.receive()):
+            if self._channel.closed or self._alarm.rung or self._is_over:
+                self._is_over = True
+                return
+            if (left_s := deadline - time.monotonic()) <= 0:
+                raise ChannelError(f"no coordinator greeted within {GREETING_S:.0f} s")
+            self._wait(left_s)
+        first, *rest = messages
+        try:
+            Greeting.of(first, "coordinator").check("the coordinator")
+        except ValueError as cause:
+            raise ChannelError(f"its greeting is damaged: {cause}") from cause
+        except HostError as refused:
+            self._channel.send({"say": "refused", "code": refused.code, "what": refused.what})
+            raise
+        for message in rest:
+            self._heed(message)
+
+    def _wait(self, most_s: float | None) -> None:
+        """Wait until a process, the coordinator or a signal has news, and pass on those of processes."""
+        for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
+            if key.data is not None:
+                key.data()
+
+    def _lose_parent(self) -> None:
+        self._is_over = True
+
+    def _tick(self) -> float | None:
+        """Take samples of the CPU if a trial wants them, and return how long to wait until the next."""
+        sampled = [trial for trial in self._requests.trials.values() if trial.samples_cpu]
+        if not sampled:
+            return None
+        now = time.monotonic()
+        if now >= self._next_sample:
+            for trial in sampled:
+                trial.part.sample_cpu()
+            self._next_sample = now + SAMPLING_S
+        return self._next_sample - now
+
+    def _heed(self, message: dict[str, Any]) -> None:
+        """Do what a message says. Raises ChannelError for one that no coordinator sends."""
+        try:
+            if message["say"] == "ask":
+                self._answer(value_checks.number(message, "id"), message)
+            elif message["say"] == "to":
+                self._pass_on(message)
+            elif message["say"] == "begin":
+                self._begin(message)
+            else:
+                raise ValueError(f"say is {message['say'][:20]!r}")
+        except (ValueError, KeyError, TypeError) as cause:
+            raise ChannelError(f"it sent a message that no coordinator sends: {cause}") from cause
+
+    def _answer(self, number: int, ask: Ask) -> None:
+        try:
+            answer = self._requests.answer(ask)
+        except (TrialFailedError, HopmeterError) as failed:
+            self._refuse(number, failed.code, failed.what, failed.remedy, getattr(failed, "crash", False))
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as wrong:
+            self._refuse(number, "E-HOST-ASK", f"{ask.get('do')}: {type(wrong).__name__}: {wrong}", "", False)
+        else:
+            self._channel.send({"say": "answer", "id": number, "value": answer})
+
+    def _refuse(self, number: int, code: str, what: str, remedy: str, crash: bool) -> None:
+        told = {"code": code, "what": what[:2000], "remedy": remedy[:2000], "crash": crash}
+        self._channel.send({"say": "error", "id": number, **told})
+
+    def _pass_on(self, message: Ask) -> None:
+        trial = self._requests.find_trial(message)
+        if trial is None:
+            return  # it has ended meanwhile
+        number, said = value_checks.number(message, "node", 1 << 20), value_checks.table(message, "message")
+        if late_ns := trial.say(number, said):
+            self._tell(trial, "late", node=number, by_ns=late_ns)
+
+    def _begin(self, message: Ask) -> None:
+        trial = self._requests.find_trial(message)
+        if trial is None:
+            return
+        trial.part.begin(value_checks.numbers(message, "cores"), bool(message.get("samples_cpu")))
+        trial.samples_cpu = bool(message.get("samples_cpu"))
+        self._next_sample = 0.0
+        if self._requests.background is not None:
+            self._requests.background.begin()
+
+    def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
+        """Report the messages of a node, and its end."""
+        for source in node.sources:
+            self._watch(source, lambda: self._relay(trial, number, node))
+
+    def watch_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+        """Report the end of a broker."""
+        self._watch(broker.exit_watch, lambda: self._tell_broker(trial, number, broker))
+
+    def _watch(self, source: Any, hear: Callable[[], None]) -> None:
+        self._selector.register(source, selectors.EVENT_READ, hear)
+
+    def stop_watching(self, trial: AgentTrial) -> None:
+        """Report nothing more of a trial."""
+        sources = [source for node in trial.nodes.values() for source in node.sources]
+        for source in [*sources, *(broker.exit_watch for broker in trial.part.brokers)]:
+            with suppress(KeyError, ValueError):  # it is not watched any more, or closed already
+                self._selector.unregister(source)
+
+    def _tell(self, trial: AgentTrial, word: str, **more: Any) -> None:
+        self._channel.send({"say": word, "trial": trial.run, **more})
+
+    def _tell_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+        """Report that a broker has ended."""
+        self._selector.unregister(broker.exit_watch)
+        try:
+            broker.check()
+        except TrialFailedError as failed:
+            self._tell(trial, "broker", number=number, code=failed.code, what=failed.what, remedy=failed.remedy)
+
+    def _relay(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
+        """Pass the new messages of a node on, and report its end."""
+        ended = node.has_ended()
+        try:
+            for message in node.read_messages():
+                self._tell(trial, "from", node=number, message=message)
+        except TrialFailedError as garbage:
+            self._tell(trial, "garbage", node=number, what=garbage.what, remedy=garbage.remedy)
+        for source in node.finished_sources:
+            with suppress(KeyError):
+                self._selector.unregister(source)
+        if ended and number not in trial.ended:
+            trial.ended.add(number)
+            told = {"ending": node.ending(), "exit_code": node.exit_code(), "tail": node.tail()}
+            self._tell(trial, "ended", node=number, **told)
+
+    def close(self) -> None:
+        """End everything that the agent has started."""
+        self._requests.close()
+        self._selector.close()
+        if self._parent is not None:
+            os.close(self._parent)
+
+
+def stdio_channel() -> LineChannel:
+    """Return the channel over stdin and stdout. What libraries print goes to stderr from now on."""
+    reading, writing = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return LineChannel(reading, writing)

@@ -1,0 +1,127 @@
+"""A connection to a listening agent whose peer has to prove first that it is a coordinator of this user.
+
+The agent sends a nonce, the coordinator its own and a proof, and the agent a proof in turn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.agent_address import peer_user
+from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
+from hopmeter.hosts.protocol.shared_secret import NONCE, PROOF, Handshake, LineCodes, make_nonce
+from hopmeter.hosts.protocol.socket_channel import WANTS
+
+ADMISSION_S = 5.0
+"""How long a peer may take for its proof."""
+LONGEST_PROOF = 1024
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a peer has to prove."""
+
+    secret: bytes | None = None
+    tls: ssl.SSLContext | None = None
+
+    def admits_anyone(self) -> bool:
+        """Return whether there is neither a secret nor a certificate: the peer has to be this user on this machine."""
+        return self.secret is None and self.tls is None
+
+
+class RefusedCallerError(Exception):
+    """The peer has not proved what it has to."""
+
+    def __init__(self, what: str, code: str = "E-HOST-PEER") -> None:
+        super().__init__(what)
+        self.code = code
+
+
+class Caller:
+    """Such a connection. `advance` never blocks."""
+
+    def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
+        """Take over a connection; `name` says where it comes from. Raises OSError if it is closed already."""
+        connection.setblocking(False)
+        if guard.tls is not None:
+            connection = guard.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        self.connection, self.name, self._guard = connection, name, guard
+        self.deadline = time.monotonic() + ADMISSION_S
+        self.codes: LineCodes | None = None
+        """The codes of the lines that follow, if there is a secret."""
+        self._proof = ""
+        self._steps = self._admit()
+
+    def advance(self) -> bool:
+        """Go on as far as possible, and return whether the peer is admitted. Raises RefusedCallerError."""
+        try:
+            return next(self._steps, True)
+        except ssl.SSLError as cause:
+            raise RefusedCallerError(f"its TLS is not that of --cert and --ca: {cause.strerror}") from cause
+        except OSError as cause:
+            raise RefusedCallerError(f"it left: {cause.strerror}") from cause
+
+    def _admit(self) -> Generator[bool, None, None]:
+        """Yield False whenever the peer has to send more."""
+        if isinstance(self.connection, ssl.SSLSocket):
+            yield from self._shake_hands(self.connection)
+        nonce = make_nonce()
+        self._send({"say": "agent", "nonce": nonce, "secret": self._guard.secret is not None})
+        line = yield from self._read_line()
+        self._check(line, nonce)
+
+    @staticmethod
+    def _shake_hands(connection: ssl.SSLSocket) -> Generator[bool, None, None]:
+        while True:
+            try:
+                return connection.do_handshake()
+            except WANTS:
+                yield False
+
+    def _read_line(self) -> Generator[bool, None, bytes]:
+        line = b""
+        while not line.endswith(b"\n"):
+            try:
+                piece = self.connection.recv(LONGEST_PROOF)
+            except (BlockingIOError, *WANTS):
+                yield False
+                continue
+            line += piece
+            if not piece or len(line) > LONGEST_PROOF:
+                raise RefusedCallerError("it left" if not piece else "it sent more than a proof")
+        return line
+
+    def _check(self, line: bytes, nonce: str) -> None:
+        try:
+            message = LineChannel.parse(line)
+            theirs = value_checks.matching(message, "nonce", NONCE)
+            proof = value_checks.matching(message, "proof", PROOF) if self._guard.secret else ""
+        except (ChannelError, ValueError) as cause:
+            raise RefusedCallerError(f"it is no coordinator: {cause}") from cause
+        if self._guard.secret is not None:
+            handshake = Handshake(self._guard.secret, nonce, theirs)
+            if not handshake.is_proof("coordinator", proof):
+                raise RefusedCallerError("its secret differs from that of --secret-file", "E-HOST-SECRET")
+            self.codes, self._proof = handshake.codes("agent"), handshake.proof("agent")
+        elif self._guard.admits_anyone() and peer_user(self.connection) != os.getuid():
+            raise RefusedCallerError("it is another user of this machine; use --secret-file", "E-HOST-SECRET")
+
+    def welcome(self) -> None:
+        """Tell the peer that its session begins. Raises OSError if it is gone."""
+        self._send({"say": "welcome", "proof": self._proof})
+
+    def refuse(self, code: str, what: str) -> None:
+        """Tell the peer why it is sent away. Raises OSError if it is gone."""
+        self._send({"say": "refused", "code": code, "what": what})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        # It fits into the empty buffer of a connection; a peer that makes it block is gone.
+        self.connection.sendall(json.dumps(message).encode() + b"\n")

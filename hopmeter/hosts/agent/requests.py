@@ -1,0 +1,299 @@
+"""What a coordinator may ask an agent for."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from hopmeter import manifest
+from hopmeter._instrument import ClockResponder
+from hopmeter.clocks.bursts import measure_burst
+from hopmeter.clocks.clock_state import read_clock_state
+from hopmeter.errors import HopmeterError
+from hopmeter.hosts.agent.trial import AgentTrial
+from hopmeter.hosts.agent.upkeep_requests import Upkeep
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.content_store import PIECE_BYTES, ContentStore, decode, encode
+from hopmeter.manifest import Manifest, Readiness, readiness
+from hopmeter.manifest.readiness import readiness_with_codecs
+from hopmeter.plan.background import Load
+from hopmeter.plan.cores import Machine
+from hopmeter.runtime.background import BackgroundLoad
+from hopmeter.runtime.daemon import Daemon
+from hopmeter.runtime.node import LocalNode
+from hopmeter.runtime.this_host import ThisHost
+from hopmeter.schemas.library import built_libraries
+
+MOST_TRIALS = 4
+TOKEN = re.compile(r"[0-9a-f]{32}")
+Ask = Mapping[str, Any]
+
+
+class Watcher(Protocol):
+    """Reports what the processes of a trial do."""
+
+    def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
+        """Report the messages of a node, and its end."""
+
+    def watch_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+        """Report the end of a broker."""
+
+    def stop_watching(self, trial: AgentTrial) -> None:
+        """Report nothing more of a trial."""
+
+
+class Command(Protocol):
+    """The command that a coordinator has come to, such as `hopmeter publish`."""
+
+    def meet(self, ask: Ask) -> dict[str, Any]:
+        """Return what it offers to a command that describes itself. Raises HopmeterError if the two do not fit."""
+
+    def note(self, ask: Ask) -> dict[str, Any]:
+        """Take a message of the other command, and answer it."""
+
+    def store_samples(self, trial: AgentTrial) -> None:
+        """Store what it needs of a trial before the files of the trial are removed. The nodes may still run."""
+
+
+class Requests:
+    """The trials and the load of one host, as its coordinator asks for them."""
+
+    def __init__(self, folder: Path, here: ThisHost, watcher: Watcher, command: Command | None = None) -> None:
+        """`command` is the command of this agent, if it is not `hopmeter agent`."""
+        self._here, self._watcher, self._logs, self._of = here, watcher, folder, command
+        self._files = ContentStore(folder / "files")
+        self._manifests: dict[str, Manifest] = {}
+        self._programs: dict[tuple[str, str, tuple[str, ...]], Readiness] = {}
+        self.trials: dict[str, AgentTrial] = {}
+        self.background: BackgroundLoad | None = None
+        self._clock: ClockResponder | None = None
+        self._upkeep = Upkeep(folder / "build", self._files.path)
+
+    def answer(self, ask: Ask) -> dict[str, Any]:
+        """Do what the coordinator asks for, and return the answer.
+
+        Raises ValueError, KeyError or TypeError for something that no coordinator asks for.
+        """
+        return ASKS[value_checks.word(ask, "do", ASKS)](self, ask)
+
+    def find_trial(self, message: Ask) -> AgentTrial | None:
+        """Return the trial that a message names; None if it has ended."""
+        return self.trials.get(value_checks.matching(message, "trial", value_checks.RUN))
+
+    def close(self) -> None:
+        """End everything that was started."""
+        for run in list(self.trials):
+            self._remove_trial({"trial": run})
+        self._end_background({})
+        if self._clock is not None:
+            self._clock.stop()
+        self._upkeep.close()
+        self._here.forget()
+
+    def _ping(self, _: Ask) -> dict[str, Any]:
+        return {"now_ns": time.monotonic_ns()}
+
+    def _describe(self, _: Ask) -> dict[str, Any]:
+        ready = manifest.readiness_of_all(self._all_manifests().values()).values()
+        rows = [{**each.as_json(), "turns": each.takes_turns} for each in ready]
+        return {"transports": rows, "cores": list(Machine.here().allowed), "codecs": built_libraries()}
+
+    def _examine(self, _: Ask) -> dict[str, Any]:
+        from hopmeter.machine import description
+
+        return {"machine": description.describe()}
+
+    def _meet(self, ask: Ask) -> dict[str, Any]:
+        return self._command.meet(ask)
+
+    def _note(self, ask: Ask) -> dict[str, Any]:
+        return self._command.note(ask)
+
+    @property
+    def _command(self) -> Command:
+        if self._of is None:
+            what = "`hopmeter agent` is there, and none of publish, listen, serve and ask"
+            raise HopmeterError("E-PEER-OTHER", what, "name the address of the other command: --meet HOST:PORT")
+        return self._of
+
+    def _all_manifests(self) -> dict[str, Manifest]:
+        self._manifests = self._manifests or manifest.every()
+        return self._manifests
+
+    def _start_clock(self, ask: Ask) -> dict[str, Any]:
+        if self._clock is not None:
+            self._clock.stop()
+        self._clock = ClockResponder(value_checks.address(ask, "address"), _token(ask))
+        return {"port": self._clock.port}
+
+    def _compare_clock(self, ask: Ask) -> dict[str, Any]:
+        session, asker, responder = (value_checks.text(ask, key, 100) for key in ("session", "asker", "responder"))
+        where = (value_checks.address(ask, "address"), value_checks.number(ask, "port", 65_535))
+        return {"burst": measure_burst(session, asker, responder, where, _token(ask)).model_dump()}
+
+    def _read_clock(self, ask: Ask) -> dict[str, Any]:
+        session, host = (value_checks.text(ask, key, 100) for key in ("session", "host"))
+        return {"clock": read_clock_state(session, host, bool(ask.get("with_sources"))).model_dump()}
+
+    def _open_stream(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.open_stream(ask, _token(ask))
+
+    def _read_stream(self, _: Ask) -> dict[str, Any]:
+        return self._upkeep.read_stream()
+
+    def _start_build(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.start_build(ask)
+
+    def _read_build(self, ask: Ask) -> dict[str, Any]:
+        return self._upkeep.read_build(ask)
+
+    def _has_file(self, ask: Ask) -> dict[str, Any]:
+        return {"has": self._files.has(value_checks.matching(ask, "hash", value_checks.HASH))}
+
+    def _add_file(self, ask: Ask) -> dict[str, Any]:
+        piece = decode(value_checks.text(ask, "data", 2 * PIECE_BYTES))
+        self._files.add(value_checks.matching(ask, "hash", value_checks.HASH), piece, bool(ask.get("last")))
+        return {}
+
+    def _start_trial(self, ask: Ask) -> dict[str, Any]:
+        run, known = value_checks.matching(ask, "trial", value_checks.RUN), self._all_manifests()
+        if run in self.trials or len(self.trials) >= MOST_TRIALS:
+            raise ValueError(f"the trial exists, or there are {MOST_TRIALS} trials")
+        names = value_checks.items(ask, "transports", 100)
+        manifests = [known[value_checks.word({"transport": name}, "transport", known)] for name in names]
+        part = self._here.trial(run, manifests)
+        self._here.note_alive()
+        self.trials[run] = AgentTrial(part, run, manifests, self._program, self._files.path)
+        return {}
+
+    def _program(self, one: Manifest, language: str, codecs: tuple[str, ...]) -> Readiness:
+        key = (one.key, language, codecs)
+        if key not in self._programs:
+            has_codecs = bool(codecs) and language == "python"
+            found = readiness_with_codecs(one, codecs) if has_codecs else readiness(one, language)
+            self._programs[key] = found
+        return self._programs[key]
+
+    def _trial(self, ask: Ask) -> AgentTrial:
+        return self.trials[value_checks.matching(ask, "trial", value_checks.RUN)]
+
+    def _start_broker(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        try:
+            answer = trial.start_broker(ask)
+        finally:
+            self._here.note_alive()
+        number, broker = value_checks.number(ask, "number"), trial.part.brokers[-1]
+        self._watcher.watch_broker(trial, number, broker)
+        return answer
+
+    def _start_node(self, ask: Ask) -> dict[str, Any]:
+        trial, number = self._trial(ask), value_checks.number(ask, "node")
+        node = trial.start_node(ask)
+        self._here.note_alive()
+        self._watcher.watch_node(trial, number, node)
+        return {"pid": node.pid}
+
+    def _watch_stops(self, ask: Ask) -> dict[str, Any]:
+        self._trial(ask).part.watch()
+        return {}
+
+    def _note_usage(self, ask: Ask) -> dict[str, Any]:
+        self._trial(ask).part.note_usage()
+        return {}
+
+    def _usage(self, ask: Ask) -> dict[str, Any]:
+        return self._trial(ask).usage(value_checks.number(ask, "since_ns"))
+
+    def _tail(self, ask: Ask) -> dict[str, Any]:
+        return {"tail": self._trial(ask).nodes[value_checks.number(ask, "node")].tail()}
+
+    def _close_trial(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        self._watcher.stop_watching(trial)
+        logs = trial.close()
+        self._here.note_alive()
+        return {"logs": logs}
+
+    def _samples(self, ask: Ask) -> dict[str, Any]:
+        return {"files": self._trial(ask).write_samples()}
+
+    def _piece(self, ask: Ask) -> dict[str, Any]:
+        files, size = self._trial(ask).sample_files, value_checks.number(ask, "bytes", PIECE_BYTES)
+        path = files[value_checks.word(ask, "file", files)]
+        if not path.exists():
+            return {"data": ""}  # a trial may have no causes
+        with path.open("rb") as file:
+            file.seek(value_checks.number(ask, "offset"))
+            return {"data": encode(file.read(size))}
+
+    def _remove_trial(self, ask: Ask) -> dict[str, Any]:
+        trial = self._trial(ask)
+        self._watcher.stop_watching(trial)
+        if self._of is not None:
+            self._of.store_samples(trial)
+        trial.part.close()
+        trial.part.remove_files()
+        del self.trials[trial.run]
+        if not self.trials:
+            self._here.forget()
+        return {}
+
+    def _start_background(self, ask: Ask) -> dict[str, Any]:
+        cores = tuple(value_checks.numbers(ask, "cores", 1 << 20))
+        if self.background is not None or not set(cores) <= set(Machine.here().allowed):
+            raise ValueError(f"a load runs already, or a core of {cores} is not allowed here")
+        load = Load(cores, value_checks.decimal(ask, "cpu_percent"), value_checks.decimal(ask, "memory_gb_s"))
+        self.background = self._here.start_background(load, self._logs / "background.log")
+        self._here.note_alive()
+        return {}
+
+    def _read_background(self, _: Ask) -> dict[str, Any]:
+        assert self.background is not None, "the coordinator has started it"
+        return vars(self.background.reading())
+
+    def _end_background(self, _: Ask) -> dict[str, Any]:
+        if self.background is not None:
+            self.background.close()
+            self.background = None
+        return {}
+
+
+def _token(ask: Ask) -> bytes:
+    return bytes.fromhex(value_checks.matching(ask, "token", TOKEN))
+
+
+ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
+    "ping": Requests._ping,
+    "describe": Requests._describe,
+    "examine": Requests._examine,
+    "meet": Requests._meet,
+    "note": Requests._note,
+    "start-clock": Requests._start_clock,
+    "compare-clock": Requests._compare_clock,
+    "read-clock": Requests._read_clock,
+    "open-stream": Requests._open_stream,
+    "read-stream": Requests._read_stream,
+    "start-build": Requests._start_build,
+    "read-build": Requests._read_build,
+    "has-file": Requests._has_file,
+    "add-file": Requests._add_file,
+    "start-trial": Requests._start_trial,
+    "start-broker": Requests._start_broker,
+    "start-node": Requests._start_node,
+    "watch-stops": Requests._watch_stops,
+    "note-usage": Requests._note_usage,
+    "usage": Requests._usage,
+    "tail": Requests._tail,
+    "close-trial": Requests._close_trial,
+    "samples": Requests._samples,
+    "piece": Requests._piece,
+    "remove-trial": Requests._remove_trial,
+    "start-background": Requests._start_background,
+    "read-background": Requests._read_background,
+    "end-background": Requests._end_background,
+}
+"""What a coordinator may ask for."""

@@ -1,0 +1,192 @@
+"""Compares the clocks of the hosts of a run before its first trial and after each trial, and stores what it finds.
+
+Up to ten clocks are compared with each other. Of more, each is compared with one: the number of pairs would grow with
+the square of the hosts.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import TypeVar
+
+from hopmeter._instrument import ClockResponder
+from hopmeter.clocks.bursts import Burst, ClockError, measure_burst
+from hopmeter.clocks.clock_state import ClockState, read_clock_state
+from hopmeter.clocks.pair_model import PairModel
+from hopmeter.hosts.coordinator.connection import naming_damage
+from hopmeter.hosts.coordinator.host_clock import HostClock
+from hopmeter.hosts.coordinator.remote_host import RemoteHost
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.store.clock_file import add_clocks
+
+TOKEN_BYTES = 16
+BURST_S = 60.0
+MOST_CLOCKS = 10
+"""Of more clocks, not every pair is compared."""
+ASKERS = 16
+"""How many hosts ask at once. The kernel stamps the datagrams, so that the responder need not handle each at once."""
+LATEST = 8
+"""How many bursts of a pair predict its clocks."""
+
+ComparisonError = ClockError | TrialFailedError
+Found = TypeVar("Found")
+Host = TypeVar("Host")
+Answer = Callable[[], Found]
+"""Waits for the answer of a host, and returns it."""
+
+
+@dataclass(frozen=True)
+class ClockHost:
+    """A host whose clock is compared; without `remote` it is this machine."""
+
+    name: str
+    address: str
+    clock: str
+    round_trip_ns: int = 0
+    remote: RemoteHost | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether its agent has ended."""
+        return self.remote is not None and self.remote.connection.is_gone
+
+
+class ClockExchange:
+    """The responders of all hosts, while a run measures. Hosts that share a clock are compared once, as one."""
+
+    def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
+        """Store what is found in the folder of a run."""
+        self._hosts, self._folder = hosts, folder
+        self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
+        self._own: ClockResponder | None = None
+        self._ports: dict[str, int] = {}
+        self._latest: dict[frozenset[str], list[Burst]] = {}
+        self._is_star = len({each.clock for each in hosts.values()}) > MOST_CLOCKS
+        self._pings = {name: each.remote.clock for name, each in hosts.items() if each.remote}
+
+    def start(self) -> None:
+        """Start the responders, and compare all clocks. Raises ClockError or TrialFailedError if that fails."""
+        failures: list[ComparisonError] = []
+        if len(self._clocks()) > 1:
+            starts = {name: partial(self._start_responder, host) for name, host in self._hosts.items()}
+            self._ports = dict(zip(starts, _answers(starts.items(), failures), strict=False))
+        for failure in failures or self._compare(with_sources=True):
+            raise failure
+
+    def stop(self) -> None:
+        """Stop the responder of this machine; the others end with their agents."""
+        if self._own is not None:
+            self._own.stop()
+
+    def compare(self) -> None:
+        """Compare all clocks again. Without an answer, the analysis finds that the clocks are unknown at this time."""
+        if self._ports:
+            self._compare(with_sources=False)
+
+    def _clocks(self) -> list[ClockHost]:
+        """Return a host for each clock. The first one is this machine if it is a host, and in a star the nearest one
+        otherwise; it has the times of `go`."""
+        alive = [each for each in self._hosts.values() if not each.is_gone]
+        first: dict[str, ClockHost] = {}
+        for each in sorted(alive, key=lambda host: (host.remote is not None, self._is_star * host.round_trip_ns)):
+            first.setdefault(each.clock, each)
+        return list(first.values())
+
+    def _compare(self, with_sources: bool) -> list[ComparisonError]:
+        """Compare all clocks, and return what failed."""
+        failures: list[ComparisonError] = []
+        clocks = self._clocks()
+        states = [(each.name, partial(self._ask_state, each, with_sources)) for each in self._hosts.values()]
+        found = _answers([each for each in states if not self._hosts[each[0]].is_gone], failures)
+        bursts = list(self._measure_bursts(choose_pairs(clocks, self._is_star), failures))
+        add_clocks(self._folder, *found, *bursts)
+        for burst in bursts:
+            pair = frozenset((burst.asker, burst.responder))
+            self._latest[pair] = [*self._latest.get(pair, [])[1 - LATEST :], burst]
+        self._set_clocks(clocks)
+        return failures
+
+    def _set_clocks(self, clocks: Sequence[ClockHost]) -> None:
+        """Let `go` use what was found."""
+        if not clocks:
+            return
+        first, names = clocks[0].name, {each.clock: each.name for each in clocks}
+        base = self._pings.get(first, HostClock())
+        for host in self._hosts.values():
+            if host.remote is None or host.is_gone:
+                continue
+            bursts = self._latest.get(frozenset((names[host.clock], first)))
+            if bursts:
+                model = PairModel(bursts[0].asker, bursts[0].responder, bursts)
+                host.remote.clock = base.beyond(model, first)
+            elif names[host.clock] == first:
+                host.remote.clock = base
+
+    def _start_responder(self, host: ClockHost) -> Answer[int]:
+        if host.remote is None:
+            self._own = ClockResponder(host.address, self._token)
+            port = int(self._own.port or 0)
+            return lambda: port
+        asked = host.remote.connection.post("start-clock", address=host.address, token=self._token.hex())
+        return lambda: value_checks.number(asked.answer(), "port", 65_535)
+
+    def _ask_state(self, host: ClockHost, with_sources: bool) -> Answer[ClockState]:
+        if host.remote is None:
+            return lambda: read_clock_state(self._session, host.name, with_sources)
+        named = {"session": self._session, "host": host.name}
+        asked = host.remote.connection.post("read-clock", BURST_S, **named, with_sources=with_sources)
+        return lambda: ClockState.model_validate(value_checks.table(asked.answer(), "clock") | named)
+
+    def _measure_bursts(
+        self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
+    ) -> Iterator[Burst]:
+        """Measure the bursts of these pairs; at most `ASKERS` hosts ask at once."""
+        askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
+        for begin in range(0, len(askers), ASKERS):
+            some = askers[begin : begin + ASKERS]
+            asks = [
+                (asker.name, partial(self._ask_burst, asker, other)) for asker, other in pairs if asker.name in some
+            ]
+            yield from _answers(asks, failures)
+
+    def _ask_burst(self, asker: ClockHost, responder: ClockHost) -> Answer[Burst]:
+        if asker.remote is None:
+            address = (responder.address, self._ports[responder.name])
+            return lambda: measure_burst(self._session, asker.name, responder.name, address, self._token)
+        named = {"session": self._session, "asker": asker.name, "responder": responder.name}
+        where = {"address": responder.address, "port": self._ports[responder.name], "token": self._token.hex()}
+        asked = asker.remote.connection.post("compare-clock", MOST_CLOCKS * BURST_S, **named, **where)
+        return lambda: Burst.model_validate(value_checks.table(asked.answer(), "burst") | named)
+
+
+def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
+    """Return which clocks are compared: who asks, and who answers. In a star all others ask the first one."""
+    return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
+
+
+def _answers(asks: Iterable[tuple[str, Callable[[], Answer[Found]]]], failures: list[ComparisonError]) -> list[Found]:
+    """Ask several hosts at once, and return their answers; add what failed to `failures`."""
+    waiting: list[tuple[str, Answer[Found]]] = []
+    found: list[Found] = []
+    for name, ask in asks:
+        with _noting(failures):
+            waiting.append((name, ask()))
+    for name, answer in waiting:
+        with _noting(failures), naming_damage(name):
+            found.append(answer())
+    return found
+
+
+@contextmanager
+def _noting(failures: list[ComparisonError]) -> Iterator[None]:
+    try:
+        yield
+    except (ClockError, TrialFailedError) as failure:
+        failures.append(failure)

@@ -1,0 +1,238 @@
+"""The coordinator's side of the conversation with one agent."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hopmeter.hosts.coordinator.questions import BusyAgents, Question
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.hosts.protocol.greeting import Greeting, HostError
+from hopmeter.hosts.protocol.line_channel import ChannelError, ClosedChannelError, LineChannel
+from hopmeter.runtime.failures import TrialFailedError
+
+GREETING_S = 30.0
+PATIENCE_S = 30.0
+"""How long an agent may take for an ordinary answer."""
+PINGS = 15
+MOST_LINES_BEFORE = 100
+"""How many lines a login shell may print before the agent greets."""
+SEEN_CHARACTERS = 300
+CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
+
+
+@contextmanager
+def naming_damage(host: str) -> Iterator[None]:
+    """Raise TrialFailedError, which names the host, if its agent sent values that no agent sends."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as cause:
+        what = f"the agent on {host} sent something that no agent sends: {cause}"
+        remedy = "install the same version of hopmeter on all hosts"
+        raise TrialFailedError("E-HOST-DAMAGED", what, remedy) from cause
+
+
+Hear = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """The fastest of several exchanges with an agent."""
+
+    least_ns: int
+    offset_ns: int
+    """The agent's clock minus this machine's clock, halfway through the exchange."""
+
+
+class Connection:
+    """An agent that can be asked. Everything fails with the name of the host once the agent is gone."""
+
+    def __init__(
+        self,
+        name: str,
+        channel: LineChannel,
+        why_gone: Callable[[], str] = str,
+        patience_s: float = GREETING_S,
+        busy: BusyAgents | None = None,
+    ) -> None:
+        """Greet the agent at the other end of a channel; `why_gone` explains why it closed the channel.
+
+        Connections that share `busy` are asked at once. Raises HostError if there is no agent, or one of another
+        version.
+        """
+        self.name, self.channel, self._why_gone = name, channel, why_gone
+        self._busy = BusyAgents() if busy is None else busy
+        self._open: set[int] = set()
+        self._forgotten: set[int] = set()
+        self._answers: dict[int, tuple[int, dict[str, Any]]] = {}
+        self._trials: dict[str, Hear] = {}
+        self._asked = 0
+        self._gone = ""
+        self.greeting = self._greet(patience_s)
+
+    def _greet(self, patience_s: float) -> Greeting:
+        try:
+            with suppress(ClosedChannelError):  # a command that has ended already may still have printed why
+                self.channel.send(Greeting.own().as_message())
+            greeting = Greeting.of(self._first_message(patience_s), "agent")
+        except ChannelError as cause:
+            why = [str(cause), self._why_gone()]
+            raise self._no_agent("; ".join(each for each in why if each)) from cause
+        except ValueError as cause:
+            raise self._no_agent(f"its greeting is damaged: {cause}") from cause
+        greeting.check(f"the host {self.name}")
+        return greeting
+
+    def _first_message(self, patience_s: float) -> dict[str, Any]:
+        """Return the first line that is a message; a login shell may print others before it."""
+        seen: list[str] = []
+        deadline = time.monotonic() + patience_s
+        while len(seen) < MOST_LINES_BEFORE:
+            line = self.channel.receive_line()
+            if line is not None:
+                if line.lstrip().startswith(b'{"say":'):
+                    return self.channel.parse(line)
+                seen.append(line.decode(errors="replace"))
+            elif self.channel.closed:
+                break
+            elif not self.channel.wait(deadline - time.monotonic()):
+                raise ChannelError(f"no agent answered within {GREETING_S:.0f} s")
+        printed = " ".join(seen)[-SEEN_CHARACTERS:]
+        raise ChannelError(f"it printed {printed!r} and no greeting" if printed.strip() else "no agent answered")
+
+    def _no_agent(self, why: str) -> HostError:
+        remedy = "check how --hosts or --cluster reaches it, and that `hopmeter agent` starts on that host"
+        return HostError("E-HOST-UNREACHABLE", f"the host {self.name} cannot be used: {why}", remedy)
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether the agent has ended, as far as is known."""
+        return bool(self._gone) or self.channel.closed
+
+    def ask(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> dict[str, Any]:
+        """Return the agent's answer. Raises TrialFailedError with its error, or if it does not answer."""
+        return self.post(do, patience_s, **more).answer()
+
+    def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
+        """Send a question; the agent answers several one after the other. Raises TrialFailedError if it is gone."""
+        self._asked += 1
+        self._open.add(self._asked)
+        self._busy.add(self)
+        self.tell({"say": "ask", "id": self._asked, "do": do, **more})
+        return Question(self, self._asked, do, patience_s)
+
+    def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
+        """Return when the answer with this number was read, and the answer; None if it has not arrived. Raises
+        TrialFailedError for an error, and if the agent is gone."""
+        if number in self._answers:
+            read_ns, answer = self._answers.pop(number)
+            return read_ns, self._value(answer)
+        self.check()
+        return None
+
+    def forget(self, number: int) -> None:
+        """Drop the answer with this number, whenever it arrives."""
+        self._answers.pop(number, None)
+        self._forgotten |= {number} & self._open
+
+    def wait(self, most_s: float) -> bool:
+        """Wait until one of the agents that have something to answer sends something; return False after `most_s`.
+
+        Reads them all, so that none has to wait until its own answer is wanted. Raises TrialFailedError if this agent
+        is gone.
+        """
+        if not self._busy.read(most_s):
+            return False
+        self.check()
+        return True
+
+    def _value(self, answer: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if answer["say"] == "answer":
+                return value_checks.table(answer, "value")
+            code = value_checks.matching(answer, "code", CODE)
+            what, remedy = (value_checks.printable(answer, key) for key in ("what", "remedy"))
+        except ValueError as cause:
+            raise self.lose(f"its answer is damaged: {cause}") from cause
+        raise TrialFailedError(code, f"on {self.name}: {what}", self._on_host(remedy), bool(answer.get("crash")))
+
+    def _on_host(self, remedy: str) -> str:
+        return f"on {self.name}: {remedy}" if remedy.startswith("hopmeter ") else remedy
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message that has no answer. Raises TrialFailedError if the agent is gone."""
+        self.check()
+        try:
+            self.channel.send(message)
+        except ChannelError as cause:
+            raise self.lose(str(cause)) from cause
+        if self.channel.has_lines:
+            self.hear()
+
+    def hear(self) -> None:
+        """Pass on what has arrived, without waiting. Raises TrialFailedError if the agent is gone."""
+        try:
+            for message in self.channel.receive():
+                self._sort(message)
+        except (ChannelError, ValueError) as cause:
+            raise self.lose(str(cause)) from cause
+        self.check()
+
+    def check(self) -> None:
+        """Raise TrialFailedError if the agent is gone."""
+        if self._gone or self.channel.closed:
+            raise self.lose("it closed the connection")
+
+    def _sort(self, message: dict[str, Any]) -> None:
+        if message["say"] in ("answer", "error"):
+            self._take(value_checks.number(message, "id", self._asked), message)
+        elif hear := self._trials.get(value_checks.text(message, "trial", 16)):
+            hear(message)
+
+    def _take(self, number: int, message: dict[str, Any]) -> None:
+        if number not in self._open:
+            raise ValueError("it answers what it was not asked")
+        self._open.remove(number)
+        if number in self._forgotten:
+            self._forgotten.remove(number)
+        else:
+            self._answers[number] = time.monotonic_ns(), message
+        if not self._open:
+            self._busy.remove(self)
+
+    def lose(self, why: str) -> TrialFailedError:
+        """Give the agent up, and return the error that says why."""
+        self._busy.remove(self)
+        self._gone = self._gone or self._why_gone() or why
+        remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
+        return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
+
+    def listen(self, trial: str, hear: Hear | None) -> None:
+        """Pass the reports about a trial to this function; with None, to nothing any more."""
+        self._trials.pop(trial, None)
+        if hear is not None:
+            self._trials[trial] = hear
+
+    def ping(self) -> RoundTrip:
+        """Measure the time that a question and its answer take."""
+        return ping_all([self])[0]
+
+
+def ping_all(connections: Iterable[Connection]) -> list[RoundTrip]:
+    """Measure the round trip of each connection, of all at once."""
+    each = list(connections)
+    rounds = [_ping_once(each) for _ in range(PINGS)]
+    return [RoundTrip(*min(own)) for own in zip(*rounds, strict=True)]
+
+
+def _ping_once(connections: Sequence[Connection]) -> list[tuple[int, int]]:
+    posted = [(time.monotonic_ns(), each.post("ping")) for each in connections]
+    found = []
+    for before, question in posted:
+        theirs, after = value_checks.number(question.answer(), "now_ns"), question.answered_ns
+        found.append((after - before, theirs - (before + after) // 2))
+    return found

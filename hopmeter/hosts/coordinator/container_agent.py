@@ -1,0 +1,97 @@
+"""An agent in a container of this machine, which docker or podman starts and which is gone when the command ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hopmeter.hosts.coordinator.hosts_file import HostEntry
+from hopmeter.hosts.protocol.agent_process import AgentProcess
+from hopmeter.hosts.protocol.greeting import HostError
+
+ENGINES = ("docker", "podman")
+ENGINE_S = 30.0
+"""How long an engine may take to describe or remove a container."""
+ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
+
+
+def find_engine(name: str, wanted: str | None) -> str:
+    """Return the container engine of a host. Raises HostError if it is not installed."""
+    found = next((each for each in ([wanted] if wanted else ENGINES) if shutil.which(each)), None)
+    if found is None:
+        what = f"{wanted} is not installed" if wanted else f"neither {' nor '.join(ENGINES)} is installed"
+        remedy = "install docker or podman, and try `docker run hello-world`"
+        raise HostError("E-CONTAINER-ENGINE", f"the host {name} is a container, and {what}", remedy)
+    return found
+
+
+def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> list[str]:
+    """Return the command that starts an agent in a container; `shared` is the folder that containers with shared memory
+    have in common."""
+    memory = ["--ipc", "private"]
+    if entry.shared_memory:
+        # Programs that share memory also have to see each other as processes.
+        folder = ["--volume", f"{shared}:{shared}", "--env", f"XDG_RUNTIME_DIR={shared}"]
+        memory = ["--ipc", "host", "--pid", "host", *folder]
+    network = ["--network", entry.network or "bridge"]
+    words = [
+        engine,
+        "run",
+        "--rm",
+        "--interactive",
+        "--pull",
+        "never",
+        "--name",
+        container,
+        *network,
+        *memory,
+        *entry.options,
+    ]
+    return [*words, str(entry.container), *entry.command, "agent", "--stdio"]
+
+
+class ContainerAgent(AgentProcess):
+    """A running container whose stdin and stdout are the channel of an agent."""
+
+    is_killed_with_launcher = False
+    """A killed `podman run` leaves its container running; one whose stdin closes ends it."""
+
+    def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
+        """Start the container; its log and the shared folder are in a folder. Raises HostError."""
+        self._host, self._entry = name, entry
+        self._engine = find_engine(name, entry.engine)
+        self._container = f"hopmeter-{name}-{secrets.token_hex(6)}"
+        shared = folder / "c"
+        shared.mkdir(mode=0o700, exist_ok=True)
+        super().__init__(name, run_command(self._engine, self._container, entry, shared), folder / f"{name}.log")
+
+    @property
+    def address(self) -> str | None:
+        """Return the address of the container in its network; None if the file of hosts says it. Raises HostError."""
+        if self._entry.network == "host" or "address" in self._entry.model_fields_set:
+            return None
+        printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])
+        for word in printed.split():
+            with suppress(ValueError):
+                return str(ipaddress.ip_address(word))
+        what = f"{self._engine} names no address of the container of the host {self._host}: {printed[:200]!r}"
+        raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
+
+    def _ask_engine(self, words: Sequence[str]) -> str:
+        """Return what the engine prints; empty if it fails."""
+        with suppress(OSError, subprocess.TimeoutExpired):
+            called = subprocess.run(
+                [self._engine, *words], capture_output=True, text=True, timeout=ENGINE_S, check=False
+            )
+            return called.stdout
+        return ""
+
+    def close(self) -> None:
+        """Close the channel, so that the agent ends and its container with it; remove the container if it is left."""
+        super().close()
+        self._ask_engine(["rm", "--force", self._container])

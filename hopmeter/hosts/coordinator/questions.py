@@ -1,0 +1,82 @@
+"""Questions to agents that are under way: to one agent or to several at once."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from hopmeter.runtime.failures import TrialFailedError
+
+if TYPE_CHECKING:
+    from hopmeter.hosts.coordinator.connection import Connection
+
+AT_ONCE = 8
+"""How many questions of a long series an agent has at once: 4 MiB of samples."""
+
+
+class Question:
+    """A question that an agent still has to answer."""
+
+    def __init__(self, connection: Connection, number: int, do: str, patience_s: float) -> None:
+        self._connection, self._number, self._do = connection, number, do
+        self._patience_s, self._deadline = patience_s, time.monotonic() + patience_s
+        self.answered_ns = 0
+        """When the answer was read, on CLOCK_MONOTONIC."""
+
+    def answer(self) -> dict[str, Any]:
+        """Wait for the answer. Raises TrialFailedError with the agent's error, or if it does not answer."""
+        while (found := self._connection.take_answer(self._number)) is None:
+            if not self._connection.wait(self._deadline - time.monotonic()):
+                raise self._connection.lose(f"it did not answer `{self._do}` within {self._patience_s:.0f} s")
+        self.answered_ns, value = found
+        return value
+
+    def forget(self) -> None:
+        """Wait for no answer any more."""
+        self._connection.forget(self._number)
+
+
+def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
+    """Yield the answers in order. Several questions are on their way at once: the iterable posts the next one."""
+    waiting: deque[Question] = deque()
+    try:
+        for each in questions:
+            waiting.append(each)
+            if len(waiting) == AT_ONCE:
+                yield waiting.popleft().answer()
+        while waiting:
+            yield waiting.popleft().answer()
+    finally:
+        for each in waiting:
+            each.forget()
+
+
+class BusyAgents:
+    """The connections whose agents have something to answer."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._connections: dict[int, Connection] = {}
+
+    def add(self, connection: Connection) -> None:
+        """Read this connection too."""
+        self._connections[connection.channel.fileno()] = connection
+        self._poll.register(connection.channel, select.POLLIN)
+
+    def remove(self, connection: Connection) -> None:
+        """Read it no more."""
+        if self._connections.pop(connection.channel.fileno(), None):
+            self._poll.unregister(connection.channel)
+
+    def read(self, most_s: float) -> bool:
+        """Wait until something arrives, and read it; return False if nothing does. Agents that turn out to be gone fail
+        when they are asked for the next time."""
+        ready = self._poll.poll(max(0.0, most_s) * 1000)
+        for number, _ in ready:
+            with suppress(TrialFailedError):
+                self._connections[number].hear()
+        return bool(ready)

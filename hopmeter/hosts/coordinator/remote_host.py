@@ -1,0 +1,71 @@
+"""A host that an agent serves: its trials, brokers and background load, as the runtime uses those of this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hopmeter.hosts.coordinator.connection import Connection
+from hopmeter.hosts.coordinator.host_clock import HostClock
+from hopmeter.hosts.coordinator.questions import answers
+from hopmeter.hosts.coordinator.remote_processes import RemoteBackground, names_damage
+from hopmeter.hosts.coordinator.remote_trial import RemoteTrial
+from hopmeter.hosts.protocol.content_store import content_hash, pieces
+from hopmeter.manifest import Manifest
+from hopmeter.plan.background import Load
+from hopmeter.runtime.this_host import LEAD_NS
+
+LEAST_LEAD_NS = 30_000_000
+ROUND_TRIPS = 10
+"""How many of the least round trips `go` may take to arrive."""
+
+
+class RemoteHost:
+    """A host behind a connection. Each failure says which host it is about."""
+
+    def __init__(self, connection: Connection, clock: HostClock, round_trip_ns: int, folder: Path) -> None:
+        """Use a private folder of this machine for what the host sends."""
+        self.connection, self.clock, self._round_trip_ns = connection, clock, round_trip_ns
+        self._folder = folder
+        self._sent: dict[tuple[Path, int, int], str] = {}
+
+    @property
+    def host_name(self) -> str:
+        """Return the name of the host."""
+        return self.connection.name
+
+    @property
+    def lead_ns(self) -> int:
+        """Return how long before the schedule starts the host has to hear `go`."""
+        _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
+        return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
+
+    def trial(self, run: str, manifests: Sequence[Manifest]) -> RemoteTrial:
+        """Prepare a trial; its agent hears of it with the first process."""
+        return RemoteTrial(self, run, manifests, self._folder / run)
+
+    def start_background(self, load: Load, _log: Path) -> RemoteBackground:
+        """Load the host; its errors have the end of its log."""
+        loaded = {"cpu_percent": load.cpu_percent, "memory_gb_s": load.memory_gb_s}
+        start = self.connection.post("start-background", cores=list(load.cores), **loaded)
+        return RemoteBackground(self.connection, start)
+
+    def note_alive(self) -> None:
+        """Do nothing: the agent notes what it has started."""
+
+    @names_damage
+    def send_file(self, path: Path) -> str:
+        """Send a file that the host does not have yet, and return its hash."""
+        stat = path.stat()
+        key = (path, stat.st_size, stat.st_mtime_ns)
+        if key not in self._sent:
+            name = content_hash(path)
+            if not self.connection.ask("has-file", hash=name)["has"]:
+                for _ in answers(
+                    self.connection.post("add-file", hash=name, data=each, last=False) for each in pieces(path)
+                ):
+                    pass
+                self.connection.ask("add-file", hash=name, data="", last=True)
+            self._sent[key] = name
+        return self._sent[key]

@@ -1,0 +1,72 @@
+"""The broker and the background load of a host."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from hopmeter.hosts.coordinator.connection import Connection, naming_damage
+from hopmeter.hosts.coordinator.questions import Question
+from hopmeter.hosts.protocol import value_checks
+from hopmeter.runtime.background import Achieved
+from hopmeter.runtime.failures import TrialFailedError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def names_damage(method: Method) -> Method:
+    """Make a method raise TrialFailedError where an answer of the agent is not what agents answer."""
+
+    @functools.wraps(method)
+    def call(self: Any, *given: Any, **more: Any) -> Any:
+        with naming_damage(self.host_name):
+            return method(self, *given, **more)
+
+    return cast("Method", call)
+
+
+class RemoteBackground:
+    """The load of a host; it begins its measured window with the trial."""
+
+    def __init__(self, connection: Connection, start: Question) -> None:
+        self._connection, self._start, self.host_name = connection, start, connection.name
+
+    def await_start(self) -> None:
+        """Wait until it runs. Raises TrialFailedError if it does not start."""
+        self._start.answer()
+
+    def begin(self) -> None:
+        """Do nothing: the agent does so when the trial begins."""
+
+    @names_damage
+    def reading(self) -> Achieved:
+        """Return what the load has achieved."""
+        found = self._connection.ask("read-background")
+        values = [
+            None if found.get(key) is None else value_checks.decimal(found, key)
+            for key in ("cpu_percent", "memory_gb_s")
+        ]
+        return Achieved(*values)
+
+    def close(self) -> None:
+        """End the load; that of an agent that is gone has ended."""
+        with suppress(TrialFailedError):
+            self._connection.ask("end-background")
+
+
+class RemoteBroker:
+    """A broker on a host."""
+
+    def __init__(self, connection: Connection, address: str, environment: dict[str, str]) -> None:
+        self.address, self.environment = address, environment
+        self.exit_watch = connection.channel
+        self._connection = connection
+        self.failed: TrialFailedError | None = None
+
+    def check(self) -> None:
+        """Raise TrialFailedError if the broker or its host is gone."""
+        self._connection.hear()
+        if self.failed is not None:
+            raise self.failed

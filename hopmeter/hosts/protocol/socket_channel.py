@@ -1,0 +1,40 @@
+"""Lines over a socket, with TLS or a code on each line or neither."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from hopmeter.hosts.protocol.line_channel import PIECE, LineChannel
+from hopmeter.hosts.protocol.shared_secret import LineCodes
+
+WANTS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class SocketChannel(LineChannel):
+    """One end of the conversation over a connection whose peer has proved what it has to."""
+
+    def __init__(self, connection: socket.socket, codes: LineCodes | None) -> None:
+        """Use a connection; the caller closes it."""
+        connection.setblocking(False)
+        self._connection, self._codes = connection, codes
+        super().__init__(connection.fileno(), connection.fileno())
+
+    def _read_piece(self) -> bytes:
+        # A piece is at least as long as a record of TLS, so nothing stays in the library where `select` cannot see it.
+        try:
+            return self._connection.recv(PIECE)
+        except WANTS as cause:
+            raise BlockingIOError from cause
+
+    def _write_piece(self, piece: memoryview) -> int:
+        try:
+            return self._connection.send(piece)
+        except WANTS as cause:
+            raise BlockingIOError from cause
+
+    def _sign_line(self, line: bytes) -> bytes:
+        return self._codes.sign(line) if self._codes else line
+
+    def _check_line(self, line: bytes) -> bytes:
+        return self._codes.check(line) if self._codes else line
