@@ -17,7 +17,7 @@ from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import codecs as _codecs
 from hopmeter.codecs.lookup import install_hint
 from hopmeter.codecs.reading import object_of
-from hopmeter.codecs.records import register
+from hopmeter.codecs.values.records import register
 from hopmeter.codecs.writing import frames_by_nodes, frames_of
 
 __all__ = [

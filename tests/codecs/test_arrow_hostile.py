@@ -19,7 +19,7 @@ import pytest
 from carrying import carry
 
 from hopmeter.codecs import CodecError, comparison_codec, decode, encode
-from hopmeter.codecs.arrow_messages import message_of
+from hopmeter.codecs.arrow.messages import message_of
 from hopmeter.codecs.header import PREFIX, pack
 
 pytestmark = pytest.mark.slow

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs.arrow_layout import offset_bytes
-from hopmeter.codecs.arrow_messages import contents
-from hopmeter.codecs.arrow_types import has_views, nested_arrays
-from hopmeter.codecs.arrow_views import check_views
+from hopmeter.codecs.arrow.layout import offset_bytes
+from hopmeter.codecs.arrow.messages import contents
+from hopmeter.codecs.arrow.types import has_views, nested_arrays
+from hopmeter.codecs.arrow.views import check_views
 from hopmeter.codecs.comparison_checks import Profile, check_with
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package

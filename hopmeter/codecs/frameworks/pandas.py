@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hopmeter.codecs import lookup
-from hopmeter.codecs import pandas_values as values
 from hopmeter.codecs.checks import integer, listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
 from hopmeter.codecs.frameworks.pyarrow import adopter
 from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.values import pandas_values as values
 from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 
 ROOTS = ("pandas",)

@@ -10,12 +10,12 @@ import struct
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from hopmeter.codecs import memoryviews, records, standard_values
 from hopmeter.codecs.checks import MOST_KEYS, buffer, integer, keys, listing, mapping, one_of, text
 from hopmeter.codecs.conversions import conversion
 from hopmeter.codecs.errors import CodecError, key_step
 from hopmeter.codecs.header import has_pairs, quote
 from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.values import memoryviews, records, standard_values
 from hopmeter.codecs.writing import Frames, node_of, part_node, refusal
 
 ROOTS = ("builtins", "collections", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo")

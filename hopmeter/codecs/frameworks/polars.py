@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.codecs import arrow_types, lookup
+from hopmeter.codecs import lookup
+from hopmeter.codecs.arrow import types
 from hopmeter.codecs.checks import listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form, rows
@@ -91,7 +92,7 @@ def _from_arrow(pl: Any, obj: Any) -> Any:
 def _has_moments(pa: Any, fields: Any) -> bool:
     """Return whether there are times or durations; refuse types and names that make Polars panic."""
     found, is_wide = False, pa.types.is_decimal256
-    for field in arrow_types.fields(fields):
+    for field in types.fields(fields):
         if is_wide(field.type):
             raise CodecError("E-FRAMEWORK-DTYPE", "Polars has no decimals of 256 bits", "receive the object as pyarrow")
         _valid_name(field.name)
@@ -108,7 +109,7 @@ def _valid_name(name: str) -> str:
 def _check_moments(pa: Any, columns: list[Any]) -> None:
     """Raise CodecError for times and durations that Polars can store but cannot show without a panic."""
     min_max = lookup.import_package("pyarrow.compute", "pyarrow").min_max
-    for array in [one for column in columns for one in arrow_types.nested_arrays(pa, column)]:
+    for array in [one for column in columns for one in types.nested_arrays(pa, column)]:
         most = _largest_moment(pa, array.type)
         ends = min_max(array.view(f"int{array.type.bit_width}")).as_py() if most else {}
         if any(end is not None and abs(end) > most for end in ends.values()):

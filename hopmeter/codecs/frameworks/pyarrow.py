@@ -8,9 +8,9 @@ import json
 from typing import Any
 
 from hopmeter.codecs import arrays, devices
-from hopmeter.codecs.arrow_buffers import array_maker
-from hopmeter.codecs.arrow_parts import extent, memory_of, parts
-from hopmeter.codecs.arrow_types import schema_of
+from hopmeter.codecs.arrow.buffers import array_maker
+from hopmeter.codecs.arrow.parts import extent, memory_of, parts
+from hopmeter.codecs.arrow.types import schema_of
 from hopmeter.codecs.checks import buffer, integer, listing, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form

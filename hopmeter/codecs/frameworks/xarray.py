@@ -7,11 +7,11 @@ from typing import Any
 from numpy import ndarray
 
 from hopmeter.codecs import lookup
-from hopmeter.codecs import pandas_values as values
 from hopmeter.codecs.checks import listing, mapping
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Form
 from hopmeter.codecs.reading import Maker, Reading
+from hopmeter.codecs.values import pandas_values as values
 from hopmeter.codecs.writing import KEPT, Frames, node_of, refusal
 
 NOTHING = '["dict",[]]'

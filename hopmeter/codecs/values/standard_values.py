@@ -20,7 +20,7 @@ from hopmeter.codecs.checks import listing, one_of, text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.header import quote
 from hopmeter.codecs.reading import Maker, Reading
-from hopmeter.codecs.time_zones import check_offset, duration_of, offset_at, zone_node, zone_of
+from hopmeter.codecs.values.time_zones import check_offset, duration_of, offset_at, zone_node, zone_of
 from hopmeter.codecs.writing import Frames
 
 DECIMAL = re.compile(r"-?(\d+(\.\d+)?(E[+-]\d+)?|Infinity|s?NaN\d*)", re.ASCII)

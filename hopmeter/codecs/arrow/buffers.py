@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hopmeter.codecs import arrow_layout as layout
-from hopmeter.codecs.arrow_types import EXTRA, has_bytes, has_views
-from hopmeter.codecs.arrow_views import check_views
+from hopmeter.codecs.arrow import layout as layout
+from hopmeter.codecs.arrow.types import EXTRA, has_bytes, has_views
+from hopmeter.codecs.arrow.views import check_views
 from hopmeter.codecs.checks import listing
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package

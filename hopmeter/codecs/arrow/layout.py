@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.codecs.arrow_types import has_views
+from hopmeter.codecs.arrow.types import has_views
 from hopmeter.codecs.checks import integer, listing, one_of
 from hopmeter.codecs.errors import CodecError
 

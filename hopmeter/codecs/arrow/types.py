@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from hopmeter.codecs.arrow_messages import check_schema
+from hopmeter.codecs.arrow.messages import check_schema
 from hopmeter.codecs.checks import text
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopmeter.codecs import arrays
-from hopmeter.codecs.arrow_types import has_views
+from hopmeter.codecs.arrow.types import has_views
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.writing import Frames
 
