@@ -14,8 +14,8 @@ from hopmeter.comparison.matching import Key
 from hopmeter.plan.sides import NEW, OLD
 from hopmeter.statistics.detection import reach
 from hopmeter.statistics.ranking import quantile
-from hopmeter.statistics.share_runs import ShareRuns, compare_share_runs
-from hopmeter.statistics.share_tests import ShareDifference, ShareTrial, compare_share_of_two
+from hopmeter.statistics.shares.share_runs import ShareRuns, compare_share_runs
+from hopmeter.statistics.shares.share_tests import ShareDifference, ShareTrial, compare_share_of_two
 
 MARGIN = 0.01
 """Shares within one percentage point are called the same."""

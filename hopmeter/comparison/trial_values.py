@@ -7,7 +7,7 @@ from typing import Any
 
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.statistics import Observation, pair_turns
-from hopmeter.statistics.share_tests import ShareTrial
+from hopmeter.statistics.shares.share_tests import ShareTrial
 from hopmeter.store.parquet_rows import read_rows
 
 Values = dict[tuple[str, int], dict[str, Any]]

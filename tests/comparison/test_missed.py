@@ -18,8 +18,8 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.columns import PLANNED
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.workloads import rows_of
-from hopmeter.statistics.share_runs import compare_share_runs
-from hopmeter.statistics.share_tests import ShareTrial, compare_share_of_two
+from hopmeter.statistics.shares.share_runs import compare_share_runs
+from hopmeter.statistics.shares.share_tests import ShareTrial, compare_share_of_two
 from hopmeter.store.run_folder import RunFolder
 from tests.cells import cell
 from tests.report.rows import cell as row_of

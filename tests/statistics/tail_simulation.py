@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from hopmeter.statistics.tails import count_late
+from hopmeter.statistics.shares.tails import count_late
 
 Floats = NDArray[np.float64]
 Setting = Callable[[Generator, int], Floats]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from hopmeter.statistics.late_shares import lost_share, share_interval
-from hopmeter.statistics.tails import Tail, count_late
+from hopmeter.statistics.shares.late_shares import lost_share, share_interval
+from hopmeter.statistics.shares.tails import Tail, count_late
 from tests.statistics.tail_simulation import (
     ROUNDS,
     SETTINGS,

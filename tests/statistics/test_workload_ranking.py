@@ -10,7 +10,7 @@ import pytest
 from hopmeter.statistics.criteria import Decisions, Ids, decide_in_order, ranks_of
 from hopmeter.statistics.families import all_pairs_divisors, some_pairs_divisors
 from hopmeter.statistics.ranking import Pair
-from hopmeter.statistics.share_tests import ShareTrial, can_differ, compare_shares, counts_p_value
+from hopmeter.statistics.shares.share_tests import ShareTrial, can_differ, compare_shares, counts_p_value
 from tests.statistics import workload_simulation as simulation
 from tests.statistics.noise_settings import stolen_outliers
 from tests.statistics.workload_simulation import POWERS, SETTINGS

@@ -21,7 +21,7 @@ from hopmeter.statistics.criteria import Decisions, decide_in_order, share_level
 from hopmeter.statistics.families import some_pairs_divisors
 from hopmeter.statistics.noise_model import fit_noise
 from hopmeter.statistics.pair_tests import PairTests, compare_cells, step_down
-from hopmeter.statistics.share_tests import ShareTrial, can_differ, compare_shares
+from hopmeter.statistics.shares.share_tests import ShareTrial, can_differ, compare_shares
 from hopmeter.statistics.single_pairs import judge_pairs
 from tests.statistics.noise_settings import (
     Floats,

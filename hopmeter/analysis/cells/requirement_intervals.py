@@ -17,7 +17,7 @@ from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles
 from hopmeter.analysis.latency.trial import Measured
 from hopmeter.model.cell import Cell
 from hopmeter.scenario.requirement import Requirement
-from hopmeter.statistics.late_shares import MOST_TIMES, lost_share
+from hopmeter.statistics.shares.late_shares import MOST_TIMES, lost_share
 
 Values = Mapping[str, Any]
 TAILS = ("p99", "p999")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hopmeter.analysis.latency.percentiles import Nanoseconds, quantiles
-from hopmeter.statistics.tails import Tail, count_late
+from hopmeter.statistics.shares.tails import Tail, count_late
 
 LEAST_TRIALS = 3
 """With fewer trials the spread between trials is unknown."""

@@ -19,7 +19,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.statistics import Observation, Pair
 from hopmeter.statistics.criteria import Decisions, Ids, decide_in_order, ranks_of, share_level
 from hopmeter.statistics.ranking import ALPHA, fit
-from hopmeter.statistics.share_tests import ShareTrial, can_differ, compare_shares
+from hopmeter.statistics.shares.share_tests import ShareTrial, can_differ, compare_shares
 from hopmeter.statistics.single_pairs import judge_pairs
 
 Values = Mapping[str, Any]

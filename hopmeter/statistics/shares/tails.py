@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.statistics.late_shares import Dispersion, measure_dispersion, share_interval, trials_needed
 from hopmeter.statistics.observations import Floats
+from hopmeter.statistics.shares.late_shares import Dispersion, measure_dispersion, share_interval, trials_needed
 
 LEAST_LATE = 10
 """With fewer late messages, the dispersion at a threshold is unknown."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from hopmeter.statistics.share_tests import ShareTrial
+from hopmeter.statistics.shares.share_tests import ShareTrial
 
 Run = Sequence[ShareTrial]
 """The trials of one cell in one run."""
