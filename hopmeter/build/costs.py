@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hopmeter.build.messages import MessageTarget
 from hopmeter.build.targets import Target
-from hopmeter.manifest.language_part import LONG_BUILD_S
+from hopmeter.manifest.tables.language_part import LONG_BUILD_S
 from hopmeter.system import humanize
 
 

@@ -10,7 +10,7 @@ from hopmeter.build import cpp
 from hopmeter.build.command import BuildError
 from hopmeter.manifest import Manifest, Offer
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, own, system
-from hopmeter.manifest.user_environment import expand
+from hopmeter.manifest.tables.user_environment import expand
 from hopmeter.system import paths
 
 

@@ -15,8 +15,8 @@ from hopmeter.codecs import comparison, lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import codec_interpreter
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, ours, own
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 

@@ -11,10 +11,10 @@ from packaging.requirements import Requirement
 from hopmeter.build import python
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.manifest.installation import Installation
 from hopmeter.manifest.interpreter import Interpreter, folder, own
 from hopmeter.manifest.readiness import describe
 from hopmeter.manifest.requirement import here
+from hopmeter.manifest.tables.installation import Installation
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan

@@ -12,9 +12,9 @@ from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.old_python import provide_instrument
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.requirement import here, name
+from hopmeter.manifest.tables.language_part import Offer
 
 UV = [sys.executable, "-m", "uv"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import LANGUAGES, Manifest, Offer, every, find_transports
-from hopmeter.manifest.choices import Value
+from hopmeter.manifest.tables.allowed_words import Value
 from hopmeter.system import paths
 from hopmeter.system.toml_files import one_of
 

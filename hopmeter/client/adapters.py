@@ -11,9 +11,9 @@ from typing import Any
 from hopmeter.client.errors import ConnectError, in_words
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import every, find_transports
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
-from hopmeter.manifest.setting import Setting
+from hopmeter.manifest.tables.language_part import Offer
+from hopmeter.manifest.tables.setting import Setting
 from hopmeter.node.contract import LOOPBACK, AdapterError
 from hopmeter.node.loading import transport_class
 from hopmeter.system.toml_files import one_of

@@ -14,8 +14,8 @@ from hopmeter.client.errors import ConnectError, TimedOutError, in_words
 from hopmeter.client.frames import HEADER
 from hopmeter.client.rendezvous import Record, Rendezvous, note_open_files
 from hopmeter.codecs.cuda.lending import KEPT, Lender
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.open_files import OpenFiles
 

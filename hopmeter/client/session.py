@@ -22,9 +22,9 @@ from hopmeter.codecs import CodecError, Lender
 from hopmeter.codecs.cuda import lending
 from hopmeter.codecs.cuda.lending import KEPT
 from hopmeter.errors import UsageError
-from hopmeter.manifest.daemon import without_secret
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.daemon import without_secret
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 

@@ -19,9 +19,9 @@ from packaging.requirements import Requirement
 
 from hopmeter.codecs import comparison, lookup
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, ours, own, system, system_with_ours
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.requirement import here
 from hopmeter.manifest.requirement import name as name_of
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import paths
 
 

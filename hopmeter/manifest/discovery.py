@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hopmeter.errors import UsageError
 from hopmeter.manifest.interpreter import NoPythonError, interpreter
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.model.old_names import rename_old_manifest_names
 from hopmeter.system import paths, toml_files
 

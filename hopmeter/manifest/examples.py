@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.errors import UsageError
-from hopmeter.manifest.choices import Value
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.allowed_words import Value
 
 NAME = r"(?m)^(?P<before>(?:(?:static |inline )*(?:const|constexpr) [^=\n]*?)?\b{name}\b(?:: [^=\n]+)? = )"
 """The line that sets a value, up to the value: `NAME = `, `const NAME: usize = `, `constexpr int NAME = `."""

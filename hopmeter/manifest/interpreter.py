@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.manifest.language_part import Offer
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.system import paths
 
 OLDEST = (3, 10)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hopmeter.manifest.choices import LANGUAGES
 from hopmeter.manifest.discovery import every
-from hopmeter.manifest.language_part import LanguagePart, Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.allowed_words import LANGUAGES
+from hopmeter.manifest.tables.language_part import LanguagePart, Offer
 from hopmeter.system.markdown import table
 
 HEAD = """# Transports

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.choices import LANGUAGES, Language, Pattern, Placement, Value
-from hopmeter.manifest.conformance_settings import ConformanceSettings, Lossless
-from hopmeter.manifest.daemon import Daemon
-from hopmeter.manifest.hint import Hint
-from hopmeter.manifest.language_part import ONLY_FOR, LanguagePart, Offer, check_installations
-from hopmeter.manifest.setting import Setting
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.allowed_words import LANGUAGES, Language, Pattern, Placement, Value
+from hopmeter.manifest.tables.conformance_settings import ConformanceSettings, Lossless
+from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.hint import Hint
+from hopmeter.manifest.tables.language_part import ONLY_FOR, LanguagePart, Offer, check_installations
+from hopmeter.manifest.tables.setting import Setting
+from hopmeter.manifest.tables.strict import Strict
 from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 

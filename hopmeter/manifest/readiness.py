@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, interpreter
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
-from hopmeter.manifest.user_install import Owned
+from hopmeter.manifest.tables.language_part import Offer
+from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.model.workload import NO_CODEC
 from hopmeter.system import paths
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from hopmeter.manifest import interpreter
-from hopmeter.manifest.language_part import Offer
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.schemas.library import Library
 from hopmeter.schemas.ros2.types import RosType, missing_packages
 from hopmeter.system import paths

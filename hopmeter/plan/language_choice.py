@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hopmeter.manifest import LANGUAGES, Manifest, Readiness
-from hopmeter.manifest.language_part import LONG_BUILD_S, LONGEST_BUILD_S, Offer
+from hopmeter.manifest.tables.language_part import LONG_BUILD_S, LONGEST_BUILD_S, Offer
 from hopmeter.model import units
 from hopmeter.model.cell_parts import waits_of
 from hopmeter.plan.message_objects import object_languages

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hopmeter.manifest.daemon import Daemon as Told
-from hopmeter.manifest.daemon import fill, without_secret
 from hopmeter.manifest.readiness import environment
+from hopmeter.manifest.tables.daemon import Daemon as Told
+from hopmeter.manifest.tables.daemon import fill, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.stops import is_stopped

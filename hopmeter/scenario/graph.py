@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Protocol
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.choices import LANGUAGES
+from hopmeter.manifest.tables.allowed_words import LANGUAGES
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.scenario.flow_faults import Fault, causes, flow_faults, receivers
 from hopmeter.scenario.workload import Flow, Participant, Path

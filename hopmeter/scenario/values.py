@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.choices import LANGUAGES, Wait
+from hopmeter.manifest.tables.allowed_words import LANGUAGES, Wait
 from hopmeter.model import units
 from hopmeter.model.columns import CELLS
 from hopmeter.model.conditions import MOST_MESSAGES

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.manifest.daemon import find_program
 from hopmeter.manifest.discovery import load
+from hopmeter.manifest.tables.daemon import find_program
 
 SERVED = """
 name = "served"

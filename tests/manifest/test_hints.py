@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from hopmeter import manifest
 from hopmeter.analysis.cells.setting_hints import setting_warnings
 from hopmeter.analysis.results.groups import groups
-from hopmeter.manifest.hint import Hint
+from hopmeter.manifest.tables.hint import Hint
 from hopmeter.messages import tag
 from hopmeter.report.ranking_table import section
 from hopmeter.report.result_rules import warnings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hopmeter.manifest import Manifest
-from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.tables.daemon import Daemon
 from hopmeter.model.cell import Cell
 from hopmeter.plan.duets import TURN_S, turn_s
 from tests.cells import cell

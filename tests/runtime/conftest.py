@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopmeter.manifest import Readiness
-from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.tables.daemon import Daemon
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan

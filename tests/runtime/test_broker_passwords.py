@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopmeter.manifest.daemon import without_secret
 from hopmeter.manifest.discovery import find_transports
+from hopmeter.manifest.tables.daemon import without_secret
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 
 CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a"

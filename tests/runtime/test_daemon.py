@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from hopmeter.manifest.daemon import Daemon as Told
+from hopmeter.manifest.tables.daemon import Daemon as Told
 from hopmeter.runtime import daemon
 from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.failures import TrialFailedError

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.tables.daemon import Daemon
 from tests.coded import lacking
 
 from .conftest import Bench

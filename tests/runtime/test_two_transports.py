@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.tables.daemon import Daemon
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.expand import World
 from hopmeter.plan.spec import node_specs

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hopmeter import manifest
-from hopmeter.manifest.choices import LANGUAGES
-from hopmeter.manifest.hint import Hint
+from hopmeter.manifest.tables.allowed_words import LANGUAGES
+from hopmeter.manifest.tables.hint import Hint
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
-from hopmeter.manifest.daemon import Daemon
+from hopmeter.manifest.tables.daemon import Daemon
 from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 

@@ -9,7 +9,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import compare, faster
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.analysis.workload.workload_ranking import CPU, DEADLINES, TAIL
-from hopmeter.manifest.conformance_settings import Lossless
+from hopmeter.manifest.tables.conformance_settings import Lossless
 from hopmeter.model.language_names import language_name, languages_in
 from hopmeter.model.requirement_verdict import Verdict
 from hopmeter.report import formatting

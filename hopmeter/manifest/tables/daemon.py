@@ -11,9 +11,9 @@ from typing import Annotated
 from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.choices import Value
-from hopmeter.manifest.strict import Strict
-from hopmeter.manifest.user_environment import expand_paths
+from hopmeter.manifest.tables.allowed_words import Value
+from hopmeter.manifest.tables.strict import Strict
+from hopmeter.manifest.tables.user_environment import expand_paths
 
 LINE = "line: "
 PYTHON = "{python}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hopmeter.manifest.strict import Strict
-from hopmeter.manifest.user_environment import expand, expand_paths
+from hopmeter.manifest.tables.strict import Strict
+from hopmeter.manifest.tables.user_environment import expand, expand_paths
 
 
 class Needs(Strict):

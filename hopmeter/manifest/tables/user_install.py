@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.strict import Strict
 
 VERSION = re.compile(r"<version>\s*(\d+)[^<]*</version>")
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hopmeter.manifest.choices import Language, Placement, Value
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.allowed_words import Language, Placement, Value
+from hopmeter.manifest.tables.strict import Strict
 from hopmeter.system import humanize
 
 Symptom = Literal["lost", "saturated", "ok"]

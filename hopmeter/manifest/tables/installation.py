@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hopmeter.manifest.build_cost import BuildCost
-from hopmeter.manifest.choices import Value
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.allowed_words import Value
+from hopmeter.manifest.tables.build_cost import BuildCost
+from hopmeter.manifest.tables.strict import Strict
 
 
 class Installation(Strict):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.strict import Strict
 
 
 class BuildCost(Strict):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hopmeter.manifest.choices import Language, Placement, Value, Wait
-from hopmeter.manifest.strict import Strict
+from hopmeter.manifest.tables.allowed_words import Language, Placement, Value, Wait
+from hopmeter.manifest.tables.strict import Strict
 
 
 class ConformanceSettings(Strict):

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest import setting_file
-from hopmeter.manifest.choices import Language, Placement, Value, Wait
-from hopmeter.manifest.needs import Needs
-from hopmeter.manifest.strict import Strict
-from hopmeter.manifest.user_environment import value_in_environment
+from hopmeter.manifest.tables import setting_file
+from hopmeter.manifest.tables.allowed_words import Language, Placement, Value, Wait
+from hopmeter.manifest.tables.library_parts import Needs
+from hopmeter.manifest.tables.strict import Strict
+from hopmeter.manifest.tables.user_environment import value_in_environment
 from hopmeter.system import humanize
 from hopmeter.system.toml_files import one_of
 

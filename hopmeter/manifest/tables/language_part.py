@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hopmeter.errors import RefusedValueError
-from hopmeter.manifest.build_cost import BuildCost
-from hopmeter.manifest.choices import Language, Pattern, Placement, Wait
-from hopmeter.manifest.installation import Installation
-from hopmeter.manifest.strict import Strict
-from hopmeter.manifest.user_install import Owned
+from hopmeter.manifest.tables.allowed_words import Language, Pattern, Placement, Wait
+from hopmeter.manifest.tables.build_cost import BuildCost
+from hopmeter.manifest.tables.installation import Installation
+from hopmeter.manifest.tables.strict import Strict
+from hopmeter.manifest.tables.user_install import Owned
 from hopmeter.system.toml_files import one_of
 
 LONG_BUILD_S = 60.0
