@@ -149,7 +149,7 @@ def this_world(hosts: HostSession | None = None) -> World:
 
 def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
     """Install or build what `--against` names."""
-    from hopmeter.build import old_sides
+    from hopmeter.build.versions import old_sides
 
     return old_sides.prepare(name, made, world, lambda said: console.print(said, style="dim", markup=False))
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopmeter.build import first
 from hopmeter.build.command import BuildError
-from hopmeter.build.python import install as install_packages
-from hopmeter.build.python import make
+from hopmeter.build.languages import required_project
+from hopmeter.build.languages.python import install as install_packages
+from hopmeter.build.languages.python import make
 from hopmeter.build.work import workshop
 from hopmeter.codecs import comparison, lookup
 from hopmeter.errors import UsageError
@@ -96,7 +96,7 @@ def install(name: str, log: Path, manifest: Manifest | None = None) -> None:
     packages = [*codec_interpreter.requirements(name), *(offer.pip if offer else ())]
     install_packages(python.program, packages, log, remedy, offer.environment_name if offer else "")
     if manifest is not None and offer is not None:
-        first.install(manifest, offer, python, workshop(), log)
+        required_project.install(manifest, offer, python, workshop(), log)
     return None
 
 

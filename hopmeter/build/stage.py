@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hopmeter.build import rust
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import rust
 from hopmeter.manifest import every
 from hopmeter.system import paths
 

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter.build import cpp, first, python, rust, rust_node, system
+from hopmeter.build import system
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import cpp, python, required_project, rust, rust_node
 from hopmeter.build.targets import Target
 from hopmeter.manifest import readiness
 from hopmeter.system import paths, subprocesses
@@ -198,10 +199,10 @@ def _rust(target: Target, log: Path) -> None:
 
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
-    first.install(target.manifest, target.offer, None, workshop(), log)
+    required_project.install(target.manifest, target.offer, None, workshop(), log)
     node = paths.node_build_dir() / paths.node_name(target.transport, "c++")
     folder = workshop() / target.file_name
-    cpp.build(target.transport, target.source, kit(), folder, node, log, first.mark(target.offer))
+    cpp.build(target.transport, target.source, kit(), folder, node, log, required_project.mark(target.offer))
 
 
 @cache
@@ -225,7 +226,7 @@ def kit() -> cpp.Kit:
 def _python(target: Target, log: Path) -> None:
     _library(target, log)
     found = python.build(target.manifest, target.offer, log)
-    first.install(target.manifest, target.offer, found, workshop(), log)
+    required_project.install(target.manifest, target.offer, found, workshop(), log)
 
 
 def _library(target: Target, log: Path) -> None:

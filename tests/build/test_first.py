@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import first, work
+from hopmeter.build import work
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import required_project
 from hopmeter.build.targets import Target
 from hopmeter.manifest import Manifest, interpreter
 from hopmeter.manifest.interpreter import Interpreter
@@ -74,14 +75,14 @@ def test_next_to_the_nodes_it_is_built_anew_for_another_library(
     for root in ("/opt/one", "/opt/other"):
         monkeypatch.setenv("BUS_ROOT", root)
         found = bus(tmp_path, ["loner"])
-        first.install(found, found.offers["python"], python, tmp_path / "build", log)
+        required_project.install(found, found.offers["python"], python, tmp_path / "build", log)
         assert made.read_text() == f"{sys.executable}  {root}"
     kept = tmp_path / "build/bus-parts/kept"
     kept.touch()
-    first.install(found, found.offers["python"], python, tmp_path / "build", log)
+    required_project.install(found, found.offers["python"], python, tmp_path / "build", log)
     assert kept.exists()
     monkeypatch.setenv("BUS_ROOT", "/opt/one")
-    first.install(found, bus(tmp_path, ["loner"]).offers["python"], python, tmp_path / "build", log)
+    required_project.install(found, bus(tmp_path, ["loner"]).offers["python"], python, tmp_path / "build", log)
     assert not kept.exists()
 
 
@@ -94,7 +95,7 @@ def test_a_build_finds_the_project_through_its_variables(monkeypatch: pytest.Mon
     found = transport("bus", languages={"rust": part})
     folder = paths.node_build_dir() / "bus-parts"
     expected = {"BUS_PATH": f"{folder}/lib:/opt/bus/lib", "EDITION": "old", "LINE": "N7"}
-    assert first.build_variables(found, found.offers["rust"]) == expected
+    assert required_project.build_variables(found, found.offers["rust"]) == expected
 
 
 def test_a_project_that_cannot_be_built_says_what_to_run_again(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_project_that_cannot_be_built_says_what_to_run_again(tmp_path: Path) -
     (found.folder / "parts/CMakeLists.txt").write_text('message(FATAL_ERROR "no such messages")')
     python = Interpreter(tmp_path / "environments/bus-old/bin/python", ())
     with pytest.raises(BuildError) as failed:
-        first.install(found, found.offers["python"], python, tmp_path / "build", tmp_path / "log")
+        required_project.install(found, found.offers["python"], python, tmp_path / "build", tmp_path / "log")
     assert "no such messages" in failed.value.detail
     assert "hopmeter build bus --language python" in failed.value.remedy
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.build import rust
+from hopmeter.build.languages import rust
 
 CHECKOUT = Path(__file__).parents[2]
 PARTS = (

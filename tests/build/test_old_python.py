@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import old_python
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import old_python
 from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.system import paths
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import crate_versions, library_versions, old_sides, python, revisions
+from hopmeter.build.languages import python
+from hopmeter.build.versions import crate_versions, library_versions, old_sides, revisions
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import SPEC_FORMAT, describe

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import python, work
+from hopmeter.build import work
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import python
 from hopmeter.build.targets import Target
 from hopmeter.manifest import discovery, interpreter
 from hopmeter.messages import tag

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.build import rust, rust_node
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import rust, rust_node
 from hopmeter.build.targets import Target
 from hopmeter.manifest import interpreter
 from hopmeter.manifest.readiness import node_command

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from hopmeter.build.languages.rust import cargo, replace
 from hopmeter.build.messages.compilers import compile_library
-from hopmeter.build.rust import cargo, replace
 from hopmeter.schemas import Schema
 from hopmeter.schemas.compilers import Word
 from hopmeter.schemas.library import LIBRARY

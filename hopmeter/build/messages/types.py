@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hopmeter.build import cpp, first, system, work
+from hopmeter.build import system, work
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import cpp, required_project
 from hopmeter.build.messages.libraries import put_library
 from hopmeter.build.targets import select_targets
 from hopmeter.errors import UsageError
@@ -130,7 +131,7 @@ def _part(wanted: RosType, package: str) -> RosType:
 
 
 def _python(target: TypeTarget) -> Interpreter:
-    found = interpreter(target.offer) if target.offer.language == "python" else first.system_python()
+    found = interpreter(target.offer) if target.offer.language == "python" else required_project.system_python()
     if found is None:
         raise BuildError(
             "E-NOT-INSTALLED",

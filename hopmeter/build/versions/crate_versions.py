@@ -8,9 +8,10 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from hopmeter.build import first, revisions, rust
 from hopmeter.build.command import BuildError
-from hopmeter.build.revisions import Revision
+from hopmeter.build.languages import required_project, rust
+from hopmeter.build.versions import revisions
+from hopmeter.build.versions.revisions import Revision
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import describe
 from hopmeter.plan import Plan
@@ -54,7 +55,7 @@ def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Re
         _require(copy.tree / "transports" / manifest.name / "rust/Cargo.toml", crate(manifest), version)
         copy.log.write_text("")
         try:
-            variables = first.build_variables(manifest, manifest.offers[LANGUAGE])
+            variables = required_project.build_variables(manifest, manifest.offers[LANGUAGE])
             rust.build(manifest.name, copy.tree, node.parent, copy.log, variables)
         except BuildError as failed:
             remedy = f"choose a version that the adapter compiles with; read {copy.log}"

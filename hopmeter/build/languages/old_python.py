@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hopmeter.build import rust
 from hopmeter.build.command import BuildError, run_logged
+from hopmeter.build.languages import rust
 from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.system import paths
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hopmeter.build import crate_versions, library_versions, revisions
+from hopmeter.build.versions import crate_versions, library_versions, revisions
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hopmeter.build.command import BuildError, run_logged
-from hopmeter.build.rust import replace
+from hopmeter.build.languages.rust import replace
 
 MARK = "HOPMETER_BUILT_AGAINST"
 

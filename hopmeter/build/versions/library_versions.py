@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from hopmeter.build import python
+from hopmeter.build.languages import python
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.interpreter import Interpreter, folder, own

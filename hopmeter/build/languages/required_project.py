@@ -6,8 +6,8 @@ import os
 import zlib
 from pathlib import Path
 
-from hopmeter.build import cpp
 from hopmeter.build.command import BuildError
+from hopmeter.build.languages import cpp
 from hopmeter.manifest import Manifest, Offer
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, own, system
 from hopmeter.manifest.tables.user_environment import expand

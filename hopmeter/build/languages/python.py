@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hopmeter.build import lock
 from hopmeter.build.command import BuildError, run_logged
-from hopmeter.build.old_python import provide_instrument
+from hopmeter.build.languages.old_python import provide_instrument
 from hopmeter.manifest.interpreter import Interpreter, NoPythonError, folder, interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.requirement import here, name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopmeter.build import first, rust
+from hopmeter.build.languages import required_project, rust
 from hopmeter.build.targets import Target
 from hopmeter.manifest.interpreter import interpreter
 from hopmeter.system import paths
@@ -14,10 +14,10 @@ def build(target: Target, checkout: Path, workshop: Path, log: Path) -> None:
     """Build the node, after the CMake project that it needs, which is in the environment of an installation."""
     manifest, offer, nodes = target.manifest, target.offer, paths.node_build_dir()
     if offer.environment != "own":
-        first.install(manifest, offer, None, workshop, log)
-        rust.build(target.transport, checkout, nodes, log, first.build_variables(manifest, offer))
+        required_project.install(manifest, offer, None, workshop, log)
+        rust.build(target.transport, checkout, nodes, log, required_project.build_variables(manifest, offer))
         return
-    first.install(manifest, manifest.offers["python"], interpreter(offer), workshop, log)
+    required_project.install(manifest, manifest.offers["python"], interpreter(offer), workshop, log)
     apart = workshop / target.file_name
-    rust.build(target.transport, checkout, apart, log, first.build_variables(manifest, offer))
+    rust.build(target.transport, checkout, apart, log, required_project.build_variables(manifest, offer))
     rust.replace(apart / paths.node_name(target.transport, "rust"), nodes / paths.node_name(offer.node, "rust"))
