@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hopmeter.codecs import install_hint
 from hopmeter.codecs.lookup import own_packages
-from hopmeter.node.forms import forms
+from hopmeter.node.payloads.forms import forms
 from hopmeter.system.toml_files import one_of
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from hopmeter import _instrument
 from hopmeter.node import empty
 from hopmeter.node.contract import AdapterError, ObjectTransport
-from hopmeter.node.flow_objects import FlowObjects
 from hopmeter.node.loading import transport_class, transport_name
+from hopmeter.node.payloads.flow_objects import FlowObjects
 
 
 def run(arguments: list[str]) -> int:
@@ -62,7 +62,7 @@ def _can_load(folder: Path) -> bool:
 def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
     """Return one line of JSON for `--weigh`: the size of each payload, or the reason why it is unknown here."""
     try:
-        from hopmeter.node.objects import payload_sizes
+        from hopmeter.node.payloads.objects import payload_sizes
     except ImportError as cause:
         missing = {"missing": f"{sys.executable} has no {cause.name}, which every codec needs"}
         return json.dumps(dict.fromkeys(objects, missing))

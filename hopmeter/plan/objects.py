@@ -53,7 +53,7 @@ def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _no_place(cell: Cell) -> str:
-    from hopmeter.node.forms import devices  # this imports NumPy, which few plans need
+    from hopmeter.node.payloads.forms import devices  # this imports NumPy, which few plans need
 
     known = devices(cell.axes.codec)
     if cell.axes.device not in known:
@@ -63,7 +63,7 @@ def _no_place(cell: Cell) -> str:
 
 def _no_handle(cell: Cell) -> str:
     """Return the reason why the memory of an object cannot be shared by a handle."""
-    from hopmeter.node.forms import lenders
+    from hopmeter.node.payloads.forms import lenders
 
     if cell.axes.device != "gpu":
         said = f"share {cell.axes.share} shares GPU memory, but this object is on the CPU; use --device gpu"

@@ -114,7 +114,7 @@ def _array(conditions: Mapping[str, Any]) -> str:
     """Return what users call an array in the codec of a table, such as `a NumPy array`."""
     if conditions["codec"] in (None, "none"):
         return ARRAY
-    from hopmeter.node.forms import forms  # this imports NumPy, which few tables need
+    from hopmeter.node.payloads.forms import forms  # this imports NumPy, which few tables need
 
     form = forms().get(str(conditions["codec"]))
     return form.noun if form else ARRAY

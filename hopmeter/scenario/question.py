@@ -150,7 +150,7 @@ def _array(several: Sequence[Ask]) -> str:
     codecs = {codec for ask in several for codec in ask.axes["codec"]}
     if len(codecs) != 1 or "none" in codecs:
         return ARRAY
-    from hopmeter.node.forms import forms  # this imports NumPy, which few runs need
+    from hopmeter.node.payloads.forms import forms  # this imports NumPy, which few runs need
 
     form = forms().get(codecs.pop())
     return form.noun if form else ARRAY

@@ -97,7 +97,7 @@ def _cores(value: str) -> str:
 def _codec(value: str) -> str:
     if value == "none":
         return value
-    from hopmeter.node.forms import codec_names  # imported here, because few scenarios need NumPy
+    from hopmeter.node.payloads.forms import codec_names  # imported here, because few scenarios need NumPy
 
     known = ["none", *codec_names()]
     if value not in known:

@@ -15,7 +15,7 @@ import pytest
 from hopmeter import manifest
 from hopmeter.codecs.lookup import codecs, own_packages
 from hopmeter.manifest.readiness import Readiness, readiness
-from hopmeter.node.forms import forms
+from hopmeter.node.payloads.forms import forms
 
 LEAST_MEGABYTES = 200
 """What takes more on disk is not in .venv."""

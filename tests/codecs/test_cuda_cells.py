@@ -16,8 +16,8 @@ import pytest
 from hopmeter.codecs import CodecError, arrays, lookup, writing
 from hopmeter.codecs.cuda import nodes, wire
 from hopmeter.codecs.forms import Form
-from hopmeter.node import forms
-from hopmeter.node.objects import Objects, open_objects
+from hopmeter.node.payloads import forms
+from hopmeter.node.payloads.objects import Objects, open_objects
 
 SHARED = ("gpu", "cuda-ipc")
 

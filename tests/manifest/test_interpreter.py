@@ -107,7 +107,7 @@ def test_the_oldest_python_of_nodes_is_the_one_that_is_linted() -> None:
 
 
 def test_the_files_of_nodes_hide_no_module_of_a_library(tmp_path: Path) -> None:
-    assert (paths.PACKAGE / "node/objects.py").exists()
+    assert (paths.PACKAGE / "node/payloads/objects.py").exists()
     (tmp_path / "python").mkdir()
     (tmp_path / "python/adapter.py").write_text("import objects")
     command = [sys.executable, paths.PACKAGE / "node/start.py", "--describe", "--adapter", tmp_path / "python"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.node.flow_objects import FlowObjects
-from hopmeter.node.native_objects import NativeObjects
-from hopmeter.node.objects import Frames, Objects
+from hopmeter.node.payloads.flow_objects import FlowObjects
+from hopmeter.node.payloads.native_objects import NativeObjects
+from hopmeter.node.payloads.objects import Frames, Objects
 
 PLAIN = """
 class Transport:

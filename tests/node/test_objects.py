@@ -11,8 +11,8 @@ import pytest
 
 from hopmeter.codecs import CodecError, install_hint
 from hopmeter.codecs.comparison import comparison_codecs
-from hopmeter.node.forms import arrays_of, codec_names, devices, form_of
-from hopmeter.node.objects import Frames, open_objects
+from hopmeter.node.payloads.forms import arrays_of, codec_names, devices, form_of
+from hopmeter.node.payloads.objects import Frames, open_objects
 from tests.node.driver import MESSAGES, Measure, Outcome
 
 NONE_NS = -(1 << 63)
@@ -28,7 +28,7 @@ ALTERED = """
     Transport.publisher = lambda self, link: Altering(lines.setdefault(link.name, queue.SimpleQueue()))
 """
 LYING = """
-    import hopmeter.node.objects as objects
+    import hopmeter.node.payloads.objects as objects
     whole = objects.unpack
     objects.unpack = lambda received: whole(received)[:1]
 """

@@ -17,7 +17,7 @@ import pytest
 from hopmeter.build.messages.cdr import ordered_definitions
 from hopmeter.build.messages.ros2_values import choose_values
 from hopmeter.manifest.interpreter import folder
-from hopmeter.node.cdr_messages import make_message, type_store
+from hopmeter.node.payloads.cdr_messages import make_message, type_store
 from hopmeter.schemas import find_schema
 from hopmeter.schemas.ros2.definition import parts_of
 from hopmeter.schemas.ros2.parser import parse

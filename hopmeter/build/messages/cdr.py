@@ -12,7 +12,7 @@ from hopmeter.build.messages.compilers import compile_library
 from hopmeter.build.messages.cpp import library_command
 from hopmeter.build.messages.ros2_values import choose_values, read_values
 from hopmeter.build.messages.rust import build_crate
-from hopmeter.node.cdr_messages import make_message, type_store
+from hopmeter.node.payloads.cdr_messages import make_message, type_store
 from hopmeter.schemas import Schema
 from hopmeter.schemas.library import DEFINITIONS, GENERATED, LIBRARY, OBJECT, REPLY
 from hopmeter.schemas.ros2.definition import REQUEST, RESPONSE, Definition

@@ -11,7 +11,7 @@ from ctypes import CFUNCTYPE, POINTER, c_int, c_size_t, c_uint8, c_uint32, c_voi
 from pathlib import Path
 
 from hopmeter.codecs.errors import CodecError
-from hopmeter.node.message_objects import MessageObject
+from hopmeter.node.payloads.message_objects import MessageObject
 from hopmeter.schemas.library import LIBRARY, OBJECT
 
 ENCODED = "encoded.bin"

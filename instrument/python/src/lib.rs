@@ -41,7 +41,7 @@ use crate::transport::PyTransport;
 /// it needs them, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport
 /// of `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do;
 /// other threads of the interpreter may run during that work. objects(number) creates the codec of the flow with this
-/// number (`hopmeter.node.objects.Objects`); it is called for each flow whose spec names a codec. `arguments` are the node's.
+/// number (`hopmeter.node.payloads.objects.Objects`); it is called for each flow whose spec names a codec. `arguments` are the node's.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name

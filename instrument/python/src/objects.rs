@@ -1,4 +1,4 @@
-//! Implements the instrument's codec trait with Python objects; `hopmeter.node.objects` encodes, decodes and compares
+//! Implements the instrument's codec trait with Python objects; `hopmeter.node.payloads.objects` encodes, decodes and compares
 //! them.
 
 use std::marker::PhantomData;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from hopmeter.node.objects import Frames, Objects
+from hopmeter.node.payloads.objects import Frames, Objects
 
 
 class NativeObjects:

@@ -16,8 +16,8 @@ import numpy as np
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.forms import Array, Form
 from hopmeter.codecs.packing import pack_into, packed_bytes, unpack
-from hopmeter.node import forms
-from hopmeter.node.message_objects import KIND, MessageObject, open_message
+from hopmeter.node.payloads import forms
+from hopmeter.node.payloads.message_objects import KIND, MessageObject, open_message
 
 NUMBER_BYTES = 8
 """The size of a frame's number in bytes; the number is at the end of the payload, so that the rest stays aligned."""

@@ -30,7 +30,7 @@ class FlowObjects:
 
     def make(self, number: int) -> Any:
         """Make the object of a flow. This imports the framework, which takes seconds."""
-        from hopmeter.node.native_objects import NativeObjects
+        from hopmeter.node.payloads.native_objects import NativeObjects
 
         objects = self._objects(number)
         if not issubclass(transport_class(self._adapter), ObjectTransport):
@@ -40,7 +40,7 @@ class FlowObjects:
         return native
 
     def _objects(self, number: int) -> Any:
-        from hopmeter.node.objects import open_objects
+        from hopmeter.node.payloads.objects import open_objects
 
         flow = next(each for each in self._spec["flows"] if each["number"] == number)
         key = tuple(flow.get(name) for name in OBJECT)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hopmeter.codecs.errors import CodecError
 from hopmeter.codecs.lookup import import_package
-from hopmeter.node.cdr_messages import CdrMessage
+from hopmeter.node.payloads.cdr_messages import CdrMessage
 from hopmeter.schemas.library import DESCRIPTORS, GENERATED, OBJECT
 from hopmeter.schemas.recorded import FACTS
 
