@@ -15,8 +15,8 @@ from ending import Run
 from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number_of
 
 from hopmeter import manifest
-from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 
 DOMAINS = 99
 TRIES = 20

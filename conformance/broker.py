@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import Manifest
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from tests.hosts.network import ROOT, Host
 
 

@@ -23,7 +23,7 @@ from conformance.scripted_node import ScriptedNode
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment, node_command, node_variables
 from hopmeter.model import units
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from hopmeter.system.open_files import OpenFiles, remove_unused
 from hopmeter.system.scratch_dir import remove_leftovers
 from tests.hosts.network import Host

@@ -29,7 +29,7 @@ from hopmeter.manifest.examples import SIDES, Example, find_example, write_examp
 from hopmeter.manifest.interpreter import interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import remove_leftovers
 

@@ -73,7 +73,7 @@ class StoppedRunError(KeyboardInterrupt):
 
 def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consoles: Consoles) -> Outcome:
     """Measure a new run. Raises UsageError if nothing can be measured, and StoppedRunError on Ctrl-C."""
-    from hopmeter.runtime.run_files import facts
+    from hopmeter.runtime.inputs.run_files import facts
     from hopmeter.runtime.run_metadata import about
 
     made, world, old = prepared.plan, prepared.world, prepared.old
@@ -122,7 +122,7 @@ def resume(asked: Path, consoles: Consoles, hosts: HostSession | None = None) ->
 def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -> Outcome:
     """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
     name."""
-    from hopmeter.runtime.run_files import check_unchanged
+    from hopmeter.runtime.inputs.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
     world = this_world(hosts)
@@ -165,8 +165,8 @@ def sweep_leftovers(console: Console) -> None:
 def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
     """Decode files and copy recordings before the run folder is created, so that a broken file leaves nothing."""
     from hopmeter.runtime.failures import InterruptedRunError
-    from hopmeter.runtime.frames import decode_payloads
-    from hopmeter.runtime.recordings import write_recordings
+    from hopmeter.runtime.inputs.frames import decode_payloads
+    from hopmeter.runtime.inputs.recordings import write_recordings
 
     folder = None
     try:

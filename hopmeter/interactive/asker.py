@@ -27,7 +27,7 @@ from hopmeter.model import units
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.expand import World
 from hopmeter.runtime.executor import Executor
-from hopmeter.runtime.frames import decode_payloads
+from hopmeter.runtime.inputs.frames import decode_payloads
 from hopmeter.runtime.signals import Alarm
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.scratch_dir import ScratchDir

@@ -12,8 +12,8 @@ from typing import Any
 
 from hopmeter.messages import split_code
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.host import Broker
-from hopmeter.runtime.node import Node
+from hopmeter.runtime.processes.host import Broker
+from hopmeter.runtime.processes.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3

@@ -23,9 +23,9 @@ from hopmeter.plan.sides import OLD
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.recordings.replay_file import ReplayFile
 from hopmeter.runtime.failures import InterruptedRunError
-from hopmeter.runtime.host import Host
 from hopmeter.runtime.interim_table import Median
 from hopmeter.runtime.order import Turn, turns, with_counterparts
+from hopmeter.runtime.processes.host import Host
 from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial

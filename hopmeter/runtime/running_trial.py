@@ -16,10 +16,10 @@ from hopmeter.plan.flows import flows
 from hopmeter.plan.spec import Place, Turns, node_specs
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.control import Control
-from hopmeter.runtime.cpu import write_cpu_samples
 from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
-from hopmeter.runtime.host import Background, Broker, BrokerOrder, Host, Step, Usage
-from hopmeter.runtime.node import Node, Start
+from hopmeter.runtime.processes.cpu import write_cpu_samples
+from hopmeter.runtime.processes.host import Background, Broker, BrokerOrder, Host, Step, Usage
+from hopmeter.runtime.processes.node import Node, Start
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_place
 from hopmeter.store.samples import is_whole

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.spec import Turns
-from hopmeter.runtime.cpu import stolen_us
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.host import Host
 from hopmeter.runtime.launcher_affinity import aside
+from hopmeter.runtime.processes.cpu import stolen_us
+from hopmeter.runtime.processes.host import Host
+from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.runtime.running_trial import RunningTrial
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.this_host import ThisHost
 from hopmeter.runtime.work import Work, cores_of_nodes
 from hopmeter.system.scratch_dir import ScratchDir
 

@@ -16,8 +16,8 @@ from hopmeter.plan.background import Load
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.spec import Place, Turns
 from hopmeter.plan.topology import core_of, topology
-from hopmeter.runtime.host import Host, TrialHost
-from hopmeter.runtime.this_host import LEAD_NS
+from hopmeter.runtime.processes.host import Host, TrialHost
+from hopmeter.runtime.processes.this_host import LEAD_NS
 
 
 @dataclass(frozen=True)

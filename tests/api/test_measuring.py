@@ -110,7 +110,7 @@ def test_a_run_writes_its_report_unless_told_not_to(
 def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hopmeter.runtime.frames.decode", Mock(side_effect=InterruptedRunError))
+    monkeypatch.setattr("hopmeter.runtime.inputs.frames.decode", Mock(side_effect=InterruptedRunError))
     monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
     made = make_plan(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
     with pytest.raises(KeyboardInterrupt) as stopped:

@@ -18,7 +18,7 @@ from hopmeter.hosts.coordinator.clock_exchange import ClockExchange, ClockHost, 
 from hopmeter.hosts.coordinator.host_clock import HostClock
 from hopmeter.hosts.coordinator.remote_host import LEAD_NS, LEAST_LEAD_NS, RemoteHost
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.this_host import ThisHost
+from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.store.clock_file import read_clocks
 from hopmeter.system.scratch_dir import ScratchDir
 from tests.clocks.simulated import HERE, SECOND, Plain, array, clock

@@ -26,7 +26,7 @@ from hopmeter.hosts.protocol.agent_process import AgentProcess
 from hopmeter.hosts.protocol.greeting import Greeting, HostError
 from hopmeter.hosts.protocol.line_channel import LONGEST_LINE, ChannelError, LineChannel
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.node import Start
+from hopmeter.runtime.processes.node import Start
 from hopmeter.system.processes import start_ticks
 from tests.coded import lacking
 from tests.command import command

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hopmeter.plan.background import Load
-from hopmeter.runtime.background import BackgroundLoad
+from hopmeter.runtime.processes.background_load import BackgroundLoad
 from tests.coded import lacking
 from tests.command import hopmeter
 from tests.known_truth.workloads import HEAD

@@ -15,7 +15,7 @@ import pytest
 
 from hopmeter import manifest
 from hopmeter.node.loading import transport_class
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from hopmeter.system import paths
 from tests.waiting import wait_for
 

@@ -12,7 +12,7 @@ import pytest
 
 from hopmeter.manifest.discovery import find_transports
 from hopmeter.manifest.tables.daemon import without_secret
-from hopmeter.runtime.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 
 CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a"
 """A client of MQTT 3.1.1 with the name `a` and no password."""

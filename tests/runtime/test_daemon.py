@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from hopmeter.manifest.tables.daemon import Daemon as Told
-from hopmeter.runtime import daemon
-from hopmeter.runtime.daemon import BrokerContext, Daemon
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.processes import daemon
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from hopmeter.system.processes import Reading, pss_bytes, reading
 
 FAKE = Path(__file__).with_name("fake_daemon.py")

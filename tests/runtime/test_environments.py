@@ -98,7 +98,7 @@ def test_the_users_environment_has_its_broker_too(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("mode", ["crash", "parent", "stubborn"])
 def test_no_broker_is_left_however_its_trial_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr("hopmeter.runtime.daemon.GRACE_S", 0.2)
+    monkeypatch.setattr("hopmeter.runtime.processes.daemon.GRACE_S", 0.2)
     store = run(tmp_path, mode, trials=1)
     good = {trial.good for trial in store.trials}
     assert good == ({True, False} if mode == "crash" else {True}), "a broker that fails costs its own cell alone"

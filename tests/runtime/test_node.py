@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from hopmeter.runtime.node import LocalNode, Start
+from hopmeter.runtime.processes.node import LocalNode, Start
 from tests.waiting import wait_for
 
 

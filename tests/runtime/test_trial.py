@@ -92,7 +92,7 @@ def test_files_and_processes_that_a_node_leaves_are_removed(bench: Bench) -> Non
 
 
 def test_a_command_that_does_not_exist_names_the_build(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hopmeter.runtime import node
+    from hopmeter.runtime.processes import node
 
     def refuse(*_: object) -> None:
         raise FileNotFoundError(2, "No such file or directory")

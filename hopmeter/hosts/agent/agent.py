@@ -18,11 +18,11 @@ from hopmeter.hosts.agent.trial import AgentTrial
 from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.greeting import Greeting, HostError
 from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
-from hopmeter.runtime.daemon import Daemon
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.node import LocalNode
+from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.node import LocalNode
+from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.this_host import ThisHost
 from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 GREETING_S = 30.0

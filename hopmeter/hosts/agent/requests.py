@@ -21,10 +21,10 @@ from hopmeter.manifest import Manifest, Readiness, readiness
 from hopmeter.manifest.readiness import readiness_with_codecs
 from hopmeter.plan.background import Load
 from hopmeter.plan.cores import Machine
-from hopmeter.runtime.background import BackgroundLoad
-from hopmeter.runtime.daemon import Daemon
-from hopmeter.runtime.node import LocalNode
-from hopmeter.runtime.this_host import ThisHost
+from hopmeter.runtime.processes.background_load import BackgroundLoad
+from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.node import LocalNode
+from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.schemas.library import built_libraries
 
 MOST_TRIALS = 4

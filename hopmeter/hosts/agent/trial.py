@@ -13,9 +13,9 @@ from hopmeter.hosts.protocol import spec_paths, value_checks
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.runtime.control import await_exits
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.host import BrokerOrder, Usage
-from hopmeter.runtime.node import LocalNode, Start
-from hopmeter.runtime.this_host import LocalTrial
+from hopmeter.runtime.processes.host import BrokerOrder, Usage
+from hopmeter.runtime.processes.node import LocalNode, Start
+from hopmeter.runtime.processes.this_host import LocalTrial
 from hopmeter.store.causes import causes_path, write_causes
 from hopmeter.store.samples import is_whole, write_parquet
 from hopmeter.system.input_files import read_tail

@@ -14,7 +14,7 @@ from hopmeter.hosts.coordinator.remote_trial import RemoteTrial
 from hopmeter.hosts.protocol.content_store import content_hash, pieces
 from hopmeter.manifest import Manifest
 from hopmeter.plan.background import Load
-from hopmeter.runtime.this_host import LEAD_NS
+from hopmeter.runtime.processes.this_host import LEAD_NS
 
 LEAST_LEAD_NS = 30_000_000
 ROUND_TRIPS = 10

@@ -10,7 +10,7 @@ from hopmeter.hosts.coordinator.connection import Connection
 from hopmeter.hosts.coordinator.host_clock import HostClock
 from hopmeter.hosts.protocol import value_checks
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.node import Node, Start
+from hopmeter.runtime.processes.node import Node, Start
 
 MOST_WAITING = 10_000
 """The most messages of a node that wait to be read."""

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 from hopmeter.hosts.coordinator.connection import Connection, naming_damage
 from hopmeter.hosts.coordinator.questions import Question
 from hopmeter.hosts.protocol import value_checks
-from hopmeter.runtime.background import Achieved
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.processes.background_load import Achieved
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -17,11 +17,11 @@ from hopmeter.hosts.protocol import spec_paths, value_checks
 from hopmeter.hosts.protocol.content_store import PIECE_BYTES, decode
 from hopmeter.manifest import Manifest
 from hopmeter.plan.spec import Site
-from hopmeter.runtime.daemon import PATIENCE_S as BROKER_S
-from hopmeter.runtime.daemon import TRIES
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.host import BrokerOrder, Step, Usage
-from hopmeter.runtime.node import Start
+from hopmeter.runtime.processes.daemon import PATIENCE_S as BROKER_S
+from hopmeter.runtime.processes.daemon import TRIES
+from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
+from hopmeter.runtime.processes.node import Start
 from hopmeter.store.causes import causes_path
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples

@@ -23,7 +23,7 @@ from hopmeter.manifest.tables.daemon import Daemon as Told
 from hopmeter.manifest.tables.daemon import fill, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.stops import is_stopped
+from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 
 PATIENCE_S = 20.0

@@ -11,8 +11,8 @@ from hopmeter.manifest import Manifest
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
-from hopmeter.runtime.background import Achieved
-from hopmeter.runtime.node import Node, Start
+from hopmeter.runtime.processes.background_load import Achieved
+from hopmeter.runtime.processes.node import Node, Start
 
 Step = Literal["note_usage", "usage", "collect", "close"]
 

@@ -11,12 +11,12 @@ from typing import Any
 from hopmeter.manifest import Manifest
 from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
-from hopmeter.runtime.background import BackgroundLoad
-from hopmeter.runtime.cpu import CpuSampler, Steal
-from hopmeter.runtime.daemon import BrokerContext, Daemon
-from hopmeter.runtime.host import BrokerOrder, Step, Usage
-from hopmeter.runtime.node import LocalNode, Start
-from hopmeter.runtime.stops import StopWatch
+from hopmeter.runtime.processes.background_load import BackgroundLoad
+from hopmeter.runtime.processes.cpu import CpuSampler, Steal
+from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
+from hopmeter.runtime.processes.node import LocalNode, Start
+from hopmeter.runtime.processes.stops import StopWatch
 from hopmeter.system.open_files import OpenFile, OpenFiles, remove_unused
 from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers

@@ -10,7 +10,7 @@ from hopmeter.images import parse_source
 from hopmeter.images.decoded import Decoded, decode
 from hopmeter.plan import Plan
 from hopmeter.plan.flows import flows
-from hopmeter.runtime.run_files import make_files
+from hopmeter.runtime.inputs.run_files import make_files
 
 Pictures = dict[str, Decoded]
 """Frames by payload."""

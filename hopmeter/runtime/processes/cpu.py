@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hopmeter.runtime.daemon import Daemon
-from hopmeter.runtime.node import LocalNode
+from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.node import LocalNode
 from hopmeter.system.processes import stat_fields
 
 SCHEMA = pa.schema([("time", pa.float64()), ("pid", pa.int64()), ("role", pa.string()), ("percent", pa.float64())])

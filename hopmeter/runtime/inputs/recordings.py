@@ -10,7 +10,7 @@ from hopmeter.model.workload import Replay
 from hopmeter.plan import Plan
 from hopmeter.plan.replays import read_replays, timing_of
 from hopmeter.recordings.replay_file import ReplayFile, write_replay
-from hopmeter.runtime.run_files import make_files
+from hopmeter.runtime.inputs.run_files import make_files
 
 Recordings = dict[str, ReplayFile]
 """The file of each flow that replays a recording."""
