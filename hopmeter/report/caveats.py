@@ -9,7 +9,8 @@ from markupsafe import Markup
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting
 from hopmeter.report.result_rules import warnings
-from hopmeter.report.section import Column, Line, Note, Section, Value, table
+from hopmeter.report.section import Note, Section
+from hopmeter.report.tables.model import Column, Line, Value, table
 
 UNKNOWN = "no reason was recorded"
 READING = (

@@ -10,7 +10,8 @@ from hopmeter.analysis.results import machine_names
 from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.analysis.results.run_results import TAILS, Row, Run
 from hopmeter.report import conditions, formatting
-from hopmeter.report.section import Column, Line, Section, Value, notes, table
+from hopmeter.report.section import Section
+from hopmeter.report.tables.model import Column, Line, Value, notes, table
 
 SPELLED_OUT = 5
 COLUMNS = (

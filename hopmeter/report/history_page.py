@@ -10,7 +10,8 @@ from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting, history_chart, report_file
 from hopmeter.report.drawing import Figure
 from hopmeter.report.history_words import cell_name, changes_in_words, sentences
-from hopmeter.report.section import Column, Line, Page, Section, Value, table
+from hopmeter.report.section import Page, Section
+from hopmeter.report.tables.model import Column, Line, Value, table
 from hopmeter.store.disk import replacing, writing
 
 COLUMNS = (

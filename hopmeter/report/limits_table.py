@@ -9,7 +9,8 @@ from markupsafe import Markup
 from hopmeter.analysis.cost.pair_limits import Echo, echoes
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.report import formatting
-from hopmeter.report.section import Column, Line, Section, Value, notes, table
+from hopmeter.report.section import Section
+from hopmeter.report.tables.model import Column, Line, Value, notes, table
 
 COLUMNS = (
     Column("Transport", heads=True),

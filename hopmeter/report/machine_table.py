@@ -12,7 +12,8 @@ from hopmeter.analysis.results.machine_order import Comparison, Correlation, Fli
 from hopmeter.analysis.results.row_order import ranks
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report import conditions, formatting
-from hopmeter.report.section import Column, Line, Section, Table, Value, notes, table
+from hopmeter.report.section import Section
+from hopmeter.report.tables.model import Column, Line, Table, Value, notes, table
 
 FACTS = {"distribution": "System", "kernel": "Kernel", "container": "Container", "virtualisation": "Virtual"}
 CAPTION = Markup(

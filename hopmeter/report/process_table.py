@@ -11,8 +11,9 @@ from hopmeter.analysis.cost.process_use import Process, Spread, mapped_mb, merge
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
-from hopmeter.report.section import Body, Column, Fold, Line, Section, Table, Value, notes, table
+from hopmeter.report.section import Fold, Section
 from hopmeter.report.studies.study_values import published_cpu
+from hopmeter.report.tables.model import Body, Column, Line, Table, Value, notes, table
 from hopmeter.report.workload_words import is_part, is_whole
 
 COLUMNS = {

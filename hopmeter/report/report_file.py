@@ -14,6 +14,7 @@ from hopmeter.report import by_hand, formatting, run_page, svg, theme
 from hopmeter.report.by_hand import folder as hand_folder
 from hopmeter.report.drawing import Figure
 from hopmeter.report.section import Page
+from hopmeter.report.tables.page import on_page
 from hopmeter.store.disk import replacing, writing
 
 
@@ -44,7 +45,7 @@ def render(page: Page, figure_folder: Path | None = None) -> str:
     """Return the HTML of a page."""
     template = templates().get_template("page.html.j2")
     with svg.skip_schema_check():
-        return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder))
+        return template.render(page=page, theme=theme, draw=partial(_draw, figure_folder), on_page=on_page)
 
 
 @cache

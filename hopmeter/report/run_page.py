@@ -13,10 +13,10 @@ from hopmeter.report import (
     environment,
     figures,
     formatting,
+    group_section,
     highest_rates,
     limits_table,
     machine_table,
-    ranking_table,
 )
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparisons import section as comparisons
@@ -52,7 +52,7 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
         *machine_table.sections(runs, found),
         *([Section("Across conditions", figures=across)] if across else []),
         *(
-            ranking_table.section(group, _figures(group, style) if with_figures else [], group.id in named)
+            group_section.section(group, _figures(group, style) if with_figures else [], group.id in named)
             for group in found
         ),
         *([] if found else [Section("", sentences=["There is no row to show: every cell was dropped."])]),

@@ -1,67 +1,15 @@
-"""The parts of a page: sections of text, tables and figures. `html` renders them."""
+"""The parts of a page: sections of text, tables and figures. `report_file` renders them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from hopmeter.report.tables.model import Table
 
 if TYPE_CHECKING:  # pages without figures, and the terminal, do without the time that it takes
     from hopmeter.report.drawing import Figure
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table; `style` are the classes of its cells."""
-
-    title: str
-    style: str = ""
-    unit: str = ""
-    """Small, below the title."""
-    heads: bool = False
-    """Whether its cells are the headings of their rows."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A cell of a table."""
-
-    text: str = ""
-    notes: tuple[str, ...] = ()
-    """Small lines below the text."""
-    sort: Any = None
-    """The value that a sortable table compares; None comes last."""
-    style: str = ""
-    bar: float | None = None
-    """The length of a bar before the text, in percent."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table."""
-
-    values: Sequence[Value]
-    style: str = ""
-
-
-@dataclass(frozen=True)
-class Body:
-    """Rows under a heading of their own, or all rows of a table."""
-
-    lines: Sequence[Line]
-    title: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns and rows; `label` names the table for screen readers, `caption` explains it."""
-
-    label: str
-    columns: Sequence[Column]
-    bodies: Sequence[Body]
-    caption: str = ""
-    style: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -120,15 +68,3 @@ class Page:
     def warnings(self) -> int:
         """How many things to know the section with the id `warnings` has."""
         return sum(len(section.notes) for section in self.sections if section.id == "warnings")
-
-
-def table(
-    label: str, columns: Sequence[Column], lines: Sequence[Line], caption: str = "", style: str = "plain"
-) -> Table:
-    """Return a table with a single body."""
-    return Table(label, columns, [Body(lines)], caption, style)
-
-
-def notes(*texts: str) -> tuple[str, ...]:
-    """Return the texts that are not empty."""
-    return tuple(filter(None, texts))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Format a table; a `|` inside a cell is escaped."""
-    lines = [heads, ["---"] * len(heads), *rows]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()) -> str:
+    """Format a table, with these columns on the right; a `|` inside a cell is escaped."""
+    rules = ["---:" if place in right else "---" for place in range(len(heads))]
+    lines = [heads, rules, *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -17,7 +17,7 @@ from hopmeter.analysis.results.run_results import Row, read
 from hopmeter.cli.parts.cell_listing import print_cell
 from hopmeter.report.drawing import Style
 from hopmeter.report.figures import percentile_curves
-from hopmeter.report.ranking_table import section
+from hopmeter.report.group_section import section
 from hopmeter.report.result_rules import warnings
 from hopmeter.system.terminal import Console
 from tests.analysis.made import MS, US, Rows, cell, keep, messages, run_of

@@ -20,7 +20,7 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.cli.parts import run_table
 from hopmeter.model.trial import TrialResult
-from hopmeter.report import ranking_table
+from hopmeter.report import group_section
 from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.scenario.requirement import parse
 from hopmeter.store.run_folder import RunFolder
@@ -181,7 +181,7 @@ def test_rows_that_meet_come_first_ranked_by_what_is_left(wanted: str, order: li
     said = " ".join(requirement_sentences(group))
     assert f"{order[0]} and {order[1]} meet {wanted}" in said and f"{order[0]} has a" in said
     assert "grpc misses the requirement." in said and "Undecided: mqtt" in said
-    (table,) = ranking_table.section(group, []).tables
+    (table,) = group_section.section(group, []).tables
     assert [body.title for body in table.bodies] == ["Meet the requirements", "Undecided", "Miss the requirements"]
 
 

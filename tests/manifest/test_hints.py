@@ -13,7 +13,7 @@ from hopmeter.analysis.cells.setting_hints import setting_warnings
 from hopmeter.analysis.results.groups import groups
 from hopmeter.manifest.tables.hint import Hint
 from hopmeter.messages import tag
-from hopmeter.report.ranking_table import section
+from hopmeter.report.group_section import section
 from hopmeter.report.result_rules import warnings
 from tests.analysis.made import analyse_trials, arrivals, messages
 from tests.cells import cell as planned

@@ -10,9 +10,11 @@ import pytest
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.row_order import ranks
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import formatting, ranking_table
+from hopmeter.report import formatting, group_section
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparison_sentences import details, lead
+from hopmeter.report.tables import run_tables
+from hopmeter.report.tables.page import on_page
 from tests.report.rows import cell, in_rounds, run_of
 
 
@@ -20,7 +22,7 @@ def answer_text(run: Run) -> str:
     """Return the answer, and what its tables add."""
     tables = groups([run])
     named = [group.id for group in groups_in_answer([run], tables)]
-    lines = [line for group in tables for line in ranking_table.answer_lines(group, group.id in named)]
+    lines = [line for group in tables for line in run_tables.answer_lines(group, group.id in named)]
     return " ".join([*answer([run], tables), *lines])
 
 
@@ -209,7 +211,7 @@ def test_a_reference_is_never_recommended_and_stands_apart() -> None:
     assert " zenoh is fastest: nng, the next, takes at least 1.75 times as long" in said
     assert "For comparison: shm 10.0 µs and unix 20.0 µs (these are references, not libraries to install)." in said
     (group,) = groups([run])
-    (table,) = ranking_table.section(group, []).tables
+    (table,) = group_section.section(group, []).tables
     assert [body.title for body in table.bodies] == ["", "Floors and references"]
     names = [[line.values[1].text for line in body.lines] for body in table.bodies]
     assert names == [["zenoh", "nng"], ["shm", "unix"]]
@@ -273,10 +275,10 @@ def test_numbers_have_three_digits_also_where_rounding_makes_one_more(value: flo
 
 def test_the_report_shows_the_empty_hop_of_a_row_and_explains_it_below_the_table() -> None:
     (group,) = groups([run_of(cell("libxr", 1.7, empty_hop_us=0.32), cell("memory", 1.0))])
-    (table,) = ranking_table.section(group, []).tables
-    names = [line.values[1] for line in table.bodies[0].lines]
+    table = on_page(group_section.section(group, []).tables[0])
+    names = [line.values[1] for line in table.lines]
     notes = {name.text: " ".join(name.notes) for name in names}
     assert "empty hop 0.320" in notes["libxr"] and "empty hop" not in notes["memory"]
     assert "Empty hop: the time from sent to arrived here" in table.caption
     (without,) = groups([run_of(cell("memory", 1.0))])
-    assert "Empty hop" not in ranking_table.section(without, []).tables[0].caption
+    assert "Empty hop" not in group_section.section(without, []).tables[0].caption

@@ -10,7 +10,7 @@ from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.report.company_words import alone_text, background_sentence, company_sentences
-from hopmeter.report.ranking_table import section
+from hopmeter.report.group_section import section
 from tests import cells
 from tests.report.rows import MEASURED
 

@@ -103,7 +103,7 @@ def test_cpu_is_a_share_of_a_core_and_samples_have_a_column_of_their_own() -> No
     assert "sampled" not in said
 
 
-@pytest.mark.parametrize(("columns", "shown"), [(80, False), (160, True)])
+@pytest.mark.parametrize(("columns", "shown"), [(72, False), (160, True)])
 def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_interval(columns: int, shown: bool) -> None:
     console = Console(width=columns, force_terminal=True, color_system=None)
     with console.capture() as said:

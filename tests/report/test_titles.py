@@ -10,7 +10,7 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.report import conditions
 from hopmeter.report.comparison_sentences import lead
 from hopmeter.report.formatting import THIN
-from hopmeter.report.ranking_table import section
+from hopmeter.report.group_section import section
 from tests.report.rows import cell, run_of
 
 APPROVED: list[tuple[dict[str, Any], str, str]] = [

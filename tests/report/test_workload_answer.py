@@ -11,9 +11,11 @@ from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.cli.parts import run_table
 from hopmeter.report.answer import answer
+from hopmeter.report.group_section import section
 from hopmeter.report.next_command import next_sentence
+from hopmeter.report.tables.page import on_page
+from hopmeter.report.tables.workload import COLUMNS
 from hopmeter.report.workload_answer import answer_sentences
-from hopmeter.report.workload_table import COLUMNS, section
 from hopmeter.report.workload_words import is_whole, kept_percent
 from hopmeter.system.terminal import Console
 from tests.analysis.test_workload_ranking import CALM, CPU, NONE, scale
@@ -131,7 +133,7 @@ def test_the_whole_has_no_latency_columns_and_missed_deadlines_are_red(clear: Ru
     found = section(whole(clear), [])
     titles = [column.title for column in found.tables[0].columns]
     assert titles == [column.title for column in COLUMNS] and not any("p50" in title for title in titles)
-    first, second = found.tables[0].bodies[0].lines
+    first, second = on_page(found.tables[0]).bodies[0].lines
     assert [value.style for value in first.values].count("missed") == 0
     assert plain(second.values[2].text) == "90.0 %" and second.values[2].style == "missed"
     assert second.values[6].text == "deadlines"

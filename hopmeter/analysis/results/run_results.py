@@ -17,6 +17,7 @@ from hopmeter.analysis.workload.workload_ranking import WorkloadRanking, rank_wo
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.model.column_types import TypedColumns
+from hopmeter.model.row_role import Role, role_of
 from hopmeter.plan.workloads import rows_of, whole_id
 from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
@@ -65,7 +66,12 @@ class Row(TypedColumns):
     @property
     def recommendable(self) -> bool:
         """Whether an answer may name it as the transport to use: a candidate that is a library to install."""
-        return self.candidate and self["installable"] is not False
+        return self.role is Role.CHOICE
+
+    @property
+    def role(self) -> Role:
+        """What the row is in its table."""
+        return role_of(self.candidate, self["installable"] is not False, self.is_floor)
 
     @property
     def is_floor(self) -> bool:

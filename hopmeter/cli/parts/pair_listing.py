@@ -13,7 +13,7 @@ from hopmeter.analysis.results.run_results import Run
 from hopmeter.analysis.workload.workload_ranking import WorkloadRanking
 from hopmeter.api.runs import pair_rows
 from hopmeter.report import conditions, formatting
-from hopmeter.report.workload_table import DECIDED_BY
+from hopmeter.report.tables.workload import DECIDED_BY
 from hopmeter.statistics import Pair
 from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console

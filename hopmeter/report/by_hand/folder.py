@@ -17,7 +17,8 @@ from hopmeter.model.cell import Cell
 from hopmeter.report import codec_rows, environment, formatting
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.figures import codec_boxes
-from hopmeter.report.section import Column, Line, Note, Section, Value, notes, table
+from hopmeter.report.section import Note, Section
+from hopmeter.report.tables.model import Column, Line, Value, notes, table
 from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.run_folder import BY_HAND
 from hopmeter.system.input_files import read_text

@@ -10,7 +10,8 @@ from hopmeter.comparison import missed
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.report.comparisons import words
-from hopmeter.report.section import Column, Line, Section, Table, Value, table
+from hopmeter.report.section import Section
+from hopmeter.report.tables.model import Column, Line, Table, Value, table
 
 COLUMNS = (
     Column("Cell", "name", heads=True),

@@ -1,0 +1,1 @@
+"""Tables: one model, a builder for each kind of table, and renderers for terminal, page, Markdown, CSV and JSON."""

@@ -1,0 +1,28 @@
+"""How a page shows a table: values below each other in a cell, and what to know about a row below its heading."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hopmeter.report.tables.model import Line, Table, Value, notes
+
+
+def on_page(table: Table) -> Table:
+    """Return the table with the columns that a page has; the values of others are notes of their neighbours."""
+    columns = [column for column in table.columns if column.place == "own"]
+    bodies = [replace(body, lines=[_line(table, line) for line in body.lines]) for body in table.bodies]
+    return replace(table, columns=columns, bodies=bodies)
+
+
+def _line(table: Table, line: Line) -> Line:
+    values: list[Value] = []
+    for column, value in zip(table.columns, line.values, strict=True):
+        if column.place == "own":
+            values.append(_with_notes(value, ", ".join(line.remarks)) if column.heads else value)
+        elif column.place == "below":
+            values[-1] = _with_notes(values[-1], value.below)
+    return replace(line, values=values)
+
+
+def _with_notes(value: Value, *more: str) -> Value:
+    return replace(value, notes=(*value.notes, *notes(*more)))

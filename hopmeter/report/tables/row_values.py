@@ -1,0 +1,119 @@
+"""The values that tables of several kinds share: a row's name, what it lost, its trials, its status and its remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hopmeter.analysis.results.groups import Group, name_in_table
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.messages import split_code, tag
+from hopmeter.model.requirement_verdict import Verdict, unmet
+from hopmeter.model.row_role import Role
+from hopmeter.report import formatting
+from hopmeter.report.requirement_sentences import order_by_requirements
+from hopmeter.report.tables.model import Body, Column, Line, Value, notes
+from hopmeter.report.warning_rules import setting_hints
+
+TRACE = ": Traceback"
+LONGEST_REASON = 140
+"""Characters of a reason that fit into a table."""
+RANK = Column("Rank", "number place", short="", key="rank")
+TRANSPORT = Column("Transport", "name", heads=True, short="transport", key="transport")
+LANGUAGE = Column("Language", short="language", key="language", place="heading")
+LOSS = Column("Loss", "number", short="lost", key="loss")
+STATUS = Column("Status", "status", key="status")
+TRIALS = Column("Trials", "number", short="trials", key="trials", place="below", least=2)
+TITLES = {
+    Verdict.MEETS: "Meet the requirements",
+    Verdict.UNDECIDED: "Undecided",
+    Verdict.MISSES: "Miss the requirements",
+}
+
+
+def name_value(group: Group, row: Row, *further: str) -> Value:
+    """Return the heading of a row: on a page, with how it differs from the others and the hints on its settings."""
+    label = group.label(row)
+    profile = str(row["profile"] or "")
+    hints = [split_code(text)[0] for text, _ in setting_hints([row])]
+    below = notes(*further, "" if profile in label else profile, *hints)
+    return Value(formatting.breakable(label), below, label, short=name_in_table(row, group.rows))
+
+
+def loss_value(row: Row) -> Value:
+    """Return the share of messages that never arrived."""
+    return Value(formatting.percent(row.loss), sort=row.loss)
+
+
+def trials_value(row: Row) -> Value:
+    """Return how many of the trials are good."""
+    text = f"{row['trials_good'] or 0}/{row['trials'] or 0}"
+    return Value(text, sort=row["trials_good"], below=f"{text} trials", data=text)
+
+
+def status_value(row: Row) -> Value:
+    """Return whether the row has a result."""
+    return Value(str(row["status"]), sort=row["status"])
+
+
+def amount_value(value: float | None, low: float | None = None, high: float | None = None) -> Value:
+    """Return a number with its interval."""
+    text, ends = formatting.number(value), formatting.interval(low, high)
+    inline = "" if value is None else formatting.bracket(low, high)
+    return Value(text, notes(ends), value, inline=inline, ends=(low, high))
+
+
+def ratio_value(value: float | None, low: float | None = None, high: float | None = None) -> Value:
+    """Return a multiple with its interval; that of the row that the others are divided by is 1 and has none."""
+    if value is None:
+        return Value(formatting.NOTHING)
+    is_base = value == low == high or (value == 1 and low is None)
+    ends = "" if is_base else formatting.ratio_interval(low, high)
+    inline = "" if is_base else formatting.ratio_bracket(low, high)
+    return Value(
+        formatting.times(value), notes(ends), value, short=formatting.number(value), inline=inline, ends=(low, high)
+    )
+
+
+def line_style(row: Row) -> str:
+    """Return the classes of a row."""
+    return str(row["status"]) if row.role is Role.CHOICE else f"{row['status']} reference"
+
+
+def remarks(row: Row, *further: str) -> tuple[str, ...]:
+    """Return why a row has no result, whether it meets the requirements, its role, and what is `further` known."""
+    return notes(_reason(row), verdict_text(row), "" if row.role is Role.CHOICE else row.role, *further)
+
+
+def _reason(row: Row) -> str:
+    """Return why a row has no result, without a traceback; *What was not measured* has all of a long reason."""
+    if row["status"] == "ok":
+        return ""
+    words, code = split_code(str(row["reason"] or ""))
+    words = words.partition(TRACE)[0]
+    words = words if len(words) <= LONGEST_REASON else f"{words[: LONGEST_REASON - 1].rstrip()}…"
+    return tag(code, words) if code else words
+
+
+def verdict_text(row: Row) -> str:
+    """Return `meets`, or what a row misses or leaves undecided."""
+    return "; ".join(unmet(row["require_each"])) or row["require"] or ""
+
+
+def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors and references") -> list[Body]:
+    """Return the choices, under titles if there are requirements, then the references under theirs."""
+    chosen = order_by_requirements(group, group.choices)
+    titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in chosen]
+    found = [
+        Body([line(row) for row, own in zip(chosen, titles, strict=True) if own == title], title)
+        for title in dict.fromkeys(titles)
+    ]
+    apart = [line(row) for row in order_by_requirements(group, group.references)]
+    return [*found, Body(apart, references, "no library to install; for comparison only")] if apart else found
+
+
+def hints(group: Group, rows: Sequence[Row]) -> list[str]:
+    """Return the settings that explain lost messages or an overload, each with the rows that have it."""
+    return [
+        f"{formatting.join(formatting.distinct(map(group.label, alike)))}: {text}"
+        for text, alike in setting_hints(rows)
+    ]

@@ -1,0 +1,41 @@
+"""The tables of a run: one for each group of comparable rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.report.company_words import company_sentences
+from hopmeter.report.comparison_sentences import details, order_sentences, without_result
+from hopmeter.report.requirement_sentences import requirement_sentences
+from hopmeter.report.tables import ranking, workload
+from hopmeter.report.tables.model import Table
+from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
+from hopmeter.report.workload_words import is_whole
+
+
+def group_table(group: Group, in_answer: bool = False) -> Table:
+    """Return the table of a group; without its first sentences if the answer of a whole page has them."""
+    table = workload.table(group) if is_whole(group) else ranking.table(group)
+    return replace(table, sentences=answer_lines(group, in_answer))
+
+
+def run_tables(run: Run) -> list[Table]:
+    """Return all tables of a run."""
+    return [group_table(group) for group in groups([run])]
+
+
+def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
+    """Return the answer of a table in sentences, most important first: the first one suffices.
+
+    If there are requirements, the order is of less interest, so it gets one sentence. Sentences that the answer of the
+    whole page has are left out if the table is `in_answer`.
+    """
+    if is_whole(group):
+        return [*([] if in_answer else answer_sentences(group)), *undecided_sentences(group)]
+    order, *more = order_sentences(group)
+    order = f"{order[:1].upper()}{order[1:]}" if order.startswith(("the ", "there ", "no ")) else order
+    needs = requirement_sentences(group)
+    further = [*company_sentences(group), *(without_result(group) if needs else [*more, *details(group)])]
+    return [*needs[1:], *further] if in_answer else [*needs, order, *further]

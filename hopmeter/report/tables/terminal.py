@@ -1,0 +1,71 @@
+"""Print tables in a terminal: a row is a line, and a narrow terminal leaves out the least important columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from hopmeter.report.tables.model import Table
+from hopmeter.system.tables import open_table, print_whole, width
+from hopmeter.system.terminal import Console, visible
+
+STYLES = {"failed": "red", "saturated": "yellow", "reference": "dim", "missed": "red"}
+"""The styles of a terminal, by the classes of rows and cells; of several classes, the first one here counts."""
+NARROW = 1
+"""Spaces between columns if the terminal is too narrow for two."""
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print the columns that fit, and all of them to a file or a pipe."""
+    shown, gap = table.line_columns, 2
+    while _is_too_wide(console, drawn := _draw(table, shown, gap)):
+        if gap > NARROW:
+            gap = NARROW
+        elif (least := _least_important(table, shown)) is not None:
+            shown.remove(least)
+        else:
+            break
+    print_whole(console, drawn)
+
+
+def _is_too_wide(console: Console, drawn: RichTable) -> bool:
+    return console.is_terminal and width(console, drawn) > console.width
+
+
+def _least_important(table: Table, shown: Sequence[int]) -> int | None:
+    known = [place for place in shown if table.columns[place].least]
+    return min(known, key=lambda place: table.columns[place].least, default=None)
+
+
+def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
+    drawn = open_table(gap)
+    for place in shown:
+        column = table.columns[place]
+        is_number = bool({"number", "bar"} & set(column.style.split())) and "place" not in column.style
+        drawn.add_column(column.line_title, justify="right" if is_number else "left", no_wrap=True)
+    ends = [table.line_end(line) for line in table.lines]
+    if any(ends):
+        drawn.add_column("", overflow="fold")
+    texts = dict(zip(map(id, table.lines), zip(*(_texts(table, place) for place in shown), strict=True), strict=True))
+    for number, body in enumerate(table.bodies):
+        if number:
+            drawn.add_row()
+        for line in body.lines:
+            end = [table.line_end(line)] if any(ends) else []
+            drawn.add_row(*texts[id(line)], *end, style=_style(line.style))
+    return drawn
+
+
+def _texts(table: Table, place: int) -> list[Text]:
+    """Return the cells of a column, with what follows their texts aligned."""
+    values = [line.values[place] for line in table.lines]
+    texts = [(visible(value.line_text), visible(value.inline)) for value in values]
+    before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))
+    aligned = [f"{text:>{before}} {end:<{after}}" if after else text for text, end in texts]
+    return [Text(text, style=_style(value.style)) for text, value in zip(aligned, values, strict=True)]
+
+
+def _style(classes: str) -> str:
+    return next((style for name, style in STYLES.items() if name in classes.split()), "")
