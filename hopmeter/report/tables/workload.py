@@ -53,7 +53,7 @@ def _line(group: Group, row: Row) -> Line:
         _rank(row),
         row_values.name_value(group, row),
         Value(str(row["language"]), sort=row["language"]),
-        _kept(row),
+        _kept_share(row),
         _worst(row),
         row_values.amount_value(*(row.get(f"cpu_core_percent{end}") for end in ("", "_low", "_high"))),
         replace(loss, style="missed" if row.loss else ""),
@@ -71,7 +71,7 @@ def _rank(row: Row) -> Value:
     return Value(text, sort=low, data=text)
 
 
-def _kept(row: Row) -> Value:
+def _kept_share(row: Row) -> Value:
     """Return the deadlines kept, red if any was missed."""
     share, low, high = kept_share(row)
     if share is None:
