@@ -65,7 +65,7 @@ def raw_file(path: Path, endpoint: int, **times: np.ndarray[Any, Any]) -> Path:
     records = np.zeros(count, RECORD)
     records["seq"] = np.arange(count)
     records["endpoint"] = endpoint
-    for name in ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns"):
+    for name in ("due_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns"):
         records[name] = times.get(name, NONE_NS)
     head = np.zeros(HEAD_BYTES, np.uint8)
     head[:8] = np.frombuffer(b"HMSAMPLE", np.uint8)
@@ -82,9 +82,9 @@ def make_trial(folder: RunFolder, cell: Cell, trial: int, scratch: Path) -> None
     places = cell.axes.relays + 2
     messages = ROWS // TRIALS // places
     random = np.random.default_rng(trial)
-    intended = 10**15 + np.arange(messages) * PERIOD_NS
-    left = intended + random.integers(50, 500, messages)
-    files = [raw_file(scratch / "0.raw", 0, intended_ns=intended, sent_ns=left)]
+    due = 10**15 + np.arange(messages) * PERIOD_NS
+    left = due + random.integers(50, 500, messages)
+    files = [raw_file(scratch / "0.raw", 0, due_ns=due, sent_ns=left)]
     for place in range(1, places):
         arrived = left + random.lognormal(8, 0.5, messages).astype(np.int64)
         left = arrived + 300

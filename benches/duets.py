@@ -53,7 +53,7 @@ class Side:
         """Read the raw samples of a trial with one source and one sink."""
         source, sink = (read_raw(path) for path in outcome.raw_files)
         _, sent, arrived = np.intersect1d(source["seq"], sink["seq"], return_indices=True)
-        due = source["intended_ns"][sent]
+        due = source["due_ns"][sent]
         took_us = (sink["arrived_ns"][arrived] - due) / 1000
         turns = (due - outcome.result.start_ns) // round(SIDES * TURN_S * 1e9)
         return cls(

@@ -13,7 +13,7 @@ import numpy as np
 from hopmeter.codecs.packing import pack_into, packed_bytes
 
 HEADER = struct.Struct("<4sHHQIIQqqQII")
-"""The header's fields: magic, version, flags, run, pair (the kind), 0, seq (the number), intended, sent, length,
+"""The header's fields: magic, version, flags, run, pair (the kind), 0, seq (the number), due, sent, length,
 checksum, 0."""
 MAGIC = b"HOPM"
 VERSION = 1

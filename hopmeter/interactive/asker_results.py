@@ -84,7 +84,7 @@ class Answers:
     @property
     def elapsed_ns(self) -> int:
         """Return the time from the first request until the last reply."""
-        return int(self.calls["arrived_ns"].max() - self.calls["intended_ns"].min()) if len(self.calls) else 0
+        return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
 
     @property
     def exit_code(self) -> int:

@@ -14,7 +14,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.store.samples import NONE_NS, Samples
 
-SAMPLED = ("seq", "intended_ns", "sent_ns", "arrived_ns")
+SAMPLED = ("seq", "due_ns", "sent_ns", "arrived_ns")
 CALL = np.dtype([(name, np.int64) for name in ("thread", "server", *SAMPLED, "hold_ns")])
 """A reply: its thread, its server, the number of its frame, when the frame was due, when the request was sent, when
 the reply arrived, and how long the server had the request; `hold_ns` is NONE_NS if the server's samples are missing."""
@@ -68,5 +68,5 @@ def join_frames(calls: Rows, servers: int) -> Rows:
     frames = np.zeros(len(whole), FRAME)
     for name in ("seq", "thread"):
         frames[name] = whole[name][:, 0]
-    frames["due_ns"], frames["done_ns"] = whole["intended_ns"].min(axis=1), whole["arrived_ns"].max(axis=1)
+    frames["due_ns"], frames["done_ns"] = whole["due_ns"].min(axis=1), whole["arrived_ns"].max(axis=1)
     return frames

@@ -212,7 +212,7 @@ class Study:
             return ""
         known, uncertainty_ns = HostClocks(self.executor.folder.path), 0.0
         try:
-            for name in ("intended_ns", "sent_ns"):
+            for name in ("due_ns", "sent_ns"):
                 route = known.route(rows[name], PUBLISHER, LISTENER)
                 rows[name], uncertainty_ns = translate(rows[name], route), max(uncertainty_ns, route.uncertainty_ns)
         except ClockError as unknown:
@@ -230,5 +230,5 @@ class Study:
 
 
 def _remove(rows: dict[str, Times]) -> None:
-    for name in ("intended_ns", "sent_ns"):
+    for name in ("due_ns", "sent_ns"):
         rows[name] = np.full(len(rows[name]), NONE_NS)

@@ -98,7 +98,7 @@ def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
         "mean": delays.mean() / 1000,
         "max": delays.max() / 1000,
         "encode p50": _one(minus(rows["encoded_ns"], rows["sent_ns"]), "p50"),
-        "late p99": _one(minus(rows["sent_ns"], rows["intended_ns"]), "p99"),
+        "late p99": _one(minus(rows["sent_ns"], rows["due_ns"]), "p99"),
         "Hz": _rate(rows["sent_ns"]),
     }
 
@@ -124,10 +124,10 @@ def is_queue(side: str, rows: Rows) -> bool:
     more than the time between two messages."""
     if not rows:
         return False
-    delays = minus(done_times(side, rows), rows["intended_ns"])
+    delays = minus(done_times(side, rows), rows["due_ns"])
     if (tenth := len(delays) // 10) == 0:
         return False
-    period = float(np.median(np.diff(np.sort(rows["intended_ns"]))))
+    period = float(np.median(np.diff(np.sort(rows["due_ns"]))))
     first, last = np.median(delays[:tenth]), np.median(delays[-tenth:])
     return bool(last > 3 * first and last - first > period)
 

@@ -14,7 +14,7 @@ from hopmeter.model import old_names
 from hopmeter.model.cell import Cell
 
 FORMAT = 2
-RENAMED = {"cells": old_names.VALUES["columns"], "samples": {"participant": "endpoint"}}
+RENAMED = {"cells": old_names.VALUES["columns"], "samples": {"participant": "endpoint", "intended_ns": "due_ns"}}
 """The renamed columns of earlier runs, by table."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
 """The renamed keys of a cell in format 1."""

@@ -25,7 +25,7 @@ PARQUET = ".parquet"
 NONE_NS = np.iinfo(np.int64).min
 """The number that stands for a missing time in raw files and in arrays; Parquet files have null instead."""
 
-TIMES = ("intended_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
+TIMES = ("due_ns", "sent_ns", "arrived_ns", "forwarded_ns", "encoded_ns", "decoded_ns")
 RECORD = np.dtype([("seq", "<u8"), ("endpoint", "<u4"), ("copy", "<u4"), *((name, "<i8") for name in TIMES)])
 SCHEMA = pa.schema(
     [
@@ -193,10 +193,11 @@ class Samples:
         """
         groups = self._groups.get(endpoint, [])
         try:
-            table = self._file.read_row_groups(groups, columns=list(columns))
+            stored = dict(zip(self._names, self._file.schema_arrow.names, strict=True))
+            table = self._file.read_row_groups(groups, columns=[stored[name] for name in columns])
         except (OSError, pa.ArrowException) as cause:
             raise _sample_error(self.path, "are damaged") from cause
-        return {name: _array(table.column(name)) for name in columns}
+        return {name: _array(table.column(stored[name])) for name in columns}
 
 
 def _array(column: pa.ChunkedArray) -> Times:

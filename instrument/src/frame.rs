@@ -26,7 +26,7 @@ pub mod flags {
 /// The offset of `sent_ns`, which the sender stamps last and alone.
 pub const SENT_AT: usize = 40;
 
-/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, intended 32,
+/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, due 32,
 /// sent 40, length 48, checksum 56, reserved 60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -38,7 +38,7 @@ pub struct Header {
     /// The number of the message, from 0; samples, probes and warm-up messages are numbered separately.
     pub seq: u64,
     /// When the message was due (nanoseconds, CLOCK_MONOTONIC).
-    pub intended_ns: i64,
+    pub due_ns: i64,
     /// When the message was handed to the transport.
     pub sent_ns: i64,
     /// The payload's length in bytes.
@@ -75,7 +75,7 @@ impl Header {
         out[16..20].copy_from_slice(&self.pair.to_le_bytes());
         out[20..24].copy_from_slice(&[0; 4]);
         out[24..32].copy_from_slice(&self.seq.to_le_bytes());
-        out[32..40].copy_from_slice(&self.intended_ns.to_le_bytes());
+        out[32..40].copy_from_slice(&self.due_ns.to_le_bytes());
         out[40..48].copy_from_slice(&self.sent_ns.to_le_bytes());
         out[48..56].copy_from_slice(&self.length.to_le_bytes());
         out[56..60].copy_from_slice(&self.checksum.to_le_bytes());
@@ -118,7 +118,7 @@ impl Header {
             run: word64(bytes, 8),
             pair: word32(bytes, 16),
             seq: word64(bytes, 24),
-            intended_ns: word64(bytes, 32) as i64,
+            due_ns: word64(bytes, 32) as i64,
             sent_ns: word64(bytes, 40) as i64,
             length: word64(bytes, 48),
             checksum: word32(bytes, 56),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_share_one_intended_time() {
+    fn bursts_share_one_due_time() {
         let mut pacer = Pacer::new(pace(PaceKind::Burst, 1000.0, 3), 0);
         let times: Vec<i64> = (0..7).filter_map(|_| pacer.next_ns()).collect();
         assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);

@@ -140,7 +140,7 @@ mod tests {
             run: 0,
             pair: 0,
             seq,
-            intended_ns: 0,
+            due_ns: 0,
             sent_ns: 0,
             length: 0,
             checksum: 0,

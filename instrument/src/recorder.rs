@@ -27,7 +27,7 @@ pub struct Record {
     pub endpoint: u32,
     /// The server's index in scatter, otherwise 0.
     pub copy: u32,
-    pub intended_ns: i64,
+    pub due_ns: i64,
     pub sent_ns: i64,
     pub arrived_ns: i64,
     pub forwarded_ns: i64,
@@ -42,7 +42,7 @@ impl Record {
             seq,
             endpoint: 0,
             copy: 0,
-            intended_ns: NONE_NS,
+            due_ns: NONE_NS,
             sent_ns: NONE_NS,
             arrived_ns: NONE_NS,
             forwarded_ns: NONE_NS,

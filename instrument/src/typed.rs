@@ -66,7 +66,7 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
 }
 
 /// The header that a message carried. A text that is no label gives a header that every receiver refuses as malformed.
-/// The message does not carry the intended time: the sent time replaces it, and the source has recorded the intended
+/// The message does not carry the due time: the sent time replaces it, and the source has recorded the due
 /// time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
@@ -104,7 +104,7 @@ fn parse_label(label: &[u8], sent_ns: i64, payload_bytes: usize) -> Option<Heade
         pair,
         flags: flags as u16,
         seq: join_u32(seq, more_seq),
-        intended_ns: sent_ns,
+        due_ns: sent_ns,
         sent_ns,
         length: payload_bytes as u64,
         checksum,
@@ -177,7 +177,7 @@ mod tests {
         run: 0x0123_4567_89ab_cdef,
         pair: 7,
         seq: u64::MAX - 1,
-        intended_ns: 41,
+        due_ns: 41,
         sent_ns: 1_234_567_890_123,
         length: 9,
         checksum: 0xdead_beef,
@@ -190,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn a_header_survives_its_journey_but_for_the_intended_time() {
+    fn a_header_survives_its_journey_but_for_the_due_time() {
         let label = label(&bytes());
         assert_eq!(&label, b"0123456789abcdef 00000007 000c fffffffffffffffe deadbeef");
         let back = Header::read(&header_of(&label, sent_of(&bytes()), 9), 9).unwrap();
-        assert_eq!(back, Header { intended_ns: HEADER.sent_ns, ..HEADER });
+        assert_eq!(back, Header { due_ns: HEADER.sent_ns, ..HEADER });
         assert_eq!(seq_of(&bytes()), HEADER.seq);
     }
 

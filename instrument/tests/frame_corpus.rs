@@ -27,7 +27,7 @@ fn sound(random: &mut Random) -> (Header, [u8; HEADER_BYTES]) {
         run: RUN,
         pair: random.below(4) as u32,
         seq: random.next(),
-        intended_ns: random.next() as i64,
+        due_ns: random.next() as i64,
         sent_ns: random.next() as i64,
         length: random.below(1 << 24) as u64,
         checksum: random.next() as u32,

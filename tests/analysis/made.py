@@ -29,7 +29,7 @@ def cell(**changes: Any) -> Cell:
 
 def messages(count: int, late_us: int = 0) -> Rows:
     """A source's records: due every millisecond, sent `late_us` after."""
-    return [{"seq": seq, "intended": seq * MS, "sent": seq * MS + late_us * US} for seq in range(count)]
+    return [{"seq": seq, "due": seq * MS, "sent": seq * MS + late_us * US} for seq in range(count)]
 
 
 def arrivals(seqs: Sequence[int], took_us: float = 50, start: str = "arrived") -> Rows:

@@ -50,7 +50,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
 def rows(begin: int, there: Clock = FAST, took_us: float = TOOK_US) -> dict[int, Rows]:
     """A trial whose messages take this long, stamped by the clocks of both hosts."""
     due = [begin + seq * MS for seq in range(MESSAGES)]
-    sent = [{"seq": seq, "intended": HERE(at), "sent": HERE(at)} for seq, at in enumerate(due)]
+    sent = [{"seq": seq, "due": HERE(at), "sent": HERE(at)} for seq, at in enumerate(due)]
     jitter = np.random.default_rng(begin).integers(-20, 20, MESSAGES)
     came = [round((took_us + each) * US) for each in jitter]
     return {0: sent, 1: [{"seq": seq, "arrived": there(due[seq] + came[seq])} for seq in range(MESSAGES)]}
@@ -180,7 +180,7 @@ def test_a_call_keeps_its_round_trip_and_claims_no_hop_below_the_uncertainty(tmp
 
 def call(begin: int) -> dict[int, Rows]:
     due = [begin + seq * MS for seq in range(MESSAGES)]
-    client = [{"seq": seq, "intended": at, "sent": at, "arrived": at + 300 * US} for seq, at in enumerate(due)]
+    client = [{"seq": seq, "due": at, "sent": at, "arrived": at + 300 * US} for seq, at in enumerate(due)]
     times = [(FAST(at + 100 * US), FAST(at + 150 * US)) for at in due]
     return {0: client, 1: [{"seq": seq, "arrived": came, "forwarded": left} for seq, (came, left) in enumerate(times)]}
 

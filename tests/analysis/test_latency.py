@@ -194,8 +194,8 @@ def test_a_stall_of_the_source_shows_in_response_and_not_in_service(tmp_path: Pa
     sent = messages(5000)
     stalled_until = 2500 * MS + 500 * MS
     for row in sent:
-        if 2500 * MS <= row["intended"] < stalled_until:
-            row["sent"] = stalled_until + (row["intended"] - 2500 * MS) // 1000
+        if 2500 * MS <= row["due"] < stalled_until:
+            row["sent"] = stalled_until + (row["due"] - 2500 * MS) // 1000
     came = [{"seq": row["seq"], "arrived": row["sent"] + 20 * US} for row in sent]
     row = analyse_trials(tmp_path, cell(), {0: sent, 1: came})
     assert row["service_p99_us"] == 20

@@ -21,7 +21,7 @@ def growing(share: float, count: int = COUNT) -> Rows:
 
 def late_source(share: float) -> Trial:
     """A source that cannot send as fast as it should; its messages arrive as fast as they are sent."""
-    sent = [row | {"sent": row["intended"] + round(row["seq"] * share * MS)} for row in messages(COUNT)]
+    sent = [row | {"sent": row["due"] + round(row["seq"] * share * MS)} for row in messages(COUNT)]
     return {0: sent, 1: [{"seq": row["seq"], "arrived": row["sent"] + 20 * US} for row in sent]}
 
 
@@ -81,7 +81,7 @@ def test_one_bad_trial_of_three_does_not_condemn_the_cell(tmp_path: Path) -> Non
 
 def test_the_luck_of_poisson_is_no_overload(tmp_path: Path) -> None:
     due = np.cumsum(np.random.default_rng(0).exponential(1.1 * MS, COUNT)).astype(int).tolist()
-    sent = [{"seq": seq, "intended": at, "sent": at} for seq, at in enumerate(due)]
+    sent = [{"seq": seq, "due": at, "sent": at} for seq, at in enumerate(due)]
     came = [{"seq": seq, "arrived": at + 50 * US} for seq, at in enumerate(due)]
     row = analyse_trials(tmp_path, cell(pace="poisson"), {0: sent, 1: came})
     assert row["achieved_hz"] < 950

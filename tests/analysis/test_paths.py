@@ -44,7 +44,7 @@ Causes = Mapping[int, Sequence[Cause]]
 
 
 def sent_times(times_ms: Sequence[float]) -> Rows:
-    return [{"seq": seq, "intended": round(at * MS), "sent": round(at * MS)} for seq, at in enumerate(times_ms)]
+    return [{"seq": seq, "due": round(at * MS), "sent": round(at * MS)} for seq, at in enumerate(times_ms)]
 
 
 def arrival_times(times_ms: Mapping[int, float]) -> Rows:

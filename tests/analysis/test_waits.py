@@ -116,13 +116,13 @@ def test_nor_is_what_a_stall_leaves_and_is_caught_up_with(tmp_path: Path) -> Non
 
 
 def test_nor_is_what_comes_while_a_receiver_wakes(tmp_path: Path) -> None:
-    fast = [{"seq": s, "intended": 20 * s * US, "sent": 20 * s * US} for s in range(COUNT)]
+    fast = [{"seq": s, "due": 20 * s * US, "sent": 20 * s * US} for s in range(COUNT)]
     woken = [{"seq": s, "arrived": (s // 20 + 1) * 400 * US} for s in range(COUNT)]
     assert analyse_trials(tmp_path, cell(rate_hz=50_000.0), {0: fast, 1: woken})["status"] == "ok"
 
 
 def test_nor_is_a_burst_whose_messages_wait_for_each_other(tmp_path: Path) -> None:
     due = [s // 100 * 100 * MS for s in range(COUNT)]
-    sent = [{"seq": s, "intended": at, "sent": at} for s, at in enumerate(due)]
+    sent = [{"seq": s, "due": at, "sent": at} for s, at in enumerate(due)]
     came = [{"seq": s, "arrived": at + (s % 100 + 1) * 900 * US} for s, at in enumerate(due)]
     assert analyse_trials(tmp_path, cell(pace="burst", burst=100), {0: sent, 1: came})["status"] == "ok"

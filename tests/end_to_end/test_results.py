@@ -36,7 +36,7 @@ STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count "
     "p50_low_us p50_high_us p99_low_us p99_high_us p999_low_us p999_high_us"
 )
-SAMPLES = "seq endpoint copy intended_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
+SAMPLES = "seq endpoint copy due_ns sent_ns arrived_ns forwarded_ns encoded_ns decoded_ns"
 SMALL = """
 title = "Small"
 question = "Does it go on?"
@@ -95,7 +95,7 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
         }
         for place in range(4)
     }
-    assert {"intended_ns", "sent_ns", "forwarded_ns"} == filled[0]
+    assert {"due_ns", "sent_ns", "forwarded_ns"} == filled[0]
     assert {"arrived_ns", "forwarded_ns"} <= filled[1] & filled[2]
     assert "arrived_ns" in filled[3]
     assert "forwarded_ns" not in filled[3]

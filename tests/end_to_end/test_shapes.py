@@ -142,7 +142,7 @@ def test_who_waits_has_to_wait_for_the_callback_before_it(measured: Measured, na
 
 def gaps_ns(measured: Measured, name: str) -> list[int]:
     """Between the times at which the source's messages were due."""
-    source = [each["intended_ns"] for each in measured.samples(name) if each["endpoint"] == 0]
+    source = [each["due_ns"] for each in measured.samples(name) if each["endpoint"] == 0]
     assert len(source) == MESSAGES
     return [later - earlier for earlier, later in pairwise(source)]
 

@@ -102,7 +102,7 @@ def test_percentiles_count_requests_without_a_reply() -> None:
 def test_the_samples_of_a_server_fit_to_its_replies_whatever_it_sends(tmp_path: Path) -> None:
     """Of two servers, one says that it answered a request that nobody has sent."""
     client = [
-        {"seq": seq, "copy": copy, "intended_ns": 1, "sent_ns": 2, "arrived_ns": 9} for seq in (0, 1) for copy in (0, 1)
+        {"seq": seq, "copy": copy, "due_ns": 1, "sent_ns": 2, "arrived_ns": 9} for seq in (0, 1) for copy in (0, 1)
     ]
     client[3]["arrived_ns"] = None
     servers = [

@@ -109,7 +109,7 @@ def test_what_a_coordinator_tells_names_no_file_and_nonsense_is_refused(tmp_path
 def rows(delays_us: Any, period_us: int = 1000) -> dict[str, Any]:
     due = np.arange(len(delays_us)) * period_us * 1000 + 1
     done = due + np.round(np.array(delays_us) * 1000).astype(np.int64)
-    times = {"intended_ns": due, "sent_ns": due, "arrived_ns": due + 1, "decoded_ns": done}
+    times = {"due_ns": due, "sent_ns": due, "arrived_ns": due + 1, "decoded_ns": done}
     nothing = np.full(len(due), NONE_NS)
     return {"seq": np.arange(len(due)), **dict.fromkeys(TIMES, nothing), **times}
 

@@ -99,7 +99,7 @@ def check_folder(folder: Path, said: str, together: str, servers: dict[str, str]
         assert np.mean(delays) == pytest.approx(mean_ms(said, name), rel=1e-3)
     samples = pq.read_table(folder / "samples/asker.parquet").to_pylist()
     assert len(samples) == len(log) * 2 // 3
-    assert all(row["intended_ns"] <= row["sent_ns"] < row["arrived_ns"] for row in samples)
+    assert all(row["due_ns"] <= row["sent_ns"] < row["arrived_ns"] for row in samples)
     assert all(0 < row["hold_ns"] < row["arrived_ns"] - row["sent_ns"] for row in samples)
     told = json.loads((folder / "by-hand.json").read_text())
     assert [server["name"] for server in told["servers"]] == [*servers]

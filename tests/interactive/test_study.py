@@ -91,11 +91,11 @@ def _samples_join(folder: Path) -> None:
     assert len(sent) == len(came) == 30
     for row in sent:
         other = came[row["seq"]]
-        assert (row["intended_ns"], row["sent_ns"]) == (other["intended_ns"], other["sent_ns"])
-        assert row["intended_ns"] <= row["sent_ns"] <= row["encoded_ns"] <= row["forwarded_ns"]
+        assert (row["due_ns"], row["sent_ns"]) == (other["due_ns"], other["sent_ns"])
+        assert row["due_ns"] <= row["sent_ns"] <= row["encoded_ns"] <= row["forwarded_ns"]
         assert row["encoded_ns"] <= other["arrived_ns"] <= other["decoded_ns"]
         assert row["arrived_ns"] is None
-    steps = {later["intended_ns"] - row["intended_ns"] for row, later in itertools.pairwise(sent)}
+    steps = {later["due_ns"] - row["due_ns"] for row, later in itertools.pairwise(sent)}
     assert steps == {5_000_000}
 
 

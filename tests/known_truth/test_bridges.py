@@ -75,7 +75,7 @@ def test_a_bridge_passes_each_message_on_and_is_measured_as_a_hop(graph: Trial, 
     row = graph.rows[bridge]
     assert (row["transport"], row["received"], row["lost"], row["payload_bytes"]) == ("bridge", 40, 0, 20_000)
     assert row["content_errors"] == 0 and row["foreign"] == 0
-    due, sent = graph.times(bridge, 0, "intended_ns"), graph.times(bridge, 0, "sent_ns")
+    due, sent = graph.times(bridge, 0, "due_ns"), graph.times(bridge, 0, "sent_ns")
     arrived = graph.times(bridge, 1, "arrived_ns")
     place = 1 + list(BRIDGES).index(bridge)
     assert due == graph.times("frames", place, "arrived_ns"), "a message is due on the bridge when it arrives before it"
@@ -87,7 +87,7 @@ def test_a_message_is_due_behind_the_bridge_when_it_arrives_there(graph: Trial) 
     assert causes(graph, "from_rust", "frames>from_rust") == {seq: seq for seq in range(40)}
     assert causes(graph, "from_python", "frames>from_python") == {seq: seq for seq in range(40)}
     assert causes(graph, "from_cpp", "frames>from_cpp") == {seq: 2 * seq + 1 for seq in range(20)}
-    assert graph.times("from_rust", 0, "intended_ns") == graph.times("frames>from_rust", 1, "arrived_ns")
+    assert graph.times("from_rust", 0, "due_ns") == graph.times("frames>from_rust", 1, "arrived_ns")
 
 
 @pytest.mark.parametrize(("path", "work_us"), [("through_rust", 1000), ("through_cpp", 0), ("through_python", 0)])
@@ -99,19 +99,19 @@ def test_a_path_over_two_transports_takes_what_both_take_and_the_bridge(graph: T
 
 
 def test_the_parts_of_a_path_add_up_to_the_nanosecond(graph: Trial) -> None:
-    first, last = graph.times("frames", 0, "intended_ns"), graph.times("from_rust", 1, "arrived_ns")
+    first, last = graph.times("frames", 0, "due_ns"), graph.times("from_rust", 1, "arrived_ns")
     hops = [(name, place) for name, place in (("frames", 1), ("frames>from_rust", 1), ("from_rust", 1))]
     parts = [
         {seq: arrived - due[seq] for seq, arrived in graph.times(name, place, "arrived_ns").items()}
         for name, place in hops
-        for due in [graph.times(name, 0, "intended_ns")]
+        for due in [graph.times(name, 0, "due_ns")]
     ]
     assert {seq: last[seq] - first[seq] for seq in last} == {seq: sum(part[seq] for part in parts) for seq in last}
 
 
 def test_a_message_of_latest_is_based_on_the_newest_message_behind_the_bridge(graph: Trial) -> None:
     found, arrived = causes(graph, "control", "frames>from_rust"), graph.times("frames>from_rust", 1, "arrived_ns")
-    due, sent = graph.times("control", 0, "intended_ns"), graph.times("control", 0, "sent_ns")
+    due, sent = graph.times("control", 0, "due_ns"), graph.times("control", 0, "sent_ns")
     assert len(found) >= 60
     assert all(arrived[cause] <= sent[seq] for seq, cause in found.items())
     assert all(cause == 39 or arrived[cause + 1] >= due[seq] for seq, cause in found.items())
@@ -137,7 +137,7 @@ def test_a_streamed_reply_over_another_transport_ends_before_the_call_is_answere
 
 
 def test_a_message_is_sent_again_when_it_has_returned_over_another_transport(graph: Trial) -> None:
-    back, due = graph.times("pong>ping", 1, "arrived_ns"), graph.times("ping", 0, "intended_ns")
+    back, due = graph.times("pong>ping", 1, "arrived_ns"), graph.times("ping", 0, "due_ns")
     assert graph.rows["pong>ping"]["lost"] == 0
     assert 3 < len(due) <= 1000 / (SLOW_US + FAST_US) * 1000 + 1
     assert all(due[seq + 1] >= back[seq] for seq in back if seq + 1 in due)

@@ -84,7 +84,7 @@ def test_every_call_has_its_own_reply_although_replies_overtake_each_other(at_on
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_response_of_a_call_that_waits_for_others_counts_from_its_due_time(at_once: Trial, name: str) -> None:
-    due, calls = at_once.times(f"paced-{name}", 0, "intended_ns"), at_once.calls(f"paced-{name}")
+    due, calls = at_once.times(f"paced-{name}", 0, "due_ns"), at_once.calls(f"paced-{name}")
     assert all(later - earlier == 25_000_000 for earlier, later in pairwise(due[seq] for seq in sorted(due)))
     waited = [calls[seq][0] - due[seq] for seq in sorted(due)]
     assert waited[-1] > 500_000_000, "40 calls of 50 ms at one server take two seconds, and are due within one"
@@ -104,14 +104,14 @@ def test_each_arrival_causes_a_call_that_is_due_at_once(at_once: Trial, name: st
     flow, cause = f"caused-{name}", f"ticks-{name}"
     causes = at_once.causes(flow, cause)
     assert sorted(causes) == sorted(causes.values()) == list(range(40))
-    due, arrived = at_once.times(flow, 0, "intended_ns"), at_once.times(cause, 1, "arrived_ns")
+    due, arrived = at_once.times(flow, 0, "due_ns"), at_once.times(cause, 1, "arrived_ns")
     assert {due[seq] for seq in due} == {arrived[seq] for seq in arrived}
     assert (at_once.rows[flow]["received"], at_once.rows[flow]["lost"]) == (40, 0)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_server_with_several_threads_streams_several_replies_at_once(at_once: Trial, name: str) -> None:
-    causes, due = at_once.causes(f"parts-{name}", f"caused-{name}"), at_once.times(f"parts-{name}", 0, "intended_ns")
+    causes, due = at_once.causes(f"parts-{name}", f"caused-{name}"), at_once.times(f"parts-{name}", 0, "due_ns")
     sent = at_once.times(f"parts-{name}", 0, "sent_ns")
     by_call = {call: [seq for seq in sorted(causes) if causes[seq] == call] for call in range(40)}
     assert all(len(seqs) == 4 for seqs in by_call.values())
@@ -123,7 +123,7 @@ def test_a_server_with_several_threads_streams_several_replies_at_once(at_once: 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_an_arrival_causes_one_call(servers: Trial, name: str) -> None:
     assert servers.causes(f"once-{name}", f"ticks-{name}") == {seq: seq for seq in range(10)}
-    due, arrived = servers.times(f"once-{name}", 0, "intended_ns"), servers.times(f"ticks-{name}", 1, "arrived_ns")
+    due, arrived = servers.times(f"once-{name}", 0, "due_ns"), servers.times(f"ticks-{name}", 1, "arrived_ns")
     assert due == arrived
     assert servers.rows[f"once-{name}"]["received"] == 10
 

@@ -74,7 +74,7 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 def test_each_call_causes_the_planned_number_of_messages_with_work_before_each(streams: Trial, name: str) -> None:
     flow, cause = f"tokens-{name}", f"ask-{name}"
     assert streams.causes(flow, cause) == {seq: seq // REPEAT for seq in range(5 * REPEAT)}
-    due, sent = streams.times(flow, 0, "intended_ns"), streams.times(flow, 0, "sent_ns")
+    due, sent = streams.times(flow, 0, "due_ns"), streams.times(flow, 0, "sent_ns")
     begun = streams.times(cause, 1, "arrived_ns")
     assert [due[seq] for seq in range(0, 30, REPEAT)] == [begun[seq] for seq in range(5)]
     assert all(due[seq] >= sent[seq - 1] for seq in due if seq % REPEAT), "due when the one before it is sent"
@@ -91,7 +91,7 @@ def test_a_call_is_answered_after_all_that_it_caused_was_sent(streams: Trial, na
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_reaction_to_a_call_is_its_first_effect_and_each_effect_has_its_age(streams: Trial, name: str) -> None:
     row = streams.rows[f"first-{name}"]
-    due = streams.times(f"ask-{name}", 0, "intended_ns")
+    due = streams.times(f"ask-{name}", 0, "due_ns")
     arrived = streams.times(f"tokens-{name}", 1, "arrived_ns")
     reactions = [arrived[REPEAT * seq] - due[seq] for seq in due]
     ages = [arrived[seq] - due[seq // REPEAT] for seq in arrived]
@@ -107,14 +107,14 @@ def test_the_reaction_to_a_call_is_its_first_effect_and_each_effect_has_its_age(
 def test_every_sixth_of_six_effects_is_the_last_one(streams: Trial, name: str) -> None:
     assert streams.causes(f"ends-{name}", f"tokens-{name}") == {seq: REPEAT * seq + REPEAT - 1 for seq in range(5)}
     row = streams.rows[f"whole-{name}"]
-    due, arrived = streams.times(f"ask-{name}", 0, "intended_ns"), streams.times(f"ends-{name}", 1, "arrived_ns")
+    due, arrived = streams.times(f"ask-{name}", 0, "due_ns"), streams.times(f"ends-{name}", 1, "arrived_ns")
     assert row["reaction_max_us"] == pytest.approx(max(arrived[seq] - due[seq] for seq in due) / 1000)
     assert row["data_age_count"] == 5
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_next_message_is_due_when_one_has_returned(circles: Trial, name: str) -> None:
-    due, sent = circles.times(f"ping-{name}", 0, "intended_ns"), circles.times(f"ping-{name}", 0, "sent_ns")
+    due, sent = circles.times(f"ping-{name}", 0, "due_ns"), circles.times(f"ping-{name}", 0, "sent_ns")
     returned = set(circles.times(f"pong-{name}", 1, "arrived_ns").values())
     resent = [seq for seq in range(1, len(due)) if due[seq] not in returned]
     assert len(due) > 30
@@ -135,7 +135,7 @@ def test_a_message_that_is_lost_on_its_way_there_or_back_counts_as_lost(circles:
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_flow_whose_messages_return_is_measured_for_the_whole_duration(circles: Trial, name: str) -> None:
-    due = circles.times(f"ping-{name}", 0, "intended_ns")
+    due = circles.times(f"ping-{name}", 0, "due_ns")
     assert 400_000_000 < max(due.values()) - min(due.values()) < 1_000_000_000
     assert circles.rows[f"ping-{name}"]["response_min_us"] >= DELAY_NS / 1000
 

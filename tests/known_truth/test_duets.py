@@ -65,7 +65,7 @@ def duets(run: Run) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def due_ns(run: Run, trial: dict[str, Any]) -> np.ndarray[Any, Any]:
-    return Samples(run.folder / trial["samples"]).of(0, "intended_ns")["intended_ns"]
+    return Samples(run.folder / trial["samples"]).of(0, "due_ns")["due_ns"]
 
 
 def test_every_pair_of_trials_is_a_duet(run: Run) -> None:
@@ -87,10 +87,10 @@ def test_the_sides_are_never_due_in_the_same_turn(run: Run) -> None:
 def test_the_median_of_each_turn_is_that_of_its_samples(run: Run) -> None:
     trial, _ = duets(run)[0]
     samples = Samples(run.folder / trial["samples"])
-    source, sink = samples.of(0, "seq", "intended_ns"), samples.of(1, "seq", "arrived_ns")
+    source, sink = samples.of(0, "seq", "due_ns"), samples.of(1, "seq", "arrived_ns")
     arrived = dict(zip(sink["seq"].tolist(), sink["arrived_ns"].tolist(), strict=True))
     by_turn: dict[int, list[float]] = {}
-    for seq, due in zip(source["seq"].tolist(), source["intended_ns"].tolist(), strict=True):
+    for seq, due in zip(source["seq"].tolist(), source["due_ns"].tolist(), strict=True):
         by_turn.setdefault((due - trial["start_ns"]) // (2 * TURN_NS), []).append((arrived[seq] - due) / 1000)
     found = {turn: median for turn, median in enumerate(trial["turn_medians_us"]) if median is not None}
     assert found == {turn: pytest.approx(np.median(each)) for turn, each in by_turn.items()}

@@ -54,7 +54,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 def due_ms(trial: Trial, flow: str) -> list[float]:
     """When each message of a flow was due, from the first on."""
-    due = trial.times(flow, 0, "intended_ns")
+    due = trial.times(flow, 0, "due_ns")
     return [(due[seq] - due[0]) / MS for seq in range(len(due))]
 
 
@@ -81,13 +81,13 @@ def test_a_loop_begins_again_after_the_mean_gap(trial: Trial) -> None:
 
 
 def test_all_recordings_begin_when_messages_count(trial: Trial) -> None:
-    begins = {flow: trial.times(flow, 0, "intended_ns")[0] for flow in ("once", "twice", "looped", "calls")}
+    begins = {flow: trial.times(flow, 0, "due_ns")[0] for flow in ("once", "twice", "looped", "calls")}
     assert len(set(begins.values())) == 1
 
 
 def test_topics_of_one_recording_keep_their_offset(trial: Trial) -> None:
-    begin = trial.times("once", 0, "intended_ns")[0]
-    other = trial.times("other", 0, "intended_ns")
+    begin = trial.times("once", 0, "due_ns")[0]
+    other = trial.times("other", 0, "due_ns")
     assert [(other[seq] - begin) / MS for seq in sorted(other)] == OTHER_MS
 
 
@@ -113,7 +113,7 @@ def test_throughput_and_sizes_are_those_of_the_recording(trial: Trial) -> None:
     assert (row["payload_bytes"], row["largest_payload_bytes"]) == (round(mean), max(SIZES))
     assert row["pace"] == "replay" and row["payload"] == "replay:one.mcap:/t"
     due, arrived = (
-        trial.times("once", 0, "intended_ns"),
+        trial.times("once", 0, "due_ns"),
         np.array([time for place in (1, 2) for time in trial.times("once", place, "arrived_ns").values()]),
     )
     seconds = (arrived.max() - due[0]) / 1e9

@@ -66,14 +66,14 @@ def test_bytes_beside_objects_are_not_encoded(objects: Trial) -> None:
 
 def test_exactly_the_planned_objects_miss_their_deadline(objects: Trial) -> None:
     assert (objects.rows["numbers"]["misses"], objects.rows["numbers"]["miss_run"]) == (4, 1)
-    due, decoded = objects.times("numbers", 0, "intended_ns"), objects.times("numbers", 1, "decoded_ns")
+    due, decoded = objects.times("numbers", 0, "due_ns"), objects.times("numbers", 1, "decoded_ns")
     assert [seq for seq in due if decoded[seq] - due[seq] > 700_000_000] == [9, 19, 29, 39]
 
 
 def test_a_path_of_objects_ends_when_the_last_is_decoded(objects: Trial) -> None:
     causes = objects.causes("seen", "pixels")
     assert sorted(causes.values()) == list(range(20)), "late messages are overtaken, but each has its effect"
-    due, decoded = objects.times("pixels", 0, "intended_ns"), objects.times("seen", 1, "decoded_ns")
+    due, decoded = objects.times("pixels", 0, "due_ns"), objects.times("seen", 1, "decoded_ns")
     fastest_us = min(decoded[seq] - due[causes[seq]] for seq in causes) / 1000
     assert fastest_us >= 2 * DELAY_US
     assert objects.rows["around"]["reaction_min_us"] == pytest.approx(fastest_us)

@@ -89,7 +89,7 @@ def test_exactly_the_planned_messages_miss_the_deadline(deadlines: Trial, flow: 
     row = deadlines.rows[flow]
     assert (row["lost"], row["misses"], row["miss_run"], row["deadline_us"]) == (0, 4, 1, 300_000)
     assert row["miss_share"] == pytest.approx(0.1)
-    due, arrived = deadlines.times(flow, 0, "intended_ns"), deadlines.times(flow, 1, "arrived_ns")
+    due, arrived = deadlines.times(flow, 0, "due_ns"), deadlines.times(flow, 1, "arrived_ns")
     late = [seq for seq in due if arrived[seq] - due[seq] > 300_000_000]
     assert late == [9, 19, 29, 39]
 
@@ -123,7 +123,7 @@ def test_the_latency_of_a_path_is_the_sum_of_its_flows(graph: Trial) -> None:
 def test_each_arrival_causes_one_message(graph: Trial, flow: str, cause: str) -> None:
     count = graph.rows[cause]["received"]
     assert graph.causes(flow, cause) == {seq: seq for seq in range(count)}
-    due, arrived = graph.times(flow, 0, "intended_ns"), graph.times(cause, 1, "arrived_ns")
+    due, arrived = graph.times(flow, 0, "due_ns"), graph.times(cause, 1, "arrived_ns")
     assert due == arrived, "a message is due when its cause arrives"
 
 
@@ -137,7 +137,7 @@ def test_a_join_of_all_waits_for_one_message_of_each_flow(graph: Trial) -> None:
     assert list(frames) == list(state) == list(range(graph.rows["fused"]["received"]))
     assert 18 <= len(state) <= 20, "as many as the slower flow has"
     assert all(np.diff(list(frames.values())) > 0) and all(np.diff(list(state.values())) > 0)
-    due = graph.times("fused", 0, "intended_ns")
+    due = graph.times("fused", 0, "due_ns")
     arrived = graph.times("frames", 1, "arrived_ns"), graph.times("state", 1, "arrived_ns")
     assert all(due[seq] == max(arrived[0][frames[seq]], arrived[1][state[seq]]) for seq in due)
 
@@ -150,7 +150,7 @@ def test_a_join_of_any_sends_for_each_arrival(graph: Trial) -> None:
 
 def test_a_message_of_latest_is_based_on_the_newest_arrival(graph: Trial) -> None:
     causes, arrived = graph.causes("control", "state"), graph.times("state", 1, "arrived_ns")
-    due, sent = graph.times("control", 0, "intended_ns"), graph.times("control", 0, "sent_ns")
+    due, sent = graph.times("control", 0, "due_ns"), graph.times("control", 0, "sent_ns")
     assert 80 <= len(causes) <= 100, "before the first state arrives there is nothing to be based on"
     for seq, cause in causes.items():
         assert arrived[cause] <= sent[seq]

@@ -60,8 +60,8 @@ def test_objects_are_encoded_decoded_compared_and_stamped(measure: Measure, tmp_
     outcome = measure(**objects_of(codec))
     assert (sink(outcome)["received"], sink(outcome)["content_errors"], outcome.log) == (MESSAGES, 0, "")
     assert sink(outcome)["content_checks"] > MESSAGES
-    for _, _, _, intended, sent, arrived, _, encoded, decoded in records(tmp_path, 0):
-        assert intended <= sent < encoded
+    for _, _, _, due, sent, arrived, _, encoded, decoded in records(tmp_path, 0):
+        assert due <= sent < encoded
         assert arrived == decoded == NONE_NS
     for _, _, _, _, sent, arrived, _, encoded, decoded in records(tmp_path, 1):
         assert sent < arrived < decoded

@@ -196,7 +196,7 @@ def _trial(folder: Path, each: Made, trial: int, many: int, noise: np.random.Gen
         sent = DUE_NS + ((sent - DUE_NS) * 2.4).astype(np.int64)
     middle = each.us * noise.normal(1.0, each.spread)
     left = _coding(each.encode_us, sent, noise)
-    files = [_raw(folder, 0, np.arange(many), intended_ns=due, sent_ns=sent, **_if(each, encoded_ns=left))]
+    files = [_raw(folder, 0, np.arange(many), due_ns=due, sent_ns=sent, **_if(each, encoded_ns=left))]
     for hop in range(1, each.relays + 2):
         arrived = left + (_hop(middle, many, noise) * 1e3).astype(np.int64)
         if trial == 2 and hop == 1:

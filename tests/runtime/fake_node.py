@@ -116,9 +116,9 @@ def write_samples(one: dict[str, Any], start_ns: int, messages: int) -> None:
     head = struct.pack("<8sIIIIQQ", b"HMSAMPLE", 1, 64, one["id"], 0, messages, 0).ljust(4096, b"\0")
     records = b""
     for seq in range(messages):
-        intended = start_ns + seq * 1_000_000
-        arrived = NULL if source else intended + 10_000
-        records += struct.pack("<QII6q", seq, one["id"], 0, intended, intended + 1000, arrived, NULL, NULL, NULL)
+        due = start_ns + seq * 1_000_000
+        arrived = NULL if source else due + 10_000
+        records += struct.pack("<QII6q", seq, one["id"], 0, due, due + 1000, arrived, NULL, NULL, NULL)
     Path(one["samples"]).write_bytes(head + records)
 
 

@@ -18,7 +18,7 @@ def raw_bytes(endpoint: int, rows: Sequence[dict[str, Any]], unrecorded: int = 0
 
 
 def _record(endpoint: int, row: dict[str, Any]) -> bytes:
-    times = [row.get(name, NONE) for name in ("intended", "sent", "arrived", "forwarded", "encoded", "decoded")]
+    times = [row.get(name, NONE) for name in ("due", "sent", "arrived", "forwarded", "encoded", "decoded")]
     return struct.pack("<QII6q", row["seq"], endpoint, row.get("copy", 0), *times)
 
 

@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def add_trial(folder: RunFolder, content: bytes) -> TrialResult:
-    raw = write_raw(folder.path / "0.raw", 0, [{"seq": seq, "intended": seq, "sent": seq} for seq in range(3)])
+    raw = write_raw(folder.path / "0.raw", 0, [{"seq": seq, "due": seq, "sent": seq} for seq in range(3)])
     raw.with_suffix(".causes").write_bytes(content)
     return folder.add_trial(TrialResult("c1", 0, good=True), [raw])
 

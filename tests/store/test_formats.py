@@ -20,6 +20,7 @@ from hopmeter.model.old_names import rename_old_names
 from hopmeter.store import query
 from hopmeter.store.formats import FORMAT, convert_run
 from hopmeter.store.run_folder import RunFolder
+from hopmeter.store.samples import Samples
 from tests.coded import refuses
 
 STORED = Path(__file__).parent / "format1"
@@ -109,6 +110,15 @@ def test_queries_find_old_and_new_runs_under_todays_names(run: Path, tmp_path: P
 def test_samples_of_format_1_are_queried_by_endpoint(run: Path) -> None:
     samples = query.connect([run]).sql("SELECT count(DISTINCT endpoint) FROM samples WHERE cell = 'c3-unix-rust'")
     assert samples.fetchall() == [(4,)]
+
+
+def test_due_times_of_earlier_samples_have_todays_name(run: Path) -> None:
+    path = next((run / "samples").glob("c1-*.parquet"))
+    stored = pq.read_table(path, filters=[("participant", "=", 0)])["intended_ns"].to_pylist()
+    assert Samples(path).of(0, "due_ns")["due_ns"].tolist() == stored
+    assert next(Samples(path).tables())["due_ns"].to_pylist() == stored
+    queried = query.connect([run]).sql("SELECT min(due_ns) FROM samples WHERE cell = 'c1-unix-rust'").fetchall()
+    assert queried == [(min(stored),)]
 
 
 def test_reports_of_nodes_of_format_1_have_endpoints(run: Path) -> None:

@@ -27,7 +27,7 @@ NAME = "2026-run"
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     folder = RunFolder.create(tmp_path / "results", NAME, {"format": FORMAT, "cells": []})
-    sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "intended": 1, "sent": 2}])
+    sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "due": 1, "sent": 2}])
     arrived = write_raw(tmp_path / "1.raw", 1, [{"seq": 0, "arrived": 5}])
     folder.add_trial(TrialResult("c1", 0, good=True, nodes=[{"version": "1.0"}]), [sent, arrived])
     WhyFolder(folder.path).add(TrialResult("c1", 0, good=False, reason="it hung"), [])

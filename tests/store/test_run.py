@@ -23,7 +23,7 @@ ABOUT: dict[str, Any] = {"format": FORMAT, "scenario_name": "made", "cells": []}
 
 @pytest.fixture
 def raw(tmp_path: Path) -> list[Path]:
-    sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "intended": 1, "sent": 2}])
+    sent = write_raw(tmp_path / "0.raw", 0, [{"seq": 0, "due": 1, "sent": 2}])
     return [sent, write_raw(tmp_path / "1.raw", 1, [{"seq": 0, "arrived": 5}])]
 
 

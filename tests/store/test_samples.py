@@ -11,7 +11,7 @@ from hopmeter.store.disk import DiskFullError, StoreError
 from tests.coded import refuses
 from tests.store.raw import HEAD, raw_bytes, write_raw
 
-ROWS = [{"seq": 0, "intended": 5, "sent": 6}, {"seq": 1, "intended": 15}]
+ROWS = [{"seq": 0, "due": 5, "sent": 6}, {"seq": 1, "due": 15}]
 SOUND = raw_bytes(0, ROWS)
 
 BROKEN = {

@@ -57,7 +57,7 @@ std::string_view label_in(const auto& text) noexcept {
 }
 
 /// The header that a message carried. If the text is not a label, every receiver refuses the header as malformed. The
-/// message does not carry the intended time: the sent time replaces it, and the source has recorded the intended time.
+/// message does not carry the due time: the sent time replaces it, and the source has recorded the due time.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,

@@ -36,7 +36,7 @@ def _median_us(took_ns: Times) -> float | None:
 
 def _turns_and_responses(pair: Pair, trial: TrialResult) -> tuple[Times, Times]:
     """Return the turn and the response of each message; NONE_NS for one that did not reach every receiver."""
-    due, done = pair.intended_times, pair.completion_times
+    due, done = pair.due_times, pair.completion_times
     known = due != NONE_NS
     turn_ns = round((trial.turn_s or 0.0) * 1e9)
     took_ns = np.where(done[known] == NONE_NS, NONE_NS, done[known] - due[known])

@@ -133,7 +133,7 @@ def _faults(faults: Numbers, slow: NDArray[np.intp]) -> dict[str, float]:
 def _explain(cell: Cell, pair: Pair, number: int, threads: Mapping[int, ThreadTime]) -> Explained:
     """Explain every message of a pair that reached all its receivers, except those at the ends of the trial."""
     ids = [each.id for each in topology(cell).flows[number]]
-    start = pair.intended_times if headline(cell) == "response" else pair.send_times
+    start = pair.due_times if headline(cell) == "response" else pair.send_times
     done = pair.completion_times
     chosen = np.zeros(pair.messages, np.bool_)
     chosen[trim_slice(pair)] = True

@@ -83,7 +83,7 @@ def _spans(pair: Pair) -> Iterator[Span]:
     if pair.cell.axes.pattern == "pubsub" and not pair.one_way:
         yield from (("roundtrip", done, sent), (CHAIN, done, sent))
         return
-    yield from (("response", done, pair.intended_times), ("service", done, sent))
+    yield from (("response", done, pair.due_times), ("service", done, sent))
     if pair.cell.axes.pattern == "pubsub":
         yield CHAIN, done, sent
         return

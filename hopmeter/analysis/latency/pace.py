@@ -46,18 +46,18 @@ class Pace:
 
 def measure_pace(pair: Pair) -> Pace:
     """Measure the pace of a pair."""
-    sent, intended, done = pair.send_times, pair.intended_times, pair.completion_times
-    known, due = sent[sent != NONE_NS], intended[intended != NONE_NS]
-    begun_ns = int(due.min()) if len(due) else 0
+    sent, due, done = pair.send_times, pair.due_times, pair.completion_times
+    known, known_due = sent[sent != NONE_NS], due[due != NONE_NS]
+    begun_ns = int(known_due.min()) if len(known_due) else 0
     achieved_hz, span_ns = _rate(known, begun_ns)
-    asked_hz, asked_ns = _rate(due, begun_ns)
+    asked_hz, asked_ns = _rate(known_due, begun_ns)
     scheduled = pair.cell.axes.pacing.is_scheduled and len(known) >= LEAST
-    behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, intended), asked_ns)
-    responses = _medians(done, intended)
-    backlog = scheduled and _backlog(responses, asked_ns, len(due))
+    behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, due), asked_ns)
+    responses = _medians(done, due)
+    backlog = scheduled and _backlog(responses, asked_ns, len(known_due))
     growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    turn_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
+    turn_ns = asked_ns / max(len(known_due) - 1, 1) * pair.cell.axes.burst
     queued_ns, long_ns = _standing(pair, turn_ns) if scheduled else (0.0, 0.0)
     asked_hz = asked_hz if scheduled else None
     return Pace(achieved_hz, asked_hz, behind, backlog, seconds, turn_ns, queued_ns, long_ns, growth)

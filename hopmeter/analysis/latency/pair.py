@@ -28,7 +28,7 @@ class Place:
 class Lane:
     """The records of a source or client, by message. A scatter client has a lane for each server."""
 
-    intended: Times
+    due: Times
     sent: Times
     encoded: Times | None
     replies: Arrivals
@@ -63,7 +63,7 @@ class Pair:
     @property
     def messages(self) -> int:
         """Messages recorded at the source."""
-        return len(self.lanes[0].intended)
+        return len(self.lanes[0].due)
 
     @property
     def one_way(self) -> bool:
@@ -71,13 +71,13 @@ class Pair:
         return self.cell.axes.pattern == "pubsub" and not self.cell.axes.is_ring
 
     @property
-    def intended_times(self) -> Times:
+    def due_times(self) -> Times:
         """When each message was due."""
-        return self.lanes[0].intended
+        return self.lanes[0].due
 
     def due_on(self, host: str) -> Times:
         """Return when each message was due by the clock of a host."""
-        due = self.intended_times
+        due = self.due_times
         return translate(due, self.clocks.route(due, self.lanes[0].host, host))
 
     @property

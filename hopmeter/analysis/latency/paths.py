@@ -61,7 +61,7 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
     flows = cell.workload.route(cell.path)
     first, last = (next(pairs(flow_cell(whole, flow), samples)) for flow in (flows[0], flows[-1]))
     origin = _origins(whole, flows, causes, last.messages)
-    due, host = first.intended_times, first.lanes[0].host
+    due, host = first.due_times, first.lanes[0].host
     done, uncertainty = last.completion_on(host)
     known = (origin != UNKNOWN) & (origin < len(due)) & (done != NONE_NS)
     effect = _first_effects(origin[known], done[known], len(due))

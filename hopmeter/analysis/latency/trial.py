@@ -31,7 +31,7 @@ from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
 PACING = "pacing_error"
-"""Sent minus intended time."""
+"""Sent minus due time."""
 
 
 @dataclass
@@ -96,14 +96,14 @@ def measure(cell: Cell, path: Path) -> Measured:
         trial.clocks = largest([trial.clocks, clock_uncertainties(pair)])
         if deadline_s is not None:
             doubt = trial.clocks.get("response", ClockUncertainty())
-            trial.misses = judge_deadline(pair.intended_times, pair.completion_times, deadline_s, doubt.whole_ns)
+            trial.misses = judge_deadline(pair.due_times, pair.completion_times, deadline_s, doubt.whole_ns)
         trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair) + lost_by_server(pair) + lost_by_sink(pair)
         trial.paces.append(measure_pace(pair))
         pieces = latencies(pair) | by_server(pair) | by_sink(pair)
         if cell.axes.pacing.is_scheduled:
-            pieces[PACING] = [minus(pair.send_times, pair.intended_times)]
+            pieces[PACING] = [minus(pair.send_times, pair.due_times)]
         for name, each in pieces.items():
             trial.latencies.setdefault(name, []).extend(each)
     if not trial.counts.messages:
@@ -115,7 +115,7 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 def _start(cell: Cell, pair: Pair) -> Times:
     """Return when the latency that ranks a cell begins."""
-    return pair.intended_times if headline(cell) == "response" else pair.send_times
+    return pair.due_times if headline(cell) == "response" else pair.send_times
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:

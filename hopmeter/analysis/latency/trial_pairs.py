@@ -48,7 +48,7 @@ def _pair(cell: Cell, samples: Samples, endpoints: Sequence[Endpoint]) -> Pair:
 def _lanes(cell: Cell, samples: Samples, origin: int) -> list[Lane]:
     if cell.axes.pattern == "pubsub" and not cell.axes.is_ring:
         return [_source(cell, samples, origin)]
-    rows = samples.of(origin, "seq", "copy", "intended_ns", "sent_ns", "arrived_ns", *_codec(cell))
+    rows = samples.of(origin, "seq", "copy", "due_ns", "sent_ns", "arrived_ns", *_codec(cell))
     if cell.axes.pattern == "pubsub":
         came_back = rows["arrived_ns"] != NONE_NS
         return [_lane(samples, _where(rows, ~came_back), _where(rows, came_back))]
@@ -68,7 +68,7 @@ def _is_concurrent(cell: Cell) -> bool:
 
 def _source(cell: Cell, samples: Samples, origin: int) -> Lane:
     encoded = [name for name in _codec(cell) if name == "encoded_ns"]
-    rows = samples.of(origin, "seq", "intended_ns", "sent_ns", *encoded)
+    rows = samples.of(origin, "seq", "due_ns", "sent_ns", *encoded)
     return _lane(samples, rows, {})
 
 
@@ -88,7 +88,7 @@ def _lane(samples: Samples, asked: Columns, back: Columns, messages: int = 0) ->
         raise _implausible(samples, "the source recorded a message twice")
     replies = Arrivals(back.get("seq", NOTHING), messages)
     return Lane(
-        intended=offers.by_message(asked["intended_ns"]),
+        due=offers.by_message(asked["due_ns"]),
         sent=offers.by_message(asked["sent_ns"]),
         encoded=_optional(offers, asked.get("encoded_ns")),
         replies=replies,
@@ -114,7 +114,7 @@ def _place(cell: Cell, samples: Samples, who: Endpoint, lane: Lane) -> Place:
     forwarding = ["forwarded_ns"] if passes_on or (cell.axes.sinks_work and cell.axes.work != "none") else []
     names = ["arrived_ns", *forwarding, *_decoding(cell, who)]
     rows = samples.of(who.id, "seq", *names)
-    arrivals = Arrivals(rows["seq"], len(lane.intended))
+    arrivals = Arrivals(rows["seq"], len(lane.due))
     forwarded = rows.get("forwarded_ns")
     return Place(
         arrivals=arrivals,

@@ -39,7 +39,7 @@ def waiting_times(pair: Pair) -> Spans:
     The fastest messages show what a hop takes by itself, so a long way is not a queue. Jitter is not a queue either: if
     messages overtake each other, only the wait at the source counts.
     """
-    late = _span(pair.send_times, pair.intended_times)
+    late = _span(pair.send_times, pair.due_times)
     if any(each.reordered_count > (1 - ORDERLY) * each.received_count for each in pair.deliveries):
         return late
     hops = [_beyond(_span(*hop)) for hop in pair.hops()]
@@ -61,7 +61,7 @@ def median(spans: Spans) -> float:
 
 def response(pair: Pair) -> Spans:
     """Return the time from each message's due time until it had arrived everywhere."""
-    return _span(pair.completion_times, pair.intended_times)
+    return _span(pair.completion_times, pair.due_times)
 
 
 def _span(end: Times, start: Times) -> Spans:

@@ -113,7 +113,7 @@ def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
 
 def _ends(row: Row, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the start and the end, by message, of the latency that the row is ranked by."""
-    return pair.intended_times if row.headline == "response" else pair.send_times, pair.completion_times
+    return pair.due_times if row.headline == "response" else pair.send_times, pair.completion_times
 
 
 def _trial(row: Row, number: int, found: list[Pair]) -> Trial:
@@ -128,7 +128,7 @@ def _trial(row: Row, number: int, found: list[Pair]) -> Trial:
 
 
 def _course(row: Row, pair: Pair) -> tuple[Numbers, Numbers]:
-    return _over_time(pair.intended_times, *_ends(row, pair))
+    return _over_time(pair.due_times, *_ends(row, pair))
 
 
 def _over_time(due: Times, start: Times, done: Times) -> tuple[Numbers, Numbers]:

@@ -127,10 +127,10 @@ impl Asker {
 
     /// Calls as [`Self::ask`] does, with the payload of another request if there is one.
     pub fn ask_with(&mut self, call: Call, passed: Option<Passed<'_>>) -> Result<Record> {
-        let header = self.emitter.header(call.seq, call.marks, call.intended_ns);
+        let header = self.emitter.header(call.seq, call.marks, call.due_ns);
         self.intake.read_counters_now(&header, Mark::Send);
         let asked = self.exchange(header, passed, self.patience)?;
-        let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
+        let mut record = Record { due_ns: call.due_ns, ..Record::of(call.seq) };
         if let Some((Stamps { sent_ns, encoded_ns }, reply)) = asked {
             let (arrived_ns, decoded_ns) = reply.unwrap_or((NONE_NS, NONE_NS));
             record = Record { sent_ns, encoded_ns, arrived_ns, decoded_ns, ..record };
@@ -145,7 +145,7 @@ impl Asker {
     /// The record of a call that is not made.
     pub fn abandon(&mut self, call: Call) -> Record {
         self.intake.tally.abandoned += u64::from(call.is_sample());
-        Record { intended_ns: call.intended_ns, ..Record::of(call.seq) }
+        Record { due_ns: call.due_ns, ..Record::of(call.seq) }
     }
 
     /// Sends a request and waits for its reply; returns `None` if the transport refused the request until the deadline.

@@ -98,7 +98,7 @@ impl Emitter {
     }
 
     /// The header of a message, without the sent time and the checksum.
-    pub fn header(&self, seq: u64, marks: u16, intended_ns: i64) -> Header {
+    pub fn header(&self, seq: u64, marks: u16, due_ns: i64) -> Header {
         // With a codec the receiver compares the object, not its bytes.
         let checked = self.codec.is_none() && (self.always_checksum || marks != 0);
         Header {
@@ -106,7 +106,7 @@ impl Emitter {
             run: self.run,
             pair: self.pair,
             seq,
-            intended_ns,
+            due_ns,
             sent_ns: 0,
             length: self.bytes_of(marks, seq) as u64,
             checksum: 0,
@@ -121,9 +121,9 @@ impl Emitter {
         passed: Option<Passed<'_>>,
         tally: &mut Tally,
     ) -> Result<Record> {
-        let header = self.header(call.seq, call.marks, call.intended_ns);
+        let header = self.header(call.seq, call.marks, call.due_ns);
         let offered = self.offer_or_pass(header, passed, &mut tally.busy, |bytes, fill| publisher.send(bytes, fill))?;
-        let mut record = Record { intended_ns: call.intended_ns, ..Record::of(call.seq) };
+        let mut record = Record { due_ns: call.due_ns, ..Record::of(call.seq) };
         match offered {
             Offered::Sent(Stamps { sent_ns, encoded_ns }) => {
                 (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
@@ -254,7 +254,7 @@ impl Emitter {
         if self.always_write || !header.is(flags::CHECKSUM) {
             self.took.set((took_ns, header.length as usize));
         }
-        let spun_ns = clock::spin_until_counting(header.intended_ns, ready_ns);
+        let spun_ns = clock::spin_until_counting(header.due_ns, ready_ns);
         self.spun_ns.set(self.spun_ns.get() + if header.is_sample() { spun_ns } else { 0 });
     }
 }

@@ -153,11 +153,11 @@ impl Sender {
         self.limit.is_over()
     }
 
-    fn next_call(&mut self, marks: u16, intended_ns: i64) -> Call {
+    fn next_call(&mut self, marks: u16, due_ns: i64) -> Call {
         let count = if marks & flags::WARMUP == 0 { &mut self.samples } else { &mut self.warmups };
         let seq = *count;
         *count += 1;
-        Call { seq, marks, intended_ns, cut_short: false }
+        Call { seq, marks, due_ns, cut_short: false }
     }
 
     fn close(self) -> Result<(Tally, OpenEnds)> {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn header(seq: u64, marks: u16) -> Header {
-        Header { flags: marks, run: 1, pair: 0, seq, intended_ns: 0, sent_ns: 0, length: 0, checksum: 0 }
+        Header { flags: marks, run: 1, pair: 0, seq, due_ns: 0, sent_ns: 0, length: 0, checksum: 0 }
     }
 
     fn joining(after: &[u32], join: Join, every: u32) -> Joining {

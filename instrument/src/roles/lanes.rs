@@ -48,7 +48,7 @@ impl Lanes {
         let mut askers = run_all(context, self.askers, &recorder, next)?;
         if let Some(asker) = askers.first_mut() {
             let (seq, marks) = (context.flow.warmup, flags::WARMUP | flags::LAST);
-            asker.ask(Call { seq, marks, intended_ns: clock::now_ns(), cut_short: false })?;
+            asker.ask(Call { seq, marks, due_ns: clock::now_ns(), cut_short: false })?;
         }
         let recorder = recorder.into_inner().unwrap_or_else(|broken| broken.into_inner());
         let tally = sum(context.tally(), askers.iter().map(|asker| &asker.intake.tally));

@@ -20,7 +20,7 @@ const PACER_NS: i64 = 1_000_000_000;
 pub struct Call {
     pub seq: u64,
     pub marks: u16,
-    pub intended_ns: i64,
+    pub due_ns: i64,
     /// The time limit has passed: this message is the last one.
     pub cut_short: bool,
 }
@@ -72,10 +72,10 @@ impl MessageLoop {
         }
         self.index += 1;
         self.begin(context, index);
-        let planned_ns = self.pacer.next_ns();
-        let due_ns = planned_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
-        self.is_cut_short = due_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
-        if !self.await_due(context, due_ns - lead_ns) {
+        let due_ns = self.pacer.next_ns();
+        let at_ns = due_ns.unwrap_or_else(|| clock::now_ns().max(self.start_ns));
+        self.is_cut_short = at_ns.max(clock::now_ns()) - self.start_ns >= context.spec.limit_ns;
+        if !self.await_due(context, at_ns - lead_ns) {
             return None;
         }
         let warming = index < flow.warmup;
@@ -83,7 +83,7 @@ impl MessageLoop {
         Some(Call {
             seq: if warming { index } else { index - flow.warmup },
             marks: if warming { flags::WARMUP } else { 0 } | if last { flags::LAST } else { 0 },
-            intended_ns: planned_ns.unwrap_or_else(clock::now_ns),
+            due_ns: due_ns.unwrap_or_else(clock::now_ns),
             cut_short: self.is_cut_short,
         })
     }

@@ -161,7 +161,7 @@ impl Sender {
     }
 
     fn send(&mut self, seq: u64, marks: u16, due_ns: i64) {
-        let call = Call { seq, marks, intended_ns: due_ns, cut_short: false };
+        let call = Call { seq, marks, due_ns, cut_short: false };
         self.sent_ns = due_ns;
         match self.emitter.publish(self.publisher.as_mut(), call, None, &mut self.tally) {
             Ok(record) => {

@@ -2,7 +2,7 @@
 //!
 //! Every server has a lane: a thread with its own client. So a slow server does not delay the reply of another server,
 //! and every client waits in a way that the transport offers. The cost of passing requests to the lanes is part of
-//! `sent` minus `intended`.
+//! `sent` minus `due`.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

@@ -50,10 +50,10 @@ impl Taker for Sink {
         let header = &arrival.header;
         self.worker.work_on(header, received.payload);
         if header.is_sample() {
-            let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
+            let (due_ns, sent_ns) = (header.due_ns, header.sent_ns);
             let Arrival { arrived_ns, decoded_ns, .. } = arrival;
             let forwarded_ns = if self.worker.has_work() { clock::now_ns() } else { NONE_NS };
-            let times = Record { intended_ns, sent_ns, arrived_ns, decoded_ns, forwarded_ns, ..Record::of(header.seq) };
+            let times = Record { due_ns, sent_ns, arrived_ns, decoded_ns, forwarded_ns, ..Record::of(header.seq) };
             self.recorder.push(times);
         }
         self.effects.handle(header, arrival.arrived_ns, received.payload);

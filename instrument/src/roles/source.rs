@@ -89,9 +89,9 @@ impl Source<'_> {
         let _permit = self.context.permits.wait_for_one();
         self.read_counters(call, Mark::Send);
         self.note_latest(call);
-        let stamps = self.send(self.emitter.header(call.seq, call.marks, call.intended_ns))?;
+        let stamps = self.send(self.emitter.header(call.seq, call.marks, call.due_ns))?;
         if call.is_sample() {
-            self.count(call.seq, call.intended_ns, stamps);
+            self.count(call.seq, call.due_ns, stamps);
         }
         self.read_counters(call, Mark::Sent);
         if self.context.flow.pace.kind.awaits_return() {
@@ -125,8 +125,8 @@ impl Source<'_> {
         })
     }
 
-    fn count(&mut self, seq: u64, intended_ns: i64, stamps: Option<Stamps>) {
-        let mut record = Record { intended_ns, ..Record::of(seq) };
+    fn count(&mut self, seq: u64, due_ns: i64, stamps: Option<Stamps>) {
+        let mut record = Record { due_ns, ..Record::of(seq) };
         match stamps {
             Some(stamps @ Stamps { sent_ns, encoded_ns }) => {
                 (record.sent_ns, record.encoded_ns) = (sent_ns, encoded_ns);
@@ -241,9 +241,9 @@ impl Taker for Returns {
         let Some(arrival) = self.intake.admit(&received) else { return };
         let header = &arrival.header;
         if header.is_sample() && self.records.len() < self.records.capacity() {
-            let (intended_ns, sent_ns) = (header.intended_ns, header.sent_ns);
+            let (due_ns, sent_ns) = (header.due_ns, header.sent_ns);
             let Arrival { arrived_ns, decoded_ns, .. } = arrival;
-            self.records.push(Record { intended_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
+            self.records.push(Record { due_ns, sent_ns, arrived_ns, decoded_ns, ..Record::of(header.seq) });
         }
         self.intake.count(&arrival, &received);
         if header.is(flags::PROBE) {

@@ -14,7 +14,7 @@ fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
         run,
         pair: 0,
         seq,
-        intended_ns: clock::now_ns(),
+        due_ns: clock::now_ns(),
         sent_ns: clock::now_ns(),
         length: payload_bytes as u64,
         checksum: 0,

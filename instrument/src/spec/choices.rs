@@ -40,7 +40,7 @@ pub struct Pace {
     pub rate_hz: f64,
     /// Messages per burst; there are `rate_hz / burst` bursts per second.
     pub burst: u32,
-    /// How long before the intended time a thread stops sleeping and spins; 0 never spins, and a missing value makes
+    /// How long before the due time a thread stops sleeping and spins; 0 never spins, and a missing value makes
     /// the instrument learn the time.
     pub spin_ns: Option<i64>,
     /// For `poisson`.

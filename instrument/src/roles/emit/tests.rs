@@ -57,19 +57,19 @@ fn a_payload_is_passed_on_with_its_checksum_in_a_message_of_its_own() {
         run: 7,
         pair: 0,
         seq: 11,
-        intended_ns: 1,
+        due_ns: 1,
         sent_ns: 2,
         length: 13,
         checksum: 99,
     };
     let (header, bytes) = pass(&from, payload);
-    assert_eq!((header.pair, header.seq, header.intended_ns), (5, 3, 40));
+    assert_eq!((header.pair, header.seq, header.due_ns), (5, 3, 40));
     assert_eq!((header.flags, header.checksum, bytes.as_slice()), (flags::LAST | flags::CHECKSUM, 99, &payload[..]));
 }
 
 #[test]
 fn a_payload_without_a_checksum_gets_none() {
-    let from = Header { flags: 0, run: 7, pair: 0, seq: 0, intended_ns: 0, sent_ns: 0, length: 0, checksum: 0 };
+    let from = Header { flags: 0, run: 7, pair: 0, seq: 0, due_ns: 0, sent_ns: 0, length: 0, checksum: 0 };
     let (header, bytes) = pass(&from, &[]);
     assert_eq!((header.flags, header.checksum, bytes.len()), (flags::LAST, 0, 0));
 }

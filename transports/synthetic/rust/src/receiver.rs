@@ -160,7 +160,7 @@ mod tests {
     fn send(sender: &mut Sender, seq: u64, sent_ns: i64) -> bool {
         let Some(frame) = sender.reserve(PAYLOAD_BYTES).unwrap() else { return false };
         let length = PAYLOAD_BYTES as u64;
-        let header = Header { flags: 0, run: 1, pair: 0, seq, intended_ns: 0, sent_ns, length, checksum: 0 };
+        let header = Header { flags: 0, run: 1, pair: 0, seq, due_ns: 0, sent_ns, length, checksum: 0 };
         header.write(frame.first_chunk_mut().unwrap());
         sender.publish(PAYLOAD_BYTES);
         true
