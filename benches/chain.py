@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import Crate, number
 
 CORE = 1
@@ -50,7 +50,7 @@ def main() -> int:
     name = f"zenoh (rust), {RELAYS} relays, 64 B, per hop"
     found = {"alike": Comparison(name, 1.1), "plain": Comparison(f"{name}, plainest", None)}
     for index in pair_rounds(found.values()):
-        mine, peers = in_turn(index, ours, theirs)
+        mine, peers = sequential(index, ours, theirs)
         for way, each in found.items():
             each.add(mine, peers[way])
     return print_comparisons(found.values())

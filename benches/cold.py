@@ -19,7 +19,7 @@ from typing import Any
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import Program, number
 
 RATES_HZ = (10, 30, 100, 1000)
@@ -102,7 +102,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
     """Compare callbacks on the sender's thread."""
     transports = ("memory", "libxr") if libxr() else ("memory",)
     ways = {"memory": "call", "libxr": "libxr"}
-    rows, bare = in_turn(
+    rows, bare = sequential(
         index,
         lambda: ours(
             rate_hz,
@@ -122,7 +122,7 @@ def compare_callbacks(rate_hz: int, index: int, found: dict[str, Comparison]) ->
 
 def compare_blocking(transport: str, rate_hz: int, index: int, found: dict[str, Comparison]) -> None:
     """Compare hopmeter with the bare program for a receiver that blocks in its own process."""
-    rows, bare = in_turn(
+    rows, bare = sequential(
         index,
         lambda: ours(
             rate_hz,

@@ -7,7 +7,7 @@ from functools import partial
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import python_number
 
 SIDE, MESSAGES, RATE_HZ = 200, 200, 100
@@ -45,7 +45,7 @@ def main() -> int:
     for index in pair_rounds(found.values()):
         for transport in ("zeromq", "unix"):
             name = f"numpy {SIDE}x{SIDE}, {transport}, hopmeter.connect / nodes"
-            ours, theirs = in_turn(index, partial(connect_us, transport), partial(nodes_us, transport))
+            ours, theirs = sequential(index, partial(connect_us, transport), partial(nodes_us, transport))
             found.setdefault(name, Comparison(name, None)).add(ours, theirs)
     return print_comparisons(found.values())
 

@@ -140,7 +140,7 @@ def report_cost(rounds: Sequence[Round], numerator: str, denominator: str) -> st
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure all transports in turn, and print what their tables find."""
+    """Measure all transports one after another, and print what their tables find."""
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("transports", nargs="+")
     ask.add_argument("--rounds", type=int, default=60)

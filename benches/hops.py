@@ -10,7 +10,7 @@ from functools import partial
 
 from ending import orderly
 from ours import hopmeter
-from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import ROUNDS, Comparison, pair_rounds, print_comparisons, sequential
 from programs import python_number
 
 CORE = 1
@@ -51,7 +51,7 @@ def main() -> int:
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
         for kind in ("zeromq", "unix"):
-            ours, theirs = in_turn(index, partial(hopmeter_us, kind), partial(bare_us, kind))
+            ours, theirs = sequential(index, partial(hopmeter_us, kind), partial(bare_us, kind))
             name = f"{kind} (python), {FRAME_BYTES} B, a hop more than bare"
             found.setdefault(name, Comparison(name, 1.0)).add((ours - theirs) / 2, MOST_US)
             whole = f"{kind} (python), {FRAME_BYTES} B, round trip"

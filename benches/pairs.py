@@ -122,7 +122,7 @@ def pair_rounds(all_of: Iterable[Wanting]) -> Iterator[int]:
         yield number
 
 
-def in_turn(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
+def sequential(index: int, ours: Callable[[], Ours], theirs: Callable[[], Theirs]) -> tuple[Ours, Theirs]:
     """Run both functions directly after each other and return the results. The order alternates from pair to pair: on
     some machines, the program that runs first after a pause is a few per cent slower or faster."""
     if index % 2 == 0:

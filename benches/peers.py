@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ending import orderly
 from ours import NothingMeasuredError, hopmeter
-from pairs import ROUNDS, Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import ROUNDS, Comparison, pair_rounds, print_comparisons, sequential
 from programs import TOGETHER, ToolFailedError
 from rows import ROWS, Row
 
@@ -37,7 +37,7 @@ class Task:
         if not self.wants_more:
             return
         try:
-            self.found.add(*in_turn(index, self._ours, self._theirs))
+            self.found.add(*sequential(index, self._ours, self._theirs))
         except (NothingMeasuredError, ToolFailedError, OSError, subprocess.SubprocessError) as error:
             self.trouble = str(error)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 
 from ending import orderly
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import Crate, number
 
 IMAGE_BYTES = 1440 * 1080 * 3
@@ -29,7 +29,7 @@ def main() -> int:
     }
     for index in pair_rounds(found.values()):
         for (frame_bytes, (ours, theirs)), each in found.items():
-            each.add(*in_turn(index, partial(hop_ns, frame_bytes, *ours), partial(hop_ns, frame_bytes, *theirs)))
+            each.add(*sequential(index, partial(hop_ns, frame_bytes, *ours), partial(hop_ns, frame_bytes, *theirs)))
     return print_comparisons(found.values())
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ending import Run, orderly
 from ours import hopmeter
-from pairs import NAME_WIDTH, PAIRS, UNRESOLVED, Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import NAME_WIDTH, PAIRS, UNRESOLVED, Comparison, pair_rounds, print_comparisons, sequential
 from programs import PATIENCE_S, Project, ToolFailedError
 
 from hopmeter.manifest import every, readiness
@@ -214,7 +214,7 @@ def main(words: Sequence[str]) -> int:
     for index in pair_rounds(found.values()):
         for each in asked:
             if found[each.name].wants_more:
-                found[each.name].add_pair(in_turn(index, each.ours, each.theirs))
+                found[each.name].add_pair(sequential(index, each.ours, each.theirs))
     return print_comparisons(found.values())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ending import orderly
 from ours import hopmeter
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 from programs import python_number
 
 FRAMES, WIDTH, HEIGHT = 25, 640, 480
@@ -47,7 +47,7 @@ def main() -> int:
     """Measure pairs: each pair is one run of all transports and one of the pool."""
     found: dict[str, Comparison] = {}
     for index in pair_rounds(found.values()):
-        rows, bare_us = in_turn(index, lambda: hopmeter(SCENARIO), pool_us)
+        rows, bare_us = sequential(index, lambda: hopmeter(SCENARIO), pool_us)
         for row in rows:
             name = f"{row['transport']} (python), frame to three workers"
             if row["transport"] != "zeromq":

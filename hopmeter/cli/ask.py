@@ -41,9 +41,10 @@ def ask(
         Path | None,
         typer.Option(metavar="FILE", help="Send the frames of an image or a video instead of a pattern."),
     ] = None,
-    in_turn: Annotated[
-        bool, typer.Option("--in-turn", help="Call one server after the other, not all at once.")
+    sequential: Annotated[
+        bool, typer.Option("--sequential", help="Call one server after the other, not all at once.")
     ] = False,
+    in_turn: Annotated[bool, typer.Option("--in-turn", hidden=True)] = False,
     language: Annotated[str, typer.Option(help="Language of clients and servers: python, rust or c++.")] = "python",
     folder: Folder = None,
     meet: Annotated[
@@ -66,14 +67,17 @@ def ask(
     from hopmeter.interactive import asker
     from hopmeter.interactive.asker_results import AskerFolder
     from hopmeter.interactive.frames_scenario import Frames
+    from hopmeter.model.old_names import warn_of_old_option
     from hopmeter.runtime.failures import InterruptedRunError
 
     if frames is not None and number is not None:
         raise UsageError("E-OPTION-CONFLICT", "--frames and --number set the same value", "give one of them")
+    if in_turn:
+        warn_of_old_option("--in-turn", "--sequential")
     met = meeting.addresses(meet or [], names, "--meet")
     places = dict(_places(names, met, folder, host, (secret_file, cert, key, ca)))
     payload = _payload(width, height, source)
-    asked = Frames(payload, frames or number or 25, n_thread, coef, in_turn, language)
+    asked = Frames(payload, frames or number or 25, n_thread, coef, sequential or in_turn, language)
     stored = AskerFolder(out or meeting.result_path("asker"), meeting.describe_command())
     console = Console(highlight=False)
     try:

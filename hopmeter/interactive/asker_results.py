@@ -51,7 +51,7 @@ class Answers:
     @property
     def together(self) -> str:
         """Return what all servers of a frame are called; no server can have this name."""
-        return "one after the other" if self.asked.in_turn else "all at once"
+        return "one after the other" if self.asked.sequential else "all at once"
 
     @property
     def names(self) -> str:
@@ -184,7 +184,7 @@ class AskerFolder(ResultFolder):
 
 def describe(found: Answers) -> dict[str, Any]:
     """Return what a report says besides the delays; times are in nanoseconds."""
-    asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "in_turn", "language")}
+    asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}
     each = {server.name: found.lost_calls(number) for number, server in enumerate(found.servers)}

@@ -53,7 +53,7 @@ class Frames:
     frames: int = 25
     threads: int = 1
     coef: float = 1.0
-    in_turn: bool = False
+    sequential: bool = False
     language: str = "python"
 
     def works(self, servers: Sequence[Server]) -> list[str]:
@@ -68,7 +68,7 @@ class Frames:
     def ideal_ns(self, servers: Sequence[Server]) -> float | None:
         """Return how long a frame takes if nothing but work takes time."""
         works_ns = self.works_ns(servers)
-        return None if works_ns is None else sum(works_ns) if self.in_turn else max(works_ns)
+        return None if works_ns is None else sum(works_ns) if self.sequential else max(works_ns)
 
     def longest_s(self, servers: Sequence[Server]) -> float:
         """Return how long the work on a frame may take if all threads and servers share a core."""
@@ -109,7 +109,7 @@ def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
         return validate(Scenario, _one_client(asked, servers), "ask")
-    for option, is_given in (("--in-turn", asked.in_turn), ("--n-thread", asked.threads > 1)):
+    for option, is_given in (("--sequential", asked.sequential), ("--n-thread", asked.threads > 1)):
         if is_given:
             what = f"{option} needs one transport, and these servers use {' and '.join(by_transport)}"
             remedy = "a client of several transports is several processes, which send at fixed times: ask them apart"
@@ -129,7 +129,7 @@ def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
         "sinks": len(servers),
         "pairs": asked.threads,
         "work": "/".join(asked.works(servers)),
-        "dispatch": "sequential" if asked.in_turn else "parallel",
+        "dispatch": "sequential" if asked.sequential else "parallel",
         "messages": asked.frames,
         "warmup": 1,
         "patience": f"{PATIENCE_S + asked.longest_s(servers):.3f}s",

@@ -50,8 +50,8 @@ class Readiness:
     """Environment variables that the node needs in addition to those of all nodes."""
 
     @property
-    def takes_turns(self) -> bool:
-        """Return whether the node can take turns with another node; nodes of earlier versions cannot."""
+    def has_turns(self) -> bool:
+        """Return whether the node can run as one side of a duet; nodes of earlier versions cannot."""
         return bool(self.about.get("turns"))
 
     def as_json(self) -> dict[str, Any]:

@@ -128,8 +128,8 @@ class NodeSettings:
     background: str = ""
     """The load of the machine beside the nodes, such as `cpu 50%, memory 2GB/s`; empty without any."""
     hosts: str = ""
-    """The hosts of the endpoints in turn, `a>b>c`; of a workload, the host of each participant, `camera:a motor:b`.
-    Empty if all nodes run on this machine."""
+    """The hosts of the endpoints in their order, `a>b>c`; of a workload, the host of each participant: `camera:a
+    motor:b`. Empty if all nodes run on this machine."""
 
 
 @dataclass(frozen=True)

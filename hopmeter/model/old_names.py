@@ -62,6 +62,11 @@ def _value(key: str, value: Any, source: str) -> Any:
     return new
 
 
+def warn_of_old_option(old: str, new: str) -> None:
+    """Warn about an option of the command line that has another name today."""
+    _warn(f'"{old}" is now "{new}"', "the command line")
+
+
 def _warn(text: str, source: str) -> None:
     if source:
         warnings.warn(f"{source}: {text}; the next release will not accept the old name", FutureWarning, stacklevel=2)

@@ -35,7 +35,7 @@ class Machine:
         )
 
     def core_list(self, word: str) -> tuple[int, ...]:
-        """Return the cores that endpoints take in turn; an empty list means that endpoints are not pinned."""
+        """Return the cores that endpoints take one after another; an empty list means that endpoints are not pinned."""
         if word == "free":
             return ()
         if word == "same":

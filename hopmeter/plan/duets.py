@@ -1,4 +1,4 @@
-"""Which cells are measured as duets: the nodes of both sides run at once, and their messages take turns."""
+"""Which cells are measured as duets: both sides run at once, and their messages are due in alternating turns."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
-    """Place the endpoints of ordinary cells on the hosts in turn, and note the host of each participant."""
+    """Place the endpoints of ordinary cells on the hosts one by one, and note the host of each participant."""
     return [_place(cell, hosts) if hosts else cell for cell in cells]
 
 

@@ -54,9 +54,9 @@ def _placement(placed: Mapping[str, Sequence[str]]) -> str:
 
 
 def describe_placement(hosts: str) -> str:
-    """Return the column `hosts` in words: `nodes in turn on a and b`, or `camera on a; motor on b`."""
+    """Return the column `hosts` in words: `nodes one by one on a and b`, or `camera on a; motor on b`."""
     if ":" not in hosts:
-        return f"nodes in turn on {formatting.join(hosts.split('>'))}"
+        return f"nodes one by one on {formatting.join(hosts.split('>'))}"
     pairs = (each.partition(":") for each in hosts.split(" "))
     placed = group_by_host((name, host) for name, _, host in pairs)
     return "; ".join(f"{formatting.join(names)} on {host}" for host, names in placed.items())

@@ -1,5 +1,5 @@
-"""Execute a whole run: run every trial in turn, store the results in the run folder, and end in an orderly way in any
-case."""
+"""Execute a whole run: run its trials one after another, store the results in the run folder, and end in an orderly way
+in any case."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.recordings.replay_file import ReplayFile
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.interim_table import Median
-from hopmeter.runtime.order import Turn, turns, with_counterparts
+from hopmeter.runtime.order import PlannedTrial, planned_trials, with_counterparts
 from hopmeter.runtime.processes.host import Host
 from hopmeter.runtime.progress import BudgetProgress, RunBar, RunProgress
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
-from hopmeter.runtime.why import why_turns
+from hopmeter.runtime.why import why_trials
 from hopmeter.runtime.work import Work
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
@@ -61,7 +61,7 @@ class RoundSource(Protocol):
     def looks(self) -> dict[str, list[dict[str, Any]]]:
         """Return all looks at each table so far."""
 
-    def next_round(self) -> list[Turn]:
+    def next_round(self) -> list[PlannedTrial]:
         """Return the trials of the next round; none at the end."""
 
     def note(self, result: TrialResult) -> None:
@@ -117,11 +117,11 @@ class Executor:
         if self.rounds is not None:
             self._work_within(self.rounds, ground, alarm)
             return
-        self._work_through(turns(self.plan.runnable, self.plan.seed, done), ground, alarm)
+        self._work_through(planned_trials(self.plan.runnable, self.plan.seed, done), ground, alarm)
         while todo := self._further():
             self._work_through(todo, ground, alarm)
 
-    def _further(self) -> list[Turn]:
+    def _further(self) -> list[PlannedTrial]:
         """Return the trials of cells that were not in the plan at first."""
         cells = self.further()
         if cells:
@@ -129,10 +129,11 @@ class Executor:
             self.folder.note(cells=[cell.as_json() for cell in self.plan.cells])
         before = len(self.folder.trials)
         return [
-            replace(turn, order=turn.order + before) for turn in turns(cells, self.plan.seed + len(self.plan.cells))
+            replace(planned, order=planned.order + before)
+            for planned in planned_trials(cells, self.plan.seed + len(self.plan.cells))
         ]
 
-    def _work_through(self, todo: Sequence[Turn], ground: ScratchDir, alarm: Alarm) -> None:
+    def _work_through(self, todo: Sequence[PlannedTrial], ground: ScratchDir, alarm: Alarm) -> None:
         with RunProgress(self.console, todo) as progress:
             for together in with_counterparts(todo):
                 alarm.check()
@@ -142,14 +143,14 @@ class Executor:
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
         """Measure each cell once more to find why its messages are slow, if the scenario requests that."""
-        todo = why_turns(self.plan, self.folder)
+        todo = why_trials(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
-            for turn in todo:
+            for planned in todo:
                 alarm.check()
-                progress.begin(turn)
-                with execute_trial(replace(self._work(turn), cpu=None, why=True), ground, alarm) as outcome:
+                progress.begin(planned)
+                with execute_trial(replace(self._work(planned), cpu=None, why=True), ground, alarm) as outcome:
                     WhyFolder(self.folder.path).add(outcome.result, outcome.raw_files)
-                progress.end([turn])
+                progress.end([planned])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
         """Execute rounds until their source has no more; store each look as soon as it is taken."""
@@ -162,8 +163,8 @@ class Executor:
                     self._take(together, ground, alarm, progress)
             self.folder.note(looks=rounds.looks)
 
-    def _take(self, together: Sequence[Turn], ground: ScratchDir, alarm: Alarm, progress: RunBar) -> None:
-        works = [work for turn in together if (work := self._work_if_possible(turn, progress))]
+    def _take(self, together: Sequence[PlannedTrial], ground: ScratchDir, alarm: Alarm, progress: RunBar) -> None:
+        works = [work for planned in together if (work := self._work_if_possible(planned, progress))]
         if length_s := self._turn_s(works):
             with execute_duet(works, length_s, ground, alarm) as outcomes:
                 self._add_all(outcomes, progress)
@@ -177,43 +178,43 @@ class Executor:
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
         """Return the length of the turns if these trials are a duet."""
-        can = all(state.takes_turns for work in works for state in work.ready.values())
+        can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None
         lengths_s = {turn_s(work.cell, work.manifest) for work in works}
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
-    def _work_if_possible(self, turn: Turn, progress: RunBar) -> Work | None:
+    def _work_if_possible(self, planned: PlannedTrial, progress: RunBar) -> Work | None:
         """Return what a trial needs; if it cannot be executed, note that it failed."""
-        if self._is_hopeless(turn):
-            first, _ = split_code(self._reasons[turn.cell.id])
+        if self._is_hopeless(planned):
+            first, _ = split_code(self._reasons[planned.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
-            self._add(_failure(turn, reason), [], progress)
+            self._add(_failure(planned, reason), [], progress)
             return None
-        work = self._work(turn)
+        work = self._work(planned)
         absent = next((state for state in work.ready.values() if not state.ready), None)
         if absent is not None:
-            self._add(_failure(turn, tag(absent.code, absent.missing), absent.get), [], progress)
+            self._add(_failure(planned, tag(absent.code, absent.missing), absent.get), [], progress)
             return None
         return work
 
-    def _is_hopeless(self, turn: Turn) -> bool:
-        return self._bad[turn.cell.id] >= HOPELESS and not self._good[turn.cell.id]
+    def _is_hopeless(self, planned: PlannedTrial) -> bool:
+        return self._bad[planned.cell.id] >= HOPELESS and not self._good[planned.cell.id]
 
-    def _work(self, turn: Turn) -> Work:
-        cell, world = turn.cell, self._world_of(turn.cell)
+    def _work(self, planned: PlannedTrial) -> Work:
+        cell, world = planned.cell, self._world_of(planned.cell)
         manifests = [world.manifests[name] for name in dict.fromkeys(each.transport for each in carriers(cell))]
         return Work(
             cell=cell,
-            trial=turn.trial,
-            order=turn.order,
-            round=turn.round,
-            seed=turn.seed,
+            trial=planned.trial,
+            order=planned.order,
+            round=planned.round,
+            seed=planned.seed,
             manifest=manifests[0],
             others={each.name: each for each in manifests[1:]},
             ready=self._programs(cell),
             logs=self.folder.logs,
-            cpu=self.folder.cpu_path(cell.id, turn.trial) if self.plan.scenario.sample_cpu else None,
+            cpu=self.folder.cpu_path(cell.id, planned.trial) if self.plan.scenario.sample_cpu else None,
             pictures=self.pictures,
             recordings={flow: one.file for flow, one in self.recordings.items()},
             load=load_of(self.plan.scenario, self.world.machine),
@@ -264,8 +265,14 @@ class Executor:
         progress.note(f"{kept.cell} trial {kept.trial}: {with_remedy(kept.reason, kept.remedy)}")
 
 
-def _failure(turn: Turn, reason: str, remedy: str = "") -> TrialResult:
+def _failure(planned: PlannedTrial, reason: str, remedy: str = "") -> TrialResult:
     """Return the result of a trial that was not started."""
     return TrialResult(
-        turn.cell.id, turn.trial, good=False, reason=reason, remedy=remedy, order=turn.order, round=turn.round
+        planned.cell.id,
+        planned.trial,
+        good=False,
+        reason=reason,
+        remedy=remedy,
+        order=planned.order,
+        round=planned.round,
     )

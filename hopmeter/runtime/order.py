@@ -1,5 +1,5 @@
 """The order of trials: rounds with one trial of each cell of a table. Each round is shuffled, so that drift affects all
-cells of a table alike. The tables take turns."""
+cells of a table alike. Rounds of different tables alternate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.model.trial import TrialResult
 
 
 @dataclass(frozen=True)
-class Turn:
+class PlannedTrial:
     """One trial and its position in the order."""
 
     cell: Cell
@@ -25,7 +25,7 @@ class Turn:
     """The number of the round within its table."""
 
 
-def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[Turn]:
+def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
     """Return all trials of these cells that are not done, in order; the same seed gives the same order.
 
     The remaining trials of a round that was interrupted form a separate round.
@@ -34,13 +34,13 @@ def turns(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) ->
     return list(_number_rounds(left, begun_rounds(cells, done)))
 
 
-def with_counterparts(todo: Iterable[Turn]) -> Iterator[list[Turn]]:
+def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
     """Yield the trials in order: the two sides of a cell together if they follow each other in a round."""
-    waiting: list[Turn] = []
-    for turn in todo:
-        if waiting and not _are_sides(waiting[0], turn):
+    waiting: list[PlannedTrial] = []
+    for planned in todo:
+        if waiting and not _are_sides(waiting[0], planned):
             yield [waiting.pop()]
-        waiting.append(turn)
+        waiting.append(planned)
         if len(waiting) == 2:
             yield waiting
             waiting = []
@@ -48,7 +48,7 @@ def with_counterparts(todo: Iterable[Turn]) -> Iterator[list[Turn]]:
         yield waiting
 
 
-def _are_sides(one: Turn, other: Turn) -> bool:
+def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
     return one.cell.comparison.counterpart == other.cell.id and one.round == other.round
 
 
@@ -70,14 +70,16 @@ def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str
     return first
 
 
-def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[Turn]]:
+def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
     """Yield every round as planned."""
     draw, order = random.Random(seed), 0
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
             in_round = [cell for cell in table if trial < cell.schedule.trials]
             in_round = shuffle(in_round, draw)
-            yield [Turn(cell, trial, order + place, draw.getrandbits(63)) for place, cell in enumerate(in_round)]
+            yield [
+                PlannedTrial(cell, trial, order + place, draw.getrandbits(63)) for place, cell in enumerate(in_round)
+            ]
             order += len(in_round)
 
 
@@ -93,16 +95,16 @@ def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
     return [cell for unit in shuffled for cell in unit]
 
 
-def _without(done: set[tuple[str, int]], rounds: Iterable[list[Turn]]) -> Iterator[list[Turn]]:
-    for turns_of_round in rounds:
-        yield [turn for turn in turns_of_round if (turn.cell.id, turn.trial) not in done]
+def _without(done: set[tuple[str, int]], rounds: Iterable[list[PlannedTrial]]) -> Iterator[list[PlannedTrial]]:
+    for of_round in rounds:
+        yield [planned for planned in of_round if (planned.cell.id, planned.trial) not in done]
 
 
-def _number_rounds(rounds: Iterable[list[Turn]], first: Mapping[str, int]) -> Iterator[Turn]:
+def _number_rounds(rounds: Iterable[list[PlannedTrial]], first: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Give each round its number within its table, starting at the first new number."""
     following = Counter(first)
-    for turns_of_round in filter(None, rounds):
-        group = turns_of_round[0].cell.group
-        for turn in turns_of_round:
-            yield replace(turn, round=following[group])
+    for of_round in filter(None, rounds):
+        group = of_round[0].cell.group
+        for planned in of_round:
+            yield replace(planned, round=following[group])
         following[group] += 1

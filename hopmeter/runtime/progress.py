@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 
 from hopmeter.plan.make import scheduled_s
 from hopmeter.runtime.interim_table import Median, interim_table
-from hopmeter.runtime.order import Turn
+from hopmeter.runtime.order import PlannedTrial
 from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
@@ -77,9 +77,9 @@ class RunBar:
         if text and not self._console.is_terminal:
             self._console.print(text, highlight=False)
 
-    def _show(self, turn: Turn, left: str, completed: float | None = None) -> None:
-        axes = turn.cell.axes
-        what = f"{turn.cell.comparison.alone} alone" if turn.cell.comparison.alone else axes.payload
+    def _show(self, planned: PlannedTrial, left: str, completed: float | None = None) -> None:
+        axes = planned.cell.axes
+        what = f"{planned.cell.comparison.alone} alone" if planned.cell.comparison.alone else axes.payload
         trial = f"{axes.transport} {axes.language}, {what}"
         self._bar.update(self._task, description=trial, completed=completed, left=left, refresh=True)
 
@@ -120,18 +120,18 @@ class BudgetProgress(RunBar):
         """Return what is decided."""
         return self._budget.status
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, planned: PlannedTrial) -> None:
         """Note that a trial begins."""
         used_s = self._budget.budget_s - self._budget.left_s
         if used_s >= MEDIANS_S and self._console.is_terminal:
             self._bar.above = interim_table(self._budget.medians, max(self._console.height - OTHER_LINES, 1))
-        self._show(turn, self._budget.status, completed=used_s)
+        self._show(planned, self._budget.status, completed=used_s)
 
 
 class RunProgress(RunBar):
     """A progress bar with the remaining time, estimated from the schedule and the overhead of the trials so far."""
 
-    def __init__(self, console: Console, todo: Sequence[Turn]) -> None:
+    def __init__(self, console: Console, todo: Sequence[PlannedTrial]) -> None:
         super().__init__(console, len(todo), MofNCompleteColumn())
         self._left = list(todo)
         self._overhead_s, self._done = START_S, 0
@@ -142,19 +142,19 @@ class RunProgress(RunBar):
         trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
         return f"{trials}, about {humanize.time(self._left_s())}" if self._left else ""
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, planned: PlannedTrial) -> None:
         """Note that a trial begins."""
-        self._show(turn, f"about {humanize.time(self._left_s())} left")
+        self._show(planned, f"about {humanize.time(self._left_s())} left")
         self._began = time.monotonic()
 
-    def end(self, together: Sequence[Turn]) -> None:
+    def end(self, together: Sequence[PlannedTrial]) -> None:
         """Note that one trial or both sides of a cell ended, successfully or not."""
-        took_s = time.monotonic() - self._began - sum(scheduled_s(turn.cell) for turn in together)
-        for turn in together:
+        took_s = time.monotonic() - self._began - sum(scheduled_s(planned.cell) for planned in together)
+        for planned in together:
             self._done += 1
             self._overhead_s += (max(0.0, took_s / len(together)) - self._overhead_s) / self._done
-            self._left.remove(turn)
+            self._left.remove(planned)
         self._bar.update(self._task, completed=self._done)
 
     def _left_s(self) -> float:
-        return sum(scheduled_s(turn.cell) + self._overhead_s for turn in self._left)
+        return sum(scheduled_s(planned.cell) + self._overhead_s for planned in self._left)

@@ -169,7 +169,7 @@ class RunningTrial:
     def _await_end(self) -> None:
         """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
         cell, samples = self.work.cell, self.work.cpu is not None
-        calls = max(cell.call_s * _calls_in_turn(flow) for flow in flows(cell))
+        calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
         at_once_s = schedule.limit_s * self._sides
         patience_s = self.work.lead_ns / 1e9 + at_once_s + schedule.drain_s + schedule.retry_s + calls
@@ -261,7 +261,7 @@ def prove(cell: Cell, control: Control) -> None:
     control.receive_until(lambda: len(quiet) == len(shape.flows), cell.schedule.timeout_s, "quiet", note_report)
 
 
-def _calls_in_turn(flow: Flow) -> int:
+def _sequential_calls(flow: Flow) -> int:
     """Return how many calls each message of a flow makes one after the other. Calls that are under way at once are
     followed by one that ends the flow."""
     if not flow.is_call:

@@ -45,7 +45,7 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
 @contextmanager
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    """Execute the trials of several sides whose nodes run at once and whose messages take turns of `turn_s`.
+    """Execute the trials of several sides at once; their messages are due in alternating turns of `turn_s`.
 
     Each side has an outcome of its own: if one fails, the others go on. Otherwise as `execute_trial`.
     """

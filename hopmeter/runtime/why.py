@@ -7,7 +7,7 @@ import random
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.topology import is_chain
-from hopmeter.runtime.order import Turn
+from hopmeter.runtime.order import PlannedTrial
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
@@ -15,7 +15,7 @@ MOST_MESSAGES = 100_000
 """A thousand slow messages are enough; more readings would take more memory."""
 
 
-def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
+def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:
     """Return a trial for each cell that has a good trial; none if the scenario does not request reasons, or if these
     trials are done."""
     if not plan.scenario.why:
@@ -26,7 +26,7 @@ def why_turns(plan: Plan, folder: RunFolder) -> list[Turn]:
     measured = [cell for cell in cells if any(each.good for each in folder.trials_of(cell.id))]
     draw, before = random.Random(plan.seed), len(folder.trials)
     return [
-        Turn(
+        PlannedTrial(
             _shorten(cell),
             1 + max(each.trial for each in folder.trials_of(cell.id)),
             before + order,

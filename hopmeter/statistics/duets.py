@@ -1,4 +1,4 @@
-"""A duet: two cells that were measured at once and took turns, so that neighbouring turns met the same noise."""
+"""A duet: two cells that were measured at once in alternating turns, so that neighbouring turns met the same noise."""
 
 from __future__ import annotations
 

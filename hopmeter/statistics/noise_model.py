@@ -18,8 +18,8 @@ from hopmeter.statistics.two_way import TwoWay, fit_two_way
 CLIP = 2.2
 CLIPPED_VARIANCE = 0.9521
 """The variance of a standard normal variable that is clipped at `CLIP`."""
-TURNS = 12
-STEAL_TURNS = (1, 3, 5)
+PASSES = 12
+STEAL_PASSES = (1, 3, 5)
 """Turns that estimate the steal weight again."""
 STEAL_WEIGHTS = np.concatenate([[0.0], np.geomspace(3, 3000, 13)])
 USUAL_STEAL_WEIGHT = 100.0
@@ -66,10 +66,10 @@ def fit_noise(
     scales = _first_scales(values, known)
     pulled, variances, freedoms = values, scales**2, np.ones_like(scales)
     effects = fit_two_way(values, _weights(variances, inflation, known))
-    for turn in range(TURNS):
+    for number in range(PASSES):
         spare = np.where(known, np.maximum(1 - effects.leverage, 1e-3), 0.0)
         residuals = np.where(known, values - effects.expectation, 0.0)
-        if turn in STEAL_TURNS and not fixed:
+        if number in STEAL_PASSES and not fixed:
             steal_weight = _steal_weight(residuals, spare, steal, known)
             inflation = _inflation(steal, steal_weight)
         freedoms = spare.sum(axis=2)

@@ -181,7 +181,7 @@ fn calculate(mut state: u64) -> u64 {
     black_box(state)
 }
 
-/// Two blocks of memory, from one of which chunks are copied to the other, in turn.
+/// Two blocks of memory, from one of which chunks are copied to the other, one after another.
 struct Blocks {
     from: Vec<u8>,
     to: Vec<u8>,

@@ -19,7 +19,7 @@ from hopmeter.analysis.cells.requirements import Judge
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.make import Plan
-from hopmeter.runtime.order import Turn
+from hopmeter.runtime.order import PlannedTrial
 from hopmeter.scenario import Scenario
 from hopmeter.store.run_folder import RunFolder
 
@@ -62,7 +62,7 @@ class Run:
         noise = self.noise_of(cell) if self.noise_of else self.noise
         return self.median(cell) * math.exp(draw.gauss(0, noise))
 
-    def rounds(self, most: int = 10_000) -> Iterator[list[Turn]]:
+    def rounds(self, most: int = 10_000) -> Iterator[list[PlannedTrial]]:
         self.budget = BudgetedRounds(self.made, self.trials, self.value, self.looks, lambda: self.now, self.is_judged)
         for _ in range(most):
             if not (turns := self.budget.next_round()):
@@ -172,7 +172,7 @@ def test_a_stated_precision_holds_as_often_as_it_says() -> None:
     assert misses <= 0.065 * many
 
 
-def test_tables_take_turns_and_a_round_is_of_one_table() -> None:
+def test_tables_alternate_and_a_round_is_of_one_table() -> None:
     large = [each.with_values(id=f"l{each.id}", payload="bytes:9", payload_bytes=9) for each in cells_of(10, 10.1)]
     rounds = list(Run(plan([*cells_of(10, 10.1), *large], "20s")).rounds())
     groups = [{turn.cell.group for turn in turns} for turns in rounds]

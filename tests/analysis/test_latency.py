@@ -117,11 +117,11 @@ SERVED_US = (40, 90, 60)
 """How long each of three servers takes to reply, of which it holds the request all but 10."""
 
 
-def scatter_rows(in_turn: bool) -> dict[int, Rows]:
+def scatter_rows(sequential: bool) -> dict[int, Rows]:
     trial: dict[int, Rows] = {0: [], **{1 + server: [] for server in range(len(SERVED_US))}}
     for row in messages(COUNT):
         for server, took in enumerate(SERVED_US):
-            sent = row["sent"] + (sum(SERVED_US[:server]) * US if in_turn else 0)
+            sent = row["sent"] + (sum(SERVED_US[:server]) * US if sequential else 0)
             trial[0].append(row | {"copy": server, "sent": sent, "arrived": sent + took * US})
             came = sent + 5 * US
             trial[1 + server].append({"seq": row["seq"], "arrived": came, "forwarded": came + (took - 10) * US})
@@ -142,7 +142,7 @@ def test_what_is_above_the_servers_and_above_their_work_depends_on_how_they_were
 
 
 def test_each_server_of_a_scatter_is_told_apart_and_who_was_last_is_counted(tmp_path: Path) -> None:
-    trial = scatter_rows(in_turn=False)
+    trial = scatter_rows(sequential=False)
     for row in trial[0]:
         if row["copy"] == 2 and row["seq"] % 4 == 0:
             row["arrived"] += 100 * US
@@ -155,13 +155,15 @@ def test_each_server_of_a_scatter_is_told_apart_and_who_was_last_is_counted(tmp_
 
 
 def test_nobody_is_last_by_chance_where_the_last_is_asked_last(tmp_path: Path) -> None:
-    row = analyse_trials(tmp_path, cell(pattern="scatter", sinks=3, dispatch="sequential"), scatter_rows(in_turn=True))
+    row = analyse_trials(
+        tmp_path, cell(pattern="scatter", sinks=3, dispatch="sequential"), scatter_rows(sequential=True)
+    )
     assert row["servers_roundtrip_p50_us"] == [40, 90, 60]
     assert row["servers_last_share"] is row["ideal_us"] is row["excess_p50_us"] is None
 
 
 def test_a_message_that_not_all_answered_has_no_last(tmp_path: Path) -> None:
-    trial = scatter_rows(in_turn=False)
+    trial = scatter_rows(sequential=False)
     for row in trial[0]:
         if row["copy"] == 1 and row["seq"] >= COUNT // 2:
             del row["arrived"]

@@ -157,7 +157,7 @@ def tables(trials: list[dict[str, Any]]) -> dict[str, TableRanking]:
     return rank_tables(planned, {name: {"status": "ok"} for name in "ab"}, trials, {})
 
 
-def test_a_run_without_rounds_is_ranked_by_trials_only_if_its_cells_took_turns() -> None:
+def test_a_run_without_rounds_is_ranked_by_trials_only_if_its_cells_alternated() -> None:
     turns = [
         trial(name, number, 10.0 + number + at, order=2 * number + at, round=None)
         for number in range(4)
@@ -165,8 +165,8 @@ def test_a_run_without_rounds_is_ranked_by_trials_only_if_its_cells_took_turns()
     ]
     (found,) = tables(turns).values()
     assert found.ranking.rounds == {"a": 4, "b": 4}
-    in_turn = [{**each, "order": 10 * "ab".index(each["cell"]) + each["trial"]} for each in turns]
-    assert tables(in_turn) == {}
+    sequential = [{**each, "order": 10 * "ab".index(each["cell"]) + each["trial"]} for each in turns]
+    assert tables(sequential) == {}
 
 
 def test_a_bad_trial_and_one_without_messages_count_for_nothing() -> None:

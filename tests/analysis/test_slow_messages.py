@@ -54,9 +54,7 @@ def sink(plan: Plan) -> list[Step]:
 def why(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     def explain(plan: Plan, change: Callable[[Step], Step] = lambda step: step) -> dict[str, Any]:
         late = {seq: plan.get("late", 0) for seq in SLOW}
-        sent = [
-            {"seq": n, "due": 1000 * due(n), "sent": 1000 * (due(n) + late.get(n, 0))} for n in range(MESSAGES)
-        ]
+        sent = [{"seq": n, "due": 1000 * due(n), "sent": 1000 * (due(n) + late.get(n, 0))} for n in range(MESSAGES)]
         took = [SLOW_US if n in SLOW else USUAL_US for n in range(MESSAGES)]
         arrived = [{"seq": n, "arrived": 1000 * (due(n) + us)} for n, us in enumerate(took)]
         raw = [write_raw(tmp_path / f"{who}.raw", who, rows) for who, rows in ((0, sent), (1, arrived))]

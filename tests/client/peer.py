@@ -21,7 +21,7 @@ OBJECTS: dict[str, Any] = {
 
 
 def publish(house: Any, over: threading.Event) -> None:
-    """All objects in turn until the test ends it: who comes late misses what went before."""
+    """All objects one after another until the test ends it: who comes late misses what went before."""
     publisher = house.publisher("camera")
     print("ready", flush=True)
     while not over.wait(0.002):

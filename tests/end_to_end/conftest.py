@@ -51,7 +51,7 @@ CASES = {
     "scatter 30": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:30ms"\nrate = 20\nmessages = 25',
     "scatter 40": 'pattern = "scatter"\nsinks = 3\nwork = "sleep:40ms"\nrate = 20\nmessages = 25',
     "servers at once": f"dispatch = 'parallel'\n{SERVERS}",
-    "servers in turn": f"dispatch = 'sequential'\n{SERVERS}",
+    "servers one by one": f"dispatch = 'sequential'\n{SERVERS}",
     "pairs": "pairs = 2",
     "fan-out": "sinks = 3",
     "open": 'transport = "unix"',

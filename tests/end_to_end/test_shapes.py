@@ -81,7 +81,7 @@ def test_a_scatter_takes_as_long_as_its_slowest_server_and_not_as_all(measured: 
     assert row["overhead_p50_us"] <= row["gather_p50_us"] - work_ms * 1000 + 1
 
 
-@pytest.mark.parametrize(("name", "ideal_ms"), [("servers at once", 60), ("servers in turn", 110)])
+@pytest.mark.parametrize(("name", "ideal_ms"), [("servers at once", 60), ("servers one by one", 110)])
 def test_servers_that_sleep_differently_are_told_apart_however_they_are_asked(
     measured: Measured, name: str, ideal_ms: int
 ) -> None:
@@ -102,16 +102,16 @@ def both(row: dict[str, Any]) -> tuple[list[float], list[float]]:
     return row["servers_roundtrip_mean_us"], row["servers_held_mean_us"]
 
 
-def test_the_slowest_server_is_the_last_and_in_turn_nobody_is(measured: Measured) -> None:
+def test_the_slowest_server_is_the_last_and_sequentially_nobody_is(measured: Measured) -> None:
     shares = measured.by_name["servers at once"]["servers_last_share"]
     assert sum(shares) == pytest.approx(1)
     assert shares[0] > 0.5, "it sleeps twice as long as the others"
-    assert measured.by_name["servers in turn"]["servers_last_share"] is None
+    assert measured.by_name["servers one by one"]["servers_last_share"] is None
 
 
-def test_servers_asked_in_turn_are_asked_when_the_one_before_has_answered(measured: Measured) -> None:
+def test_servers_called_one_by_one_are_asked_when_the_one_before_has_answered(measured: Measured) -> None:
     asked: dict[int, dict[int, Row]] = {}
-    for each in measured.samples("servers in turn"):
+    for each in measured.samples("servers one by one"):
         if each["endpoint"] == 0:
             asked.setdefault(each["seq"], {})[each["copy"]] = each
     assert len(asked) == 20

@@ -200,7 +200,7 @@ def test_what_hosts_cannot_do_is_refused_before_a_run(tmp_path: Path, scenario: 
         assert done.returncode == 2 and lacking(error, says) == [], error
 
 
-def test_a_chain_is_placed_over_the_hosts_in_turn(tmp_path: Path, scenario: Path, start: Run) -> None:
+def test_a_chain_is_placed_over_the_hosts_one_by_one(tmp_path: Path, scenario: Path, start: Run) -> None:
     (tmp_path / "hosts.toml").write_text(f"[host.one]\nhere = true\n[host.two]\nagent = {agent()}\n")
     words = (
         "--transport",

@@ -51,7 +51,7 @@ def test_a_frame_has_no_multiple() -> None:
 
 
 def test_servers_of_one_transport_are_a_scatter_whose_threads_are_pairs() -> None:
-    made = make_scenario(Frames("image:8x6", 7, threads=3, in_turn=True), [LEFT, RIGHT])
+    made = make_scenario(Frames("image:8x6", 7, threads=3, sequential=True), [LEFT, RIGHT])
     assert (made.pattern, made.sinks, made.pairs, made.messages) == (["scatter"], [2], [3], 7)
     assert (made.work, made.dispatch, made.pace) == (["sleep:30ms/spin:50ms"], ["sequential"], ["closed"])
     assert make_scenario(Frames("image:8x6"), [LEFT]).pattern == ["rpc"]
@@ -66,8 +66,8 @@ def test_servers_of_two_transports_have_a_client_for_each_and_common_due_times()
     assert rate == made.flow["zeromq"].rate and rate and 5 < rate < 1000 / 100
 
 
-@pytest.mark.parametrize("more", [{"in_turn": True}, {"threads": 2}])
-def test_two_transports_are_not_called_in_turn_or_by_threads(more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("more", [{"sequential": True}, {"threads": 2}])
+def test_two_transports_are_not_called_one_by_one_or_by_threads(more: dict[str, Any]) -> None:
     with refuses(UsageError, "E-SERVERS-DIFFER zeromq tcp"):
         make_scenario(Frames("image:8x6", **more), [LEFT, OTHER])
 

@@ -72,14 +72,14 @@ def mean_ms(said: str, row: str) -> float:
     return float(found[1])
 
 
-def test_servers_are_called_at_once_in_turn_by_threads_and_over_two_transports(tmp_path: Path, launch: Launch) -> None:
+def test_servers_are_called_in_each_way_and_over_two_transports(tmp_path: Path, launch: Launch) -> None:
     left = serve(launch, "left", "--work", "sleep:40ms")
     serve(launch, "right", "--work", "spin:60ms")
     serve(launch, "third", "--transport", "unix", "--work", "sleep:20ms")
     said = ask(launch, tmp_path / "out", "left", "right", "--frames", "4", "--n-thread", "2")
     assert mean_ms(said, "all at once") >= 60 and "the work alone takes 60 ms" in said
     check_folder(tmp_path / "out", said, "all at once", {"left": "zeromq", "right": "zeromq"}, threads=2)
-    said = ask(launch, tmp_path / "turn", "left", "right", "--number", "3", "--in-turn", "--coef", "0.5")
+    said = ask(launch, tmp_path / "turn", "left", "right", "--number", "3", "--sequential", "--coef", "0.5")
     assert mean_ms(said, "one after the other") >= 50 and "the work alone takes 50 ms" in said
     check_folder(tmp_path / "turn", said, "one after the other", {"left": "zeromq", "right": "zeromq"})
     said = ask(launch, tmp_path / "two", "left", "third", "--frames", "3")
@@ -121,12 +121,12 @@ def count_rows(folder: Path, name: str) -> int:
     return sum(row["server"] == name for row in csv.DictReader((folder / "asker.csv").open()))
 
 
-@pytest.mark.parametrize("in_turn", [False, True])
+@pytest.mark.parametrize("sequential", [False, True])
 def test_ctrl_c_keeps_what_was_measured_and_the_next_one_has_waited(
-    tmp_path: Path, launch: Launch, in_turn: bool
+    tmp_path: Path, launch: Launch, sequential: bool
 ) -> None:
     left, _ = serve(launch, "left", "--work", "spin:400ms"), serve(launch, "right", "--work", "spin:1ms")
-    words = ("ask", "right", "left", *(["--in-turn"] if in_turn else []), *SMALL)
+    words = ("ask", "right", "left", *(["--sequential"] if sequential else []), *SMALL)
     asking = launch(*words, "--frames", "10000", "--out", str(tmp_path / "out"))
     asking.says("calling right left: 10000 frames; Ctrl-C ends it")
     waiting = launch(*words, "--frames", "1", "--out", str(tmp_path / "next"))
@@ -138,7 +138,7 @@ def test_ctrl_c_keeps_what_was_measured_and_the_next_one_has_waited(
     wait_until_busy(left, asking, spun_s=2)
     asking.interrupt()
     assert asking.ends() == 130 and "interrupted: fewer frames than requested" in asking.output
-    assert count_rows(tmp_path / "out", "one after the other" if in_turn else "all at once") >= 2
+    assert count_rows(tmp_path / "out", "one after the other" if sequential else "all at once") >= 2
     assert waiting.ends() == 0 and waiting.output.count("is busy") == 1, waiting.output
     assert count_rows(tmp_path / "next", "left") == 1
 

@@ -83,7 +83,7 @@ def test_a_called_server_answers_from_serve_until_it_is_closed() -> None:
     assert server.answer(b"late") is None
 
 
-def test_requests_take_turns() -> None:
+def test_requests_are_answered_one_by_one() -> None:
     server, inside, most = CalledServer(frame_of), list[None](), list[int]()
 
     def handle(_frame: Any, _reply: Any, _third: Any = None) -> None:

@@ -14,7 +14,7 @@ from hopmeter.plan.sides import add_old_sides, settings_side
 from hopmeter.plan.spec import node_specs
 from hopmeter.plan.topology import core_of, topology
 from hopmeter.plan.workloads import rows_of, whole_id
-from hopmeter.runtime.order import turns
+from hopmeter.runtime.order import planned_trials
 
 from .test_workloads import FLOWS, PARTICIPANTS, PLACE, make_plan
 from .world import transport, world
@@ -86,7 +86,10 @@ def test_alone_is_off_by_default() -> None:
 def test_a_cell_alone_is_in_the_rounds_of_its_workload() -> None:
     made = plan(trials=3)
     assert len({cell.group for cell in made.runnable}) == 1
-    rounds = [[turn.cell.id for turn in turns(made.runnable, 1) if turn.round == number] for number in range(3)]
+    rounds = [
+        [planned.cell.id for planned in planned_trials(made.runnable, 1) if planned.round == number]
+        for number in range(3)
+    ]
     assert all(sorted(each) == sorted(cell.id for cell in made.cells) for each in rounds)
 
 

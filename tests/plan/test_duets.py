@@ -27,7 +27,7 @@ def of(daemon: Daemon | None = None, **values: Any) -> float | None:
 @pytest.mark.parametrize(
     "values", [{}, {"wait": "callback"}, {"pattern": "rpc"}, {"rate_hz": 500.0}, {"spin_us": 50.0}]
 )
-def test_a_cell_that_is_idle_between_its_messages_takes_turns(values: dict[str, Any]) -> None:
+def test_a_cell_that_is_idle_between_its_messages_has_turns(values: dict[str, Any]) -> None:
     assert of(**values) == TURN_S
 
 

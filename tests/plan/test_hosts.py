@@ -49,7 +49,7 @@ def places(cell: Cell) -> list[tuple[str, str]]:
     return [(each.role, each.host) for each in topology(cell).endpoints]
 
 
-def test_endpoints_are_placed_in_turn_and_every_pair_alike() -> None:
+def test_endpoints_are_placed_one_by_one_and_every_pair_alike() -> None:
     (cell,) = plan(hosts("a", "b", "c"), relays=3, pairs=2).cells
     chain = [("source", "a"), ("relay", "b"), ("relay", "c"), ("relay", "a"), ("sink", "b")]
     assert places(cell) == chain * 2 and cell.nodes.hosts == "a>b>c"

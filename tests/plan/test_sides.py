@@ -10,7 +10,7 @@ from hopmeter.errors import UsageError
 from hopmeter.messages import split_code
 from hopmeter.plan import Plan
 from hopmeter.plan.sides import add_old_sides, settings_side
-from hopmeter.runtime.order import turns
+from hopmeter.runtime.order import planned_trials
 from tests.coded import refuses
 
 from .world import make_plan, transport, world
@@ -69,10 +69,10 @@ def test_a_search_has_no_sides() -> None:
 
 def test_a_round_has_both_sides_next_to_each_other_in_random_order() -> None:
     made = both("set:hwm=1000", trials=40, payload=["bytes:100"], settings={"bus": {"hwm": [1, 2, 3]}})
-    order = turns(made.runnable, 3)
+    order = planned_trials(made.runnable, 3)
     first: list[str] = []
     for number in range(40):
-        cells = [turn.cell for turn in order if turn.round == number and turn.cell.comparison.side]
+        cells = [planned.cell for planned in order if planned.round == number and planned.cell.comparison.side]
         pairs = list(zip(cells[::2], cells[1::2], strict=True))
         assert len(cells) == 6
         assert all(one.comparison.counterpart == other.id for one, other in pairs)

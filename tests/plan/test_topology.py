@@ -79,7 +79,7 @@ def test_each_language_is_where_its_name_says() -> None:
     assert [spec["adapter"] for _, spec in specs] == [None, "/a", None]
 
 
-def test_threads_share_a_node_and_take_cores_in_turn() -> None:
+def test_threads_share_a_node_and_take_cores_one_by_one() -> None:
     ((_, spec),) = node_specs(cell(placement="thread", relays=1), PLACE)
     assert [one["core"] for one in spec["endpoints"]] == [0, 1, 0]
     assert [one["samples"] for one in spec["endpoints"]] == ["/s/0.raw", "/s/1.raw", "/s/2.raw"]

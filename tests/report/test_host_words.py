@@ -20,14 +20,14 @@ def test_a_chain_has_a_line_for_each_host_and_a_sentence() -> None:
 
 def test_chains_of_different_lengths_are_described_together() -> None:
     run = run_of(CHAIN, {**CHAIN, "relays": 0})
-    assert hosts_sentence(run.rows) == "Hosts: nodes in turn on a, b and c."
+    assert hosts_sentence(run.rows) == "Hosts: nodes one by one on a, b and c."
     assert hosts_sentence(run_of(cell("tcp", 100)).rows) == ""
 
 
 @pytest.mark.parametrize(
     ("hosts", "words", "short"),
     [
-        ("a>b", "nodes in turn on a and b", "on a and b"),
+        ("a>b", "nodes one by one on a and b", "on a and b"),
         ("camera:a motor:b view:a", "camera and view on a; motor on b", "on a and b"),
     ],
 )

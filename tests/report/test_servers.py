@@ -82,7 +82,7 @@ def test_short_work_comes_before_long_work() -> None:
     assert [group.conditions["work"] for group in groups([run])] == [works[2], works[0], works[1]]
 
 
-def test_servers_asked_in_turn_have_no_straggler() -> None:
+def test_servers_called_one_by_one_have_no_straggler() -> None:
     figure = draw(server_by_server, run_of(gather_values("shm", 80, servers_last_share=None)))
     assert "last" not in figure.alternative
 

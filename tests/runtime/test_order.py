@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from hopmeter.model.trial import TrialResult
-from hopmeter.runtime.order import Turn, tables, turns, with_counterparts
+from hopmeter.runtime.order import PlannedTrial, planned_trials, tables, with_counterparts
 
 from ..cells import cell
 
@@ -16,19 +16,19 @@ LARGE = [
 CELLS = [each for pair in zip(SMALL, LARGE * 2, strict=True) for each in pair if each in SMALL or pair[0] in SMALL[:5]]
 
 
-def stretches(order: list[Turn]) -> list[tuple[str, int, list[str]]]:
+def stretches(order: list[PlannedTrial]) -> list[tuple[str, int, list[str]]]:
     """Return the rounds as they follow each other in time."""
-    grouped = groupby(order, key=lambda turn: (turn.cell.group, turn.round))
-    return [(group, number, [turn.cell.id for turn in of_round]) for (group, number), of_round in grouped]
+    grouped = groupby(order, key=lambda planned: (planned.cell.group, planned.round))
+    return [(group, number, [planned.cell.id for planned in of_round]) for (group, number), of_round in grouped]
 
 
-def result(of: Turn, number: int | None) -> TrialResult:
+def result(of: PlannedTrial, number: int | None) -> TrialResult:
     return TrialResult(of.cell.id, of.trial, good=True, order=of.order, round=number)
 
 
-def test_a_round_is_one_trial_of_every_cell_of_one_table_and_the_tables_take_turns() -> None:
+def test_a_round_is_one_trial_of_every_cell_of_one_table_and_the_tables_alternate() -> None:
     small, large = SMALL[0].group, LARGE[0].group
-    rounds = stretches(turns(CELLS, 1))
+    rounds = stretches(planned_trials(CELLS, 1))
     assert [(group, number) for group, number, _ in rounds] == [
         (group, number) for number in range(3) for group in (small, large)
     ]
@@ -38,30 +38,30 @@ def test_a_round_is_one_trial_of_every_cell_of_one_table_and_the_tables_take_tur
 
 
 def test_the_seed_alone_sets_the_order() -> None:
-    once = turns(CELLS, 1)
-    assert once == turns(CELLS, 1)
-    assert [turn.cell.id for turn in once] != [turn.cell.id for turn in turns(CELLS, 2)]
-    assert [turn.order for turn in once] == list(range(45))
+    once = planned_trials(CELLS, 1)
+    assert once == planned_trials(CELLS, 1)
+    assert [planned.cell.id for planned in once] != [planned.cell.id for planned in planned_trials(CELLS, 2)]
+    assert [planned.order for planned in once] == list(range(45))
 
 
 def test_a_cell_with_fewer_trials_leaves_the_later_rounds() -> None:
     few = SMALL[0].with_values(trials=1)
-    rounds = stretches(turns([few, *SMALL[1:]], 1))
+    rounds = stretches(planned_trials([few, *SMALL[1:]], 1))
     assert [len(ids) for *_, ids in rounds] == [10, 9, 9]
 
 
 def test_a_resumed_run_begins_new_rounds() -> None:
-    planned = turns(SMALL, 1)
-    done = [result(turn, turn.round) for turn in planned[:14]]
-    left = turns(SMALL, 1, done)
-    assert [turn.cell.id for turn in left] == [turn.cell.id for turn in planned[14:]]
-    assert [turn.seed for turn in left] == [turn.seed for turn in planned[14:]]
+    order = planned_trials(SMALL, 1)
+    done = [result(planned, planned.round) for planned in order[:14]]
+    left = planned_trials(SMALL, 1, done)
+    assert [planned.cell.id for planned in left] == [planned.cell.id for planned in order[14:]]
+    assert [planned.seed for planned in left] == [planned.seed for planned in order[14:]]
     assert [(number, len(ids)) for _, number, ids in stretches(left)] == [(2, 6), (3, 10)]
 
 
 def test_trials_of_an_older_run_without_rounds_are_no_round() -> None:
-    planned = turns(SMALL, 1)
-    left = turns(SMALL, 1, [result(turn, None) for turn in planned[:10]])
+    order = planned_trials(SMALL, 1)
+    left = planned_trials(SMALL, 1, [result(planned, None) for planned in order[:10]])
     assert [(number, len(ids)) for _, number, ids in stretches(left)] == [(0, 10), (1, 10)]
 
 
@@ -84,6 +84,12 @@ def test_an_encoded_object_may_differ_by_a_few_bytes() -> None:
 def test_only_the_two_sides_of_a_cell_in_one_round_stay_together() -> None:
     old, new = cell(id="old", counterpart="new", side="old"), cell(id="new", counterpart="old", side="new")
     lone = cell(id="lone")
-    order = [Turn(lone, 0, 0, 1), Turn(new, 0, 1, 1), Turn(old, 0, 2, 1), Turn(old, 1, 3, 1, 1), Turn(new, 2, 4, 1, 2)]
-    together = [[turn.cell.id for turn in each] for each in with_counterparts(order)]
+    order = [
+        PlannedTrial(lone, 0, 0, 1),
+        PlannedTrial(new, 0, 1, 1),
+        PlannedTrial(old, 0, 2, 1),
+        PlannedTrial(old, 1, 3, 1, 1),
+        PlannedTrial(new, 2, 4, 1, 2),
+    ]
+    together = [[planned.cell.id for planned in each] for each in with_counterparts(order)]
     assert together == [["lone"], ["new", "old"], ["old"], ["new"]]

@@ -9,7 +9,7 @@ import pytest
 
 from hopmeter.model.cell import Cell
 from hopmeter.runtime.interim_table import interim_table
-from hopmeter.runtime.order import Turn
+from hopmeter.runtime.order import PlannedTrial
 from hopmeter.runtime.progress import BudgetProgress
 from hopmeter.system.terminal import Console
 from tests.cells import cell
@@ -31,7 +31,7 @@ def show_text(left_s: float, is_terminal: bool, height: int = 30) -> str:
     written = io.StringIO()
     console = Console(file=written, force_terminal=is_terminal, width=100, height=height, color_system=None)
     with BudgetProgress(console, FakeBudget(left_s)) as progress:
-        progress.begin(Turn(CELLS[0], 0, 0, 1))
+        progress.begin(PlannedTrial(CELLS[0], 0, 0, 1))
     return written.getvalue()
 
 

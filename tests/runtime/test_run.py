@@ -14,7 +14,7 @@ from rich.console import Console
 from hopmeter.errors import HopmeterError
 from hopmeter.messages import split_code
 from hopmeter.runtime.executor import Executor
-from hopmeter.runtime.why import MOST_MESSAGES, why_turns
+from hopmeter.runtime.why import MOST_MESSAGES, why_trials
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 from tests.coded import lacking
@@ -99,12 +99,12 @@ def test_the_extra_trial_for_why_is_stored_apart_and_its_failure_too(execute: Ca
     (result,) = WhyFolder(folder.path).results().values()
     assert (result.trial, result.good) == (2, False)
     assert not lacking(result.reason, "E-FILE-DAMAGED"), "the fake node writes no readings"
-    (again,) = why_turns(fake_plan(why=True, trials=2), folder)
+    (again,) = why_trials(fake_plan(why=True, trials=2), folder)
     assert again.cell.id == result.cell, "only a good one is not repeated"
 
 
 def test_the_extra_trial_is_not_longer_than_it_need_be(execute: Callable[..., RunFolder]) -> None:
     folder = execute()
-    (turn,) = why_turns(fake_plan(why=True, messages=10 * MOST_MESSAGES), folder)
-    assert turn.cell.schedule.messages == MOST_MESSAGES
-    assert not why_turns(fake_plan(messages=10), folder), "nobody asked"
+    (planned,) = why_trials(fake_plan(why=True, messages=10 * MOST_MESSAGES), folder)
+    assert planned.cell.schedule.messages == MOST_MESSAGES
+    assert not why_trials(fake_plan(messages=10), folder), "nobody asked"

@@ -1,4 +1,4 @@
-"""Choose the rounds of a run with a budget: the tables take turns while something is undecided and time is left."""
+"""Choose the rounds of a run with a budget: tables alternate while something is undecided and time is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.plan.budget import trial_s
 from hopmeter.plan.make import Plan
 from hopmeter.runtime.executor import HOPELESS
-from hopmeter.runtime.order import Turn, begun_rounds, shuffle, tables
+from hopmeter.runtime.order import PlannedTrial, begun_rounds, shuffle, tables
 from hopmeter.scenario.resolve import decision
 from hopmeter.statistics import Observation, is_beyond_use, spend
 from hopmeter.system import humanize
@@ -132,8 +132,8 @@ class BudgetedRounds:
         values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
 
-    def next_round(self) -> list[Turn]:
-        """Return the turns of the next round; none if everything is decided or the time does not suffice."""
+    def next_round(self) -> list[PlannedTrial]:
+        """Return the trials of the next round; none if everything is decided or the time does not suffice."""
         if self._began is None:
             self._began = self._clock()
         if again := self._repetitions():
@@ -144,9 +144,9 @@ class BudgetedRounds:
         if not possible:
             self._look_last()
             return []
-        return self._turns(min(possible, key=Table.urgency))
+        return self._planned_round(min(possible, key=Table.urgency))
 
-    def _repetitions(self) -> list[Turn]:
+    def _repetitions(self) -> list[PlannedTrial]:
         """Return the trials of the last round that are measured again, if the time suffices: both sides of a cell."""
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
@@ -156,16 +156,16 @@ class BudgetedRounds:
         cells = [cell for name, cell in self._cells.items() if name in rounds]
         if sum(map(self._trial_s, cells)) > self.left_s:
             return []
-        return [self._turn(cell, rounds[cell.id]) for cell in shuffle(cells, self._draw)]
+        return [self._planned_trial(cell, rounds[cell.id]) for cell in shuffle(cells, self._draw)]
 
-    def _turns(self, table: Table) -> list[Turn]:
+    def _planned_round(self, table: Table) -> list[PlannedTrial]:
         number, cells = table.next_number, shuffle(self._cells_of_round(table), self._draw)
         table.rounds += 1
         table.next_number += 1
-        return [self._turn(cell, number) for cell in cells]
+        return [self._planned_trial(cell, number) for cell in cells]
 
-    def _turn(self, cell: Cell, number: int) -> Turn:
-        return Turn(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), number)
+    def _planned_trial(self, cell: Cell, number: int) -> PlannedTrial:
+        return PlannedTrial(cell, self._trials[cell.id], next(self._order), self._draw.getrandbits(63), number)
 
     def _may_continue(self, table: Table) -> bool:
         return not table.is_decided and self._round_s(table) <= self.left_s and self._round_s(table) > 0
@@ -210,7 +210,7 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables take turns."""
+        """Return the rounds of a table, earlier ones included, that the budget allows if all open tables alternate."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
         left_s = self.left_s

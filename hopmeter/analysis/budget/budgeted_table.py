@@ -1,4 +1,4 @@
-"""A table of a run with a budget: its rounds so far, what is open, and when it is its turn."""
+"""A table of a run with a budget: its rounds so far, what is open, and when its next round is due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.scenario.resolve import least_rounds
 UNITS = {"order": "pairs", "best": "pairs", "require": "rows"}
 """The unit of the open questions; medians if a percentage is asked."""
 EQUAL_ROUNDS = 8
-"""The tables take turns at least until each has so many rounds."""
+"""The rounds of the tables alternate at least until each has so many rounds."""
 REFERENCE_STEP = 2
 """References take part in one of so many rounds: nobody chooses between them, so they have fewer trials."""
 
@@ -69,7 +69,7 @@ class Table:
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
-        """Return the sort key of the tables' turns: the smallest comes first.
+        """Return the sort key that chooses the table of the next round: the smallest comes first.
 
         Tables have equal numbers of rounds, and those that show a level have theirs in between. A table that has as
         many rounds as the noise of its open pairs needs waits until the others have them too; then rounds are in

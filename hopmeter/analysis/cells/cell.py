@@ -191,13 +191,13 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
     """Return the warning about a queue that existed before the first message and neither grew nor lost messages."""
     if not any(trial.paces for trial in trials):
         return ""
-    turn_ns = max(1.0, median(pace.turn_ns for trial in trials for pace in trial.paces))
+    period_ns = max(1.0, median(pace.period_ns for trial in trials for pace in trial.paces))
     if _most(trials, "queued_ns"):
         waited_ns = median(max(pace.queued_ns for pace in trial.paces) for trial in trials)
         return tag(
             "W-QUEUE-STANDING",
             f"messages queued throughout: half of them waited {waited_ns / 1e6:.3g} ms or more, "
-            f"while {waited_ns / turn_ns:.3g} others became due",
+            f"while {waited_ns / period_ns:.3g} others became due",
         )
     refused = sum(sum_counter(each.result, "busy") for each in good)
     if _most(trials, "long_ns") and refused >= _sum_counts(trials).messages:
@@ -206,7 +206,7 @@ def _standing(good: Sequence[Judged], trials: Sequence[Measured]) -> str:
             "W-QUEUE-FULL",
             "queues were full throughout: "
             f"the transport refused each message {refused / _sum_counts(trials).messages:.3g} times, "
-            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / turn_ns:.3g} others became due",
+            f"and half of them took {took_ns / 1e6:.3g} ms or more, while {took_ns / period_ns:.3g} others became due",
         )
     return ""
 

@@ -81,7 +81,7 @@ class Echo:
 
     @property
     def limit(self) -> str:
-        """The cores, or otherwise the largest part of the work: one pair takes turns, so it uses about one core."""
+        """The cores, or otherwise the largest part of the work: one pair uses about one core."""
         if self.is_short_of_cores:
             return "cores"
         known = {"copies": self.copying or 0.0, "TCP": self.tcp or 0.0}

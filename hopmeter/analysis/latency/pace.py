@@ -34,7 +34,7 @@ class Pace:
     """The wait of messages grew steadily."""
     seconds: float
     """From the due time of the first message to the last arrival."""
-    turn_ns: float = 0.0
+    period_ns: float = 0.0
     """The time between the due times of two messages, or of two bursts."""
     queued_ns: float = 0.0
     """How long the median message waited for others, if messages waited throughout the trial; otherwise 0."""
@@ -57,15 +57,15 @@ def measure_pace(pair: Pair) -> Pace:
     backlog = scheduled and _backlog(responses, asked_ns, len(known_due))
     growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
     seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    turn_ns = asked_ns / max(len(known_due) - 1, 1) * pair.cell.axes.burst
-    queued_ns, long_ns = _standing(pair, turn_ns) if scheduled else (0.0, 0.0)
+    period_ns = asked_ns / max(len(known_due) - 1, 1) * pair.cell.axes.burst
+    queued_ns, long_ns = _standing(pair, period_ns) if scheduled else (0.0, 0.0)
     asked_hz = asked_hz if scheduled else None
-    return Pace(achieved_hz, asked_hz, behind, backlog, seconds, turn_ns, queued_ns, long_ns, growth)
+    return Pace(achieved_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth)
 
 
-def _standing(pair: Pair, turn_ns: float) -> tuple[float, float]:
+def _standing(pair: Pair, period_ns: float) -> tuple[float, float]:
     """Return the median wait and the median response, each 0 unless it was long from the first fifth to the last."""
-    limit = limit_ns(pair, turn_ns)
+    limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair), response(pair))
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
     return queued_ns, long_ns
@@ -94,7 +94,7 @@ def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[fl
 
 def _backlog(responses: list[float], asked_ns: int, messages: int) -> bool:
     """Return whether the response never gets shorter from fifth to fifth, and grows in all by 1 % of the schedule and
-    by one message's turn."""
+    by one period."""
     if not responses:
         return False
     growth = responses[-1] - responses[0]

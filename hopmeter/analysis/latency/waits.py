@@ -12,7 +12,7 @@ from hopmeter.store.samples import NONE_NS
 Spans = NDArray[np.float64]
 """Nanoseconds by message; NaN if a message did not arrive."""
 
-TURNS = 10
+PERIODS = 10
 """The most messages that may fall due while one waits; more in a chain whose relays hold messages for longer in all."""
 LEAST_NS = 1_000_000
 """A shorter wait may be the wake-up of a receiver, which then takes all messages that came meanwhile at once."""
@@ -23,13 +23,13 @@ ORDERLY = 0.99
 others."""
 
 
-def limit_ns(pair: Pair, turn_ns: float) -> float:
-    """Return the limit for waits and whole ways; `turn_ns` is the time between two messages.
+def limit_ns(pair: Pair, period_ns: float) -> float:
+    """Return the limit for waits and whole ways; `period_ns` is the time between two messages.
 
     A place that works may still be busy with the previous message, for as long as it holds one.
     """
-    held_ns = sum(min(turn_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
-    return max(LEAST_NS, TURNS * turn_ns, held_ns)
+    held_ns = sum(min(period_ns, median(_span(each.forwarded, each.arrived))) for each in pair.relays)
+    return max(LEAST_NS, PERIODS * period_ns, held_ns)
 
 
 def waiting_times(pair: Pair) -> Spans:

@@ -1,6 +1,6 @@
 """A connection to a listening agent whose peer has to prove first that it is a coordinator of this user.
 
-The agent sends a nonce, the coordinator its own and a proof, and the agent a proof in turn.
+The agent sends a nonce, the coordinator its own and a proof, and the agent answers with a proof.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Requests:
 
     def _describe(self, _: Ask) -> dict[str, Any]:
         ready = manifest.readiness_of_all(self._all_manifests().values()).values()
-        rows = [{**each.as_json(), "turns": each.takes_turns} for each in ready]
+        rows = [{**each.as_json(), "turns": each.has_turns} for each in ready]
         return {"transports": rows, "cores": list(Machine.here().allowed), "codecs": built_libraries()}
 
     def _examine(self, _: Ask) -> dict[str, Any]:

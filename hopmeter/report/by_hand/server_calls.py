@@ -70,8 +70,9 @@ def _title(run: Run) -> str:
     parts = []
     if about.get("width") and about.get("height"):
         parts.append(f"frames of {about['width']}×{about['height']}")
-    if "in_turn" in about:
-        parts.append("called one after the other" if about["in_turn"] else "called at once")
+    sequential = about.get("sequential", about.get("in_turn"))  # its name in runs of earlier versions
+    if sequential is not None:
+        parts.append("called one after the other" if sequential else "called at once")
     if (many := about.get("threads") or 1) > 1:
         parts.append(f"{many} threads")
     if (coef := about.get("coef") or 1) != 1:

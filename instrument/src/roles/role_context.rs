@@ -61,7 +61,7 @@ impl RoleContext<'_> {
 
     /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain.
     /// A transport may serve receivers in the order of opening, and a callback then delays the receivers after it.
-    pub fn open_in_turn<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn open_one_by_one<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
             self.phase.wait_until_open(other.id);

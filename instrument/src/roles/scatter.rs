@@ -50,7 +50,7 @@ fn measure(context: &RoleContext<'_>, askers: Vec<Asker>, recorder: &mut Recorde
             let _permit = context.permits.wait_for_one();
             match context.flow.dispatch {
                 Dispatch::Parallel => ask_at_once(&lanes, call, recorder)?,
-                Dispatch::Sequential => ask_in_turn(context, &lanes, call, recorder)?,
+                Dispatch::Sequential => ask_one_by_one(context, &lanes, call, recorder)?,
             }
             Ok(0)
         })?;
@@ -99,7 +99,7 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
 
 /// Calls the servers one after the other with the same threads and clients as in parallel, so that only the order
 /// differs. After an order to end, servers that have no request are gone, so no further one is called.
-fn ask_in_turn(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
+fn ask_one_by_one(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().take_while(|_| !context.phase.has_ended()).try_for_each(|lane| {
         lane.hand_over(call)?;
         lane.keep(call, recorder)

@@ -28,7 +28,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     };
     context.report_bound(BTreeMap::new());
     let link = context.link_to_connect(id)?;
-    let inbox = context.open_in_turn(|| Inbox::connect(context.transport, &link, context.wait(), sink))?;
+    let inbox = context.open_one_by_one(|| Inbox::connect(context.transport, &link, context.wait(), sink))?;
     context.report_ready();
     let (sink, end) = listen(context, &limit, || inbox.run(context.wait(), &limit))?;
     let tally = sink.settle()?;

@@ -52,7 +52,7 @@ pub struct Pace {
     pub turn: Option<Turn>,
 }
 
-/// The turns of several sides whose nodes run at once: the sides take turns of one length, beginning with side 0 at
+/// The turns of several sides whose nodes run at once: their turns alternate and have one length, beginning with side 0 at
 /// the start of the schedule. Nothing is due in the turn of another side.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

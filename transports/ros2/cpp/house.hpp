@@ -93,8 +93,8 @@ class House {
 
   /// Returns how many callbacks an executor of this process runs at once.
   int at_once() const {
-    const bool in_turn = is("callback_group", "exclusive") && is("callback_group_of", "process");
-    return is("executor", "multi") && !in_turn ? setup.setting<int>("threads") : 1;
+    const bool sequential = is("callback_group", "exclusive") && is("callback_group_of", "process");
+    return is("executor", "multi") && !sequential ? setup.setting<int>("threads") : 1;
   }
 
   const hopmeter::Setup setup;

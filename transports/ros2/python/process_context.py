@@ -151,8 +151,8 @@ class ProcessContext:
             self._nested -= 1
 
     def _parallel_calls(self) -> int:
-        in_turn = self.settings["callback_group"] == "exclusive" and self.settings["callback_group_of"] == "process"
-        return self.settings["threads"] if self.settings["executor"] == "multi" and not in_turn else 1
+        sequential = self.settings["callback_group"] == "exclusive" and self.settings["callback_group_of"] == "process"
+        return self.settings["threads"] if self.settings["executor"] == "multi" and not sequential else 1
 
     def node(self) -> Node:
         """Return a node for one end."""

@@ -103,7 +103,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   House& house_;
   bool spins_;
   std::string name_;
-  /// Connections take turns.
+  /// Only one connection at a time has its request answered.
   std::mutex turn_;
   std::mutex mutex_;
   std::condition_variable changed_;

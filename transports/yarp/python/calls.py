@@ -50,7 +50,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
     def read(self, connection: Any) -> bool:
         """Answer a request. YARP calls this method; if a request gets no answer, the client's call fails."""
         request, reply = self._own_images()
-        if not connection.isValid() or not request.read(connection) or not self._answer_in_turn(request, reply):
+        if not connection.isValid() or not request.read(connection) or not self._answer_exclusively(request, reply):
             return False
         writer = connection.getWriter()
         return writer is None or bool(reply.write(writer))
@@ -65,8 +65,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
         return self._images[connection]
 
-    def _answer_in_turn(self, request: Any, reply: Any) -> bool:
-        """Whether the request has an answer. Connections take turns."""
+    def _answer_exclusively(self, request: Any, reply: Any) -> bool:
+        """Whether the request has an answer. Only one connection at a time has its request answered."""
         with self._turn, self._changed:
             self._request, self._reply, self._given = request, reply, False
             self._waits = self._on_request is None
