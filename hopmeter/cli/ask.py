@@ -44,7 +44,7 @@ def ask(
     sequential: Annotated[
         bool, typer.Option("--sequential", help="Call one server after the other, not all at once.")
     ] = False,
-    in_turn: Annotated[bool, typer.Option("--in-turn", hidden=True)] = False,
+    one_by_one: Annotated[bool, typer.Option("--in-turn", hidden=True)] = False,
     language: Annotated[str, typer.Option(help="Language of clients and servers: python, rust or c++.")] = "python",
     folder: Folder = None,
     meet: Annotated[
@@ -72,12 +72,12 @@ def ask(
 
     if frames is not None and number is not None:
         raise UsageError("E-OPTION-CONFLICT", "--frames and --number set the same value", "give one of them")
-    if in_turn:
+    if one_by_one:
         warn_of_old_option("--in-turn", "--sequential")
     met = meeting.addresses(meet or [], names, "--meet")
     places = dict(_places(names, met, folder, host, (secret_file, cert, key, ca)))
     payload = _payload(width, height, source)
-    asked = Frames(payload, frames or number or 25, n_thread, coef, sequential or in_turn, language)
+    asked = Frames(payload, frames or number or 25, n_thread, coef, sequential or one_by_one, language)
     stored = AskerFolder(out or meeting.result_path("asker"), meeting.describe_command())
     console = Console(highlight=False)
     try:
