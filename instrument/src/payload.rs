@@ -135,16 +135,8 @@ mod tests {
     #[test]
     fn a_recording_gives_each_message_its_bytes_and_checksum_and_a_probe_a_pattern() {
         let content = Content::Recording(Arc::new(recording(&[(0, b"ab"), (9, b"cde")])));
-        let header = |marks, seq| Header {
-            flags: marks,
-            run: 0,
-            pair: 0,
-            seq,
-            due_ns: 0,
-            sent_ns: 0,
-            length: 0,
-            checksum: 0,
-        };
+        let header =
+            |marks, seq| Header { flags: marks, run: 0, pair: 0, seq, due_ns: 0, sent_ns: 0, length: 0, checksum: 0 };
         let (mut two, mut three) = ([0; 2], [0; 3]);
         assert_eq!(content.fill(&header(0, 0), &mut two), Some(checksum(b"ab")));
         assert_eq!(content.fill(&header(flags::LAST, 1), &mut three), Some(checksum(b"cde")));

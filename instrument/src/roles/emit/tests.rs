@@ -52,16 +52,8 @@ fn a_message_of_a_recording_has_its_own_size_and_a_lead_in_proportion() {
 #[test]
 fn a_payload_is_passed_on_with_its_checksum_in_a_message_of_its_own() {
     let payload = b"as it arrived";
-    let from = Header {
-        flags: flags::CHECKSUM,
-        run: 7,
-        pair: 0,
-        seq: 11,
-        due_ns: 1,
-        sent_ns: 2,
-        length: 13,
-        checksum: 99,
-    };
+    let from =
+        Header { flags: flags::CHECKSUM, run: 7, pair: 0, seq: 11, due_ns: 1, sent_ns: 2, length: 13, checksum: 99 };
     let (header, bytes) = pass(&from, payload);
     assert_eq!((header.pair, header.seq, header.due_ns), (5, 3, 40));
     assert_eq!((header.flags, header.checksum, bytes.as_slice()), (flags::LAST | flags::CHECKSUM, 99, &payload[..]));
