@@ -16,7 +16,7 @@ from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
     from hopmeter.interactive.asker_results import Answers
-    from hopmeter.interactive.place import Place
+    from hopmeter.interactive.meeting_point import MeetingPoint
 
 INTERRUPTED = StoppedError.exit_code
 Side = Annotated[
@@ -75,13 +75,13 @@ def ask(
     if one_by_one:
         warn_of_old_option("--in-turn", "--sequential")
     met = meeting.addresses(meet or [], names, "--meet")
-    places = dict(_places(names, met, folder, host, (secret_file, cert, key, ca)))
+    points = dict(_points(names, met, folder, host, (secret_file, cert, key, ca)))
     payload = _payload(width, height, source)
     asked = Frames(payload, frames or number or 25, n_thread, coef, sequential or one_by_one, language)
     stored = AskerFolder(out or meeting.result_path("asker"), meeting.describe_command())
     console = Console(highlight=False)
     try:
-        found = asker.ask(asked, places, within, lambda line: console.print(line, style="dim", markup=False))
+        found = asker.ask(asked, points, within, lambda line: console.print(line, style="dim", markup=False))
     except InterruptedRunError:
         raise typer.Exit(INTERRUPTED) from None
     _show(found, console)
@@ -89,10 +89,10 @@ def ask(
     raise typer.Exit(INTERRUPTED if found.interrupted else found.exit_code)
 
 
-def _places(
+def _points(
     names: Sequence[str], met: Mapping[str, str], folder: Path | None, host: str | None, proofs: tuple[Any, ...]
-) -> Iterator[tuple[str, Place]]:
-    from hopmeter.interactive.place import SERVER
+) -> Iterator[tuple[str, MeetingPoint]]:
+    from hopmeter.interactive.meeting_point import SERVER
 
     if len(set(names)) < len(names):
         raise UsageError(
@@ -100,7 +100,7 @@ def _places(
         )
     for name in names:
         at, own, *proof = (met.get(name), host, *proofs) if name in met or not met else (None, None)
-        yield name, meeting.place_of(SERVER, name, folder, at, own, *proof)
+        yield name, meeting.meeting_point_of(SERVER, name, folder, at, own, *proof)
 
 
 def _payload(width: int | None, height: int | None, file: Path | None) -> str:

@@ -95,10 +95,10 @@ def listen(
     from hopmeter.interactive.listener import listen
     from hopmeter.interactive.study import LISTENER, Side
 
-    place = meeting.place_of("pair", name, folder, meet, host, secret_file, cert, key, ca)
+    point = meeting.meeting_point_of("pair", name, folder, meet, host, secret_file, cert, key, ca)
     options = _options(width, height, trials, skip_trials, rate)
     side, settings = Side.here(options, mwares, plugins), setting or []
-    raise typer.Exit(_measure(lambda: listen(place, side, settings, within, _results(LISTENER, out, options))))
+    raise typer.Exit(_measure(lambda: listen(point, side, settings, within, _results(LISTENER, out, options))))
 
 
 def publish(
@@ -132,12 +132,12 @@ def publish(
     from hopmeter.interactive.publisher import publish
     from hopmeter.interactive.study import PUBLISHER, Side
 
-    place = meeting.place_of("pair", name, folder, meet, host, secret_file, cert, key, ca)
+    point = meeting.meeting_point_of("pair", name, folder, meet, host, secret_file, cert, key, ca)
     options = _options(width, height, trials, skip_trials, rate)
     side = Side.here(options, mwares, plugins)
     side = replace(side, daemons=meeting.addresses(daemon or [], side.transports, "--daemon"))
     results = _results(PUBLISHER, out, options)
-    raise typer.Exit(_measure(lambda: publish(place, side, within, results, fail)))
+    raise typer.Exit(_measure(lambda: publish(point, side, within, results, fail)))
 
 
 def _options(width: int, height: int, trials: int, skip: int, rate: float) -> dict[str, float]:

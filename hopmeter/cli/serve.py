@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopmeter.cli.parts.meeting_options import CA, Cert, Folder, Host, Key, Meet, SecretFile, place_of
+from hopmeter.cli.parts.meeting_options import CA, Cert, Folder, Host, Key, Meet, SecretFile, meeting_point_of
 from hopmeter.system.terminal import Console
 
 
@@ -34,9 +34,9 @@ def serve(
     For each `hopmeter ask`, a new server starts.
     """
     from hopmeter.interactive import server
-    from hopmeter.interactive.place import SERVER
+    from hopmeter.interactive.meeting_point import SERVER
 
-    place = place_of(SERVER, name, folder, meet, host, secret_file, cert, key, ca)
+    point = meeting_point_of(SERVER, name, folder, meet, host, secret_file, cert, key, ca)
     say = partial(Console(highlight=False).print, markup=False, soft_wrap=True)
-    calls = server.serve(place, transport, work, daemon or "", say)
+    calls = server.serve(point, transport, work, daemon or "", say)
     say(f"{name}: {calls} calls answered")

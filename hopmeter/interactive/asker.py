@@ -21,7 +21,7 @@ from hopmeter.interactive.asker_results import Answers
 from hopmeter.interactive.frame_times import read_calls
 from hopmeter.interactive.frames_scenario import HERE, Frames, Server, brokers, check_work, make_scenario
 from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
-from hopmeter.interactive.place import Place
+from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.messages import split_code, with_remedy
 from hopmeter.model import units
 from hopmeter.plan import Cell, Plan
@@ -38,18 +38,18 @@ TOO_SLOW = "the time was up before all frames were sent: a server is slower than
 WAITING = "another `hopmeter ask` calls it; waiting for its end, until Ctrl-C"
 
 
-def ask(asked: Frames, places: Mapping[str, Place], within_s: float, say: Callable[[str], object]) -> Answers:
-    """Send frames to servers, by the places at which they are, and return what came back. `say` prints what happens
+def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say: Callable[[str], object]) -> Answers:
+    """Send frames to servers, by the points at which they are, and return what came back. `say` prints what happens
     before the first frame.
 
     Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before that.
     """
-    with Alarm() as alarm, _meet(places, within_s, alarm, say) as peers:
-        servers = [read_offer(name, peers[name].offer) for name in places]
+    with Alarm() as alarm, _meet(points, within_s, alarm, say) as peers:
+        servers = [read_offer(name, peers[name].offer) for name in points]
         session = join_hosts(peers, HERE)
         world = this_world(session)
         # The endpoints of a scatter are placed in this order.
-        world = replace(world, hosts={name: world.hosts[name] for name in (HERE, *places)})
+        world = replace(world, hosts={name: world.hosts[name] for name in (HERE, *points)})
         made = plan.make("ask", make_scenario(asked, servers), world)
         check_measurable(made)
         limited = [cell.with_values(limit_s=asked.limit_s(servers)) for cell in made.runnable]
@@ -58,14 +58,14 @@ def ask(asked: Frames, places: Mapping[str, Place], within_s: float, say: Callab
 
 @contextmanager
 def _meet(
-    places: Mapping[str, Place], within_s: float, alarm: Alarm, say: Callable[[str], object]
+    points: Mapping[str, MeetingPoint], within_s: float, alarm: Alarm, say: Callable[[str], object]
 ) -> Iterator[dict[str, Peer]]:
     """Connect to all servers, in the order of their names: two commands that call the same ones do not block each
     other."""
     with ExitStack() as stays:
         connecting = {
-            name: connect_to_peer(places[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
-            for name in sorted(places)
+            name: connect_to_peer(points[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
+            for name in sorted(points)
         }
         yield {name: stays.enter_context(peer) for name, peer in connecting.items()}
 

@@ -19,7 +19,7 @@ from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.session import naming
 from hopmeter.hosts.protocol.greeting import Greeting
 from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
-from hopmeter.interactive.place import Place
+from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.interactive.plugins import PLUGINS
 from hopmeter.interactive.results import ENDPOINT, Outcome, Results, done_times
 from hopmeter.interactive.study import (
@@ -62,7 +62,7 @@ SCENARIO: dict[str, Any] = {
 GONE = "the other side has left"
 
 
-def listen(place: Place, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
+def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
     """Connect to the publisher, measure all pairs with settings of their transports, and return the exit code.
 
     Raises HopmeterError if there is no publisher, if it has other options, or if it leaves; and InterruptedRunError
@@ -70,8 +70,8 @@ def listen(place: Place, side: Side, settings: Sequence[str], within_s: float, r
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
-        results.say(f"waiting for `{place.opener}`{'' if place.address else f' {place}'}")
-        peer = ends.enter_context(connect_to_peer(place, PUBLISHER, side.as_message(), within_s, alarm))
+        results.say(f"waiting for `{point.opener}`{'' if point.address else f' {point}'}")
+        peer = ends.enter_context(connect_to_peer(point, PUBLISHER, side.as_message(), within_s, alarm))
         with naming(PUBLISHER):
             publisher = Side.of(peer.offer)
         check_same(side, publisher)

@@ -1,9 +1,9 @@
 """How two commands meet. The side that listens is an agent, and the side that connects is the coordinator.
 
-with listen_for_peers(place, conduct, say) as peers:             # publish, serve
+with listen_for_peers(point, conduct, say) as peers:             # publish, serve
     code = peers.admit(within_s)
 
-with connect_to_peer(place, "publisher", told, within_s) as peer:     # listen, ask
+with connect_to_peer(point, "publisher", told, within_s) as peer:     # listen, ask
     session = join_hosts({"publisher": peer}, "listener")
 """
 
@@ -25,7 +25,7 @@ from hopmeter.hosts.coordinator.connection import naming_damage
 from hopmeter.hosts.coordinator.session import HostSession, Reached, connect, naming
 from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.greeting import HostError
-from hopmeter.interactive.place import LOOK_S, Place, check_own
+from hopmeter.interactive.meeting_point import LOOK_S, MeetingPoint, check_own
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
@@ -45,15 +45,15 @@ class PeerMissingError(HopmeterError):
 
 
 @contextmanager
-def listen_for_peers(place: Place, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
+def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
     """Listen inside the `with` block. `conduct` serves a coordinator in a process of its own: it calls
     `agent.serve(channel, command)`, and then returns to let the next coordinator come, or calls `end_command`.
 
     Raises UsageError or ConnectError if nothing can listen there.
     """
-    place.own_address()
-    with Alarm() as alarm, place.listen() as server:
-        guard = place.credentials.guard(say)
+    point.own_address()
+    with Alarm() as alarm, point.listen() as server:
+        guard = point.credentials.guard(say)
         with closing(Listener(server, guard, say, alarm, conduct)) as listener:
             yield PeerListener(listener, alarm)
 
@@ -85,16 +85,16 @@ def end_command(code: int) -> None:
     raise SystemExit(FIRST + code)
 
 
-def answer_meeting(place: Place, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
+def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer to `meet`: the offer of this command, and the address of its nodes.
 
     Raises HopmeterError if the coordinator wants to meet another command, and ValueError if it is none.
     """
     kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
-    if (kind, name) != (place.kind, place.name):
+    if (kind, name) != (point.kind, point.name):
         remedy = "give both commands the same --name and --meet"
-        raise HopmeterError("E-PEER-OTHER", f"`{place.opener}` is there, and you want another command", remedy)
-    return {**offer, "address": place.own_address()}
+        raise HopmeterError("E-PEER-OTHER", f"`{point.opener}` is there, and you want another command", remedy)
+    return {**offer, "address": point.own_address()}
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Peer:
 
 @contextmanager
 def connect_to_peer(
-    place: Place,
+    point: MeetingPoint,
     host: str,
     told: Mapping[str, Any],
     within_s: float,
@@ -129,29 +129,31 @@ def connect_to_peer(
 
     Raises PeerMissingError, HostError for a side that cannot be used, and InterruptedRunError after Ctrl-C.
     """
-    given = check_own(place.host) if place.host else ""
-    with ScratchDir() as ground, closing(_await_agent(place, host, within_s, alarm, on_busy)) as link:
+    given = check_own(point.host) if point.host else ""
+    with ScratchDir() as ground, closing(_await_agent(point, host, within_s, alarm, on_busy)) as link:
         reached = connect(host, link, ground.directory)
         with naming(host):
-            offer = reached.remote.connection.ask("meet", kind=place.kind, name=place.name, **told)
-        yield Peer(reached, _address(place, offer, host), given or link.own_address, offer)
+            offer = reached.remote.connection.ask("meet", kind=point.kind, name=point.name, **told)
+        yield Peer(reached, _address(point, offer, host), given or link.own_address, offer)
 
 
-def _address(place: Place, offer: dict[str, Any], host: str) -> str:
+def _address(point: MeetingPoint, offer: dict[str, Any], host: str) -> str:
     """Return the address that the other side gives for its nodes; on one machine it is the loopback device."""
-    if place.address is None:
+    if point.address is None:
         return LOOPBACK
     with naming_damage(host):
         return value_checks.address(offer, "address")
 
 
-def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm, on_busy: Callable[[], object]) -> AgentSocket:
+def _await_agent(
+    point: MeetingPoint, host: str, within_s: float, alarm: Alarm, on_busy: Callable[[], object]
+) -> AgentSocket:
     deadline, was_busy = time.monotonic() + within_s, False
     why = ""
     while True:
         alarm.check()
         try:
-            if entry := place.entry():
+            if entry := point.entry():
                 return AgentSocket(host, entry)
         except HostError as failed:
             if failed.code == BUSY:
@@ -163,7 +165,7 @@ def _await_agent(place: Place, host: str, within_s: float, alarm: Alarm, on_busy
             why = f": {failed.what}"
         if (left_s := deadline - time.monotonic()) <= 0:
             raise PeerMissingError(
-                "E-PEER-MISSING", f"nobody is there {place} after {within_s:g} s{why}", f"start `{place.opener}`"
+                "E-PEER-MISSING", f"nobody is there {point} after {within_s:g} s{why}", f"start `{point.opener}`"
             )
         select.select([alarm.ear], [], [], min(LOOK_S, left_s))
 

@@ -12,7 +12,7 @@ from hopmeter.hosts.agent.trial import AgentTrial
 from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
 from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
-from hopmeter.interactive.place import Place
+from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.interactive.plugins import PLUGINS
 from hopmeter.interactive.results import ENDPOINT, Outcome, Results
 from hopmeter.interactive.study import LISTENER, PUBLISHER, Side, check_same
@@ -26,27 +26,27 @@ ENDING_S = 5.0
 """How long a source may take to write its samples when the listener is gone."""
 
 
-def publish(place: Place, side: Side, within_s: float, results: Results, fail: Fail) -> int:
+def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, fail: Fail) -> int:
     """Wait for a listener, serve it, and return the exit code. `fail` prints an error."""
 
     def conduct(channel: LineChannel) -> None:
         with Alarm():
-            publisher = Publisher(place, side, results, fail)
+            publisher = Publisher(point, side, results, fail)
             code = publisher.serve(channel)
         if code is not None:
             end_command(code)
 
     sweep()
-    with listen_for_peers(place, conduct, results.say) as peers:
-        results.say(f"waiting for `hopmeter listen` {place}")
+    with listen_for_peers(point, conduct, results.say) as peers:
+        results.say(f"waiting for `hopmeter listen` {point}")
         return peers.admit(within_s)
 
 
 class Publisher:
     """The command that a listener meets."""
 
-    def __init__(self, place: Place, side: Side, results: Results, fail: Fail) -> None:
-        self._place, self._side, self._results, self._fail = place, side, results, fail
+    def __init__(self, point: MeetingPoint, side: Side, results: Results, fail: Fail) -> None:
+        self._point, self._side, self._results, self._fail = point, side, results, fail
         self._refused: UsageError | None = None
         self._has_met = self._is_over = False
         self._pair: tuple[str, str] | None = None
@@ -80,7 +80,7 @@ class Publisher:
 
     def meet(self, ask: Ask) -> dict[str, Any]:
         """Take what the listener was asked for, and return the same of this command."""
-        answer = answer_meeting(self._place, ask, self._side.as_message())
+        answer = answer_meeting(self._point, ask, self._side.as_message())
         listener = Side.of(ask)
         self._has_met = True
         try:

@@ -17,7 +17,7 @@ from hopmeter.hosts.agent.trial import AgentTrial
 from hopmeter.hosts.protocol.line_channel import LineChannel
 from hopmeter.interactive.frames_scenario import check_work
 from hopmeter.interactive.meeting import answer_meeting, listen_for_peers
-from hopmeter.interactive.place import Place
+from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.runtime.signals import Alarm
 from hopmeter.store.samples import read_head
@@ -31,7 +31,7 @@ ENDING_S = 8.0
 class Server:
     """A server as its command describes it, and how many calls it has answered: the command of an agent."""
 
-    place: Place
+    point: MeetingPoint
     transport: str
     work: str
     daemon: str
@@ -40,7 +40,7 @@ class Server:
 
     def meet(self, ask: Ask) -> dict[str, Any]:
         """Return what it offers."""
-        return answer_meeting(self.place, ask, {"transport": self.transport, "work": self.work, "daemon": self.daemon})
+        return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "daemon": self.daemon})
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Refuse: nobody has to tell a server anything."""
@@ -58,17 +58,17 @@ class Server:
             serve_agent(channel, self)
 
 
-def serve(place: Place, transport: str, work: str, daemon: str, say: Callable[[str], object]) -> int:
+def serve(point: MeetingPoint, transport: str, work: str, daemon: str, say: Callable[[str], object]) -> int:
     """Serve until Ctrl-C, and return how many calls were answered."""
     _check_transport(transport)
-    server = Server(place, transport, check_work(work), daemon, FORK.Value("q", 0))
+    server = Server(point, transport, check_work(work), daemon, FORK.Value("q", 0))
 
     def report(line: str) -> None:
         if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` is one
             say(line)
 
-    with listen_for_peers(place, server.conduct, report) as peers, suppress(InterruptedRunError):
-        say(f"serving {place.name} over {transport}, work {work}; Ctrl-C ends it")
+    with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):
+        say(f"serving {point.name} over {transport}, work {work}; Ctrl-C ends it")
         peers.admit(math.inf)
     return int(server.calls.value)
 

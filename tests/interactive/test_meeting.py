@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hopmeter.cli.parts.meeting_options import place_of
+from hopmeter.cli.parts.meeting_options import meeting_point_of
 from hopmeter.errors import UsageError
 from hopmeter.hosts.protocol.greeting import HostError
 from hopmeter.hosts.protocol.shared_secret import make_secret
 from hopmeter.interactive.meeting import PeerMissingError, connect_to_peer, join_hosts
-from hopmeter.interactive.place import Place
+from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.runtime.signals import Alarm
 from tests.coded import refuses
 from tests.waiting import wait_for
@@ -24,18 +24,18 @@ from tests.waiting import wait_for
 COMMAND = """
 import sys
 from pathlib import Path
-from hopmeter.cli.parts.meeting_options import place_of
+from hopmeter.cli.parts.meeting_options import meeting_point_of
 from hopmeter.hosts.agent.agent import serve
 from hopmeter.interactive.meeting import answer_meeting, end_command, listen_for_peers
 from hopmeter.runtime.signals import Alarm
 
 folder, meet, secret = sys.argv[1:]
-place = place_of("pair", "study", Path(folder), meet or None, None, Path(secret) if secret else None)
+point = meeting_point_of("pair", "study", Path(folder), meet or None, None, Path(secret) if secret else None)
 
 class Command:
     code = None
     def meet(self, ask):
-        return answer_meeting(place, ask, {"said": ask["word"]})
+        return answer_meeting(point, ask, {"said": ask["word"]})
     def note(self, ask):
         self.code = ask["code"]
         return {}
@@ -49,7 +49,7 @@ def conduct(channel):
         if command.code is not None:
             end_command(command.code)
 
-with listen_for_peers(place, conduct, print) as peers:
+with listen_for_peers(point, conduct, print) as peers:
     print("open", flush=True)
     sys.exit(peers.admit(60))
 """
@@ -74,9 +74,9 @@ def free_address() -> Iterator[str]:
     yield f"127.0.0.1:{port}"
 
 
-def meet(place: Place, code: int | None = None) -> object:
+def meet(point: MeetingPoint, code: int | None = None) -> object:
     """Meet the command there; with a code, it ends with this code."""
-    with Alarm() as alarm, connect_to_peer(place, "far", {"word": "hello"}, 20, alarm) as peer:
+    with Alarm() as alarm, connect_to_peer(point, "far", {"word": "hello"}, 20, alarm) as peer:
         session = join_hosts({"far": peer}, "here")
         assert session.facts()["here"].is_here and not session.facts()["far"].is_here
         if code is not None:
@@ -85,16 +85,16 @@ def meet(place: Place, code: int | None = None) -> object:
 
 
 def test_a_command_in_a_folder_is_found_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:
-    place = place_of("pair", "study", tmp_path, None, None)
+    point = meeting_point_of("pair", "study", tmp_path, None, None)
     with listening(tmp_path) as process:
-        assert meet(place) == "hello"
-        assert meet(place, code=3) == "hello"
+        assert meet(point) == "hello"
+        assert meet(point, code=3) == "hello"
         assert process.wait(20) == 3
     assert list(tmp_path.iterdir()) == []
     with (
         Alarm() as alarm,
         refuses(PeerMissingError, "E-PEER-MISSING study"),
-        connect_to_peer(place, "far", {}, 0, alarm),
+        connect_to_peer(point, "far", {}, 0, alarm),
     ):
         pass
 
@@ -104,7 +104,7 @@ def test_a_killed_command_is_removed_by_the_next_command(tmp_path: Path) -> None
         process.kill()
     (record,) = tmp_path.glob("*.json")
     with listening(tmp_path) as process:
-        assert meet(place_of("pair", "study", tmp_path, None, None), code=0) == "hello"
+        assert meet(meeting_point_of("pair", "study", tmp_path, None, None), code=0) == "hello"
         assert process.wait(20) == 0
     assert not record.exists()
 
@@ -115,10 +115,10 @@ def test_at_an_address_only_the_right_name_and_the_secret_are_let_in(tmp_path: P
     with free_address() as at, listening(tmp_path, at, str(secret)) as process:
         for file in (None, other):
             with refuses(HostError, "E-HOST-SECRET --secret-file"):
-                meet(place_of("pair", "study", None, at, None, file))
+                meet(meeting_point_of("pair", "study", None, at, None, file))
         with refuses(HostError, "E-PEER-OTHER hopmeter publish"):
-            meet(place_of("server", "study", None, at, None, secret))
-        assert meet(place_of("pair", "study", None, at, None, secret), code=4) == "hello"
+            meet(meeting_point_of("server", "study", None, at, None, secret))
+        assert meet(meeting_point_of("pair", "study", None, at, None, secret), code=4) == "hello"
         assert process.wait(20) == 4
 
 
@@ -136,7 +136,7 @@ def test_at_an_address_only_the_right_name_and_the_secret_are_let_in(tmp_path: P
 )
 def test_a_place_that_cannot_be_one_is_refused(meeting: str | None, host: str | None, expected: str) -> None:
     with refuses(UsageError, expected):
-        place_of("pair", "study", None, meeting, host)
+        meeting_point_of("pair", "study", None, meeting, host)
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_a_place_that_cannot_be_one_is_refused(meeting: str | None, host: str | 
 def test_nodes_need_an_address_of_this_machine(tmp_path: Path, at: str, host: str | None, expected: str) -> None:
     make_secret(tmp_path / "secret")
     with refuses(UsageError, expected):
-        place_of("pair", "study", None, at, host, tmp_path / "secret").own_address()
+        meeting_point_of("pair", "study", None, at, host, tmp_path / "secret").own_address()

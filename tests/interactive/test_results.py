@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopmeter.cli.parts.meeting_options import addresses, place_of
+from hopmeter.cli.parts.meeting_options import addresses, meeting_point_of
 from hopmeter.cli.publish import spread
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.interactive import plugins
@@ -84,9 +84,9 @@ def test_different_options_are_named_and_what_the_other_side_tells_is_checked() 
 
 
 def test_what_a_coordinator_tells_names_no_file_and_nonsense_is_refused(tmp_path: Path) -> None:
-    place, side = place_of("pair", "study", tmp_path, None, None), Side.here(OPTIONS, ["unix"], ["numpy"])
+    point, side = meeting_point_of("pair", "study", tmp_path, None, None), Side.here(OPTIONS, ["unix"], ["numpy"])
     results = Results("publisher", tmp_path / "out", Console(quiet=True))
-    publisher = Publisher(place, side, results, lambda _: None)
+    publisher = Publisher(point, side, results, lambda _: None)
     met = {"kind": "pair", "name": "study", **side.as_message()}
     for wrong in ({"kind": 7}, {"options": 5}, {"plugins": None}, {"absent": "x"}, {"daemons": {"a": []}}):
         with pytest.raises(ValueError, match="is no"):

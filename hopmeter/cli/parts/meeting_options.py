@@ -17,7 +17,7 @@ from hopmeter.errors import UsageError
 from hopmeter.system import paths
 
 if TYPE_CHECKING:
-    from hopmeter.interactive.place import Place
+    from hopmeter.interactive.meeting_point import MeetingPoint
 
 PEM, PROVING = "FILE.pem", "Proof"
 
@@ -69,7 +69,7 @@ def addresses(words: Iterable[str], names: Iterable[str], option: str) -> dict[s
     return found
 
 
-def place_of(
+def meeting_point_of(
     kind: str,
     name: str,
     folder: Path | None,
@@ -79,12 +79,12 @@ def place_of(
     cert: Path | None = None,
     key: Path | None = None,
     ca: Path | None = None,
-) -> Place:
+) -> MeetingPoint:
     """Return where two commands meet. Raises UsageError for options that do not belong together."""
     from hopmeter.hosts.agent.credentials import Credentials
-    from hopmeter.interactive.place import place_at
+    from hopmeter.interactive.meeting_point import meeting_point_at
 
-    return place_at(kind, name, folder, meet, host, Credentials(secret_file, cert, key, ca))
+    return meeting_point_at(kind, name, folder, meet, host, Credentials(secret_file, cert, key, ca))
 
 
 def describe_command() -> dict[str, Any]:

@@ -27,7 +27,7 @@ LOOK_S = 0.2
 
 
 @dataclass(frozen=True)
-class Place:
+class MeetingPoint:
     """Where two commands meet, and what each has to prove there."""
 
     kind: str
@@ -87,19 +87,19 @@ class Place:
         return rendezvous
 
 
-def place_at(
+def meeting_point_at(
     kind: str, name: str, folder: Path | None, meet: str | None, host: str | None, credentials: Credentials
-) -> Place:
-    """Return the place that options name. Raises UsageError for options that do not belong together."""
-    place = Place(kind, check_name(name), folder, host=host or "", credentials=credentials)
+) -> MeetingPoint:
+    """Return the point that options name. Raises UsageError for options that do not belong together."""
+    point = MeetingPoint(kind, check_name(name), folder, host=host or "", credentials=credentials)
     if meet is not None:
         address = _address(meet)
         credentials.check(address)
-        return replace(place, address=address)
+        return replace(point, address=address)
     if host or credentials.files:
         what = "--host, --secret-file, --cert, --key and --ca are for two machines"
         raise UsageError("E-OPTION-CONFLICT", what, "give the meeting address as well: --meet HOST:PORT")
-    return place
+    return point
 
 
 def check_name(name: str) -> str:
