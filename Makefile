@@ -20,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := bench
 .DELETE_ON_ERROR:
-.PHONY: bench benches conformance fast test test-rest test-rust test-rust-rest test-cpp test-python test-python-rest test-torch test-setup nightly test-nightly test-codecs test-r2r lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
+.PHONY: bench benches conformance fast test test-rest test-rust test-rust-rest test-cpp test-python test-python-rest test-torch test-setup nightly test-nightly test-codecs test-gpu test-r2r lint lint-rust lint-python lint-names lint-cpp lint-shell lint-docs docs coverage format all aarch64 lock wheel clean
 
 SCENARIO ?= quick
 VENV := .venv
@@ -137,6 +137,10 @@ test-torch: $(STAMPS)/torch
 	else echo "PyTorch is not tested: $(SYSTEM_PYTHON) has none"; fi
 
 # The rest of tests/codecs runs in .venv with all other tests. File by file: importing a framework takes long.
+# On a machine with an NVIDIA GPU; elsewhere every test is skipped.
+test-gpu: $(STAMPS)/frameworks
+	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_gpu.py -n 2 $(PYTEST)
+
 test-codecs: $(STAMPS)/frameworks
 	export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3; \
 	$(FRAMEWORKS)/bin/python -m pytest tests/codecs/test_{tensors,devices,cells}.py -n 2 $(AGAIN) $(PYTEST)

@@ -69,6 +69,7 @@ BENCHES = (
     Bench("chain", 2, 3.5),
     Bench("analysis", 11),
     Bench("codecs", 70, 1.5, environment="frameworks"),
+    Bench("gpu", 20, 3, environment="frameworks"),
     Bench("objects", 3, 20),
     Bench("hops", 1, 2),
     Bench("connect", 2, 16),

@@ -56,7 +56,7 @@ def connect(
     `spin`, if the transport offers it. `daemon` is the address of the transport's broker or master. `host` is this
     machine's address: link ends bind to it instead of the loopback device, so that other machines reach them; you must
     transfer the records of the ends. `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending
-    end retains the newest `kept` of them (never run on a GPU). Raises UsageError for an unknown name, ConnectError if a
+    end retains the newest `kept` of them. Raises UsageError for an unknown name, ConnectError if a
     transport or package is not installed.
     """
     manifest, offer = manifest_of(transport)

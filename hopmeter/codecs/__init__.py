@@ -50,7 +50,7 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 
     The frames share the object's memory: do not change the object until the frames have been sent. `share="cuda-ipc"`,
     or a `Lender`, sends handles of GPU tensors to receivers on this machine that accept them. Do not change these
-    tensors until the receiver has them (never run on a GPU). Raises CodecError for an object without a codec, such as
+    tensors until the receiver has them. Raises CodecError for an object without a codec, such as
     an array of Python objects.
     """
     try:

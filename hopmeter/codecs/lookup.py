@@ -5,6 +5,7 @@ Each file defines some of these names:
 
 - `ROOTS`: the packages of its types; the first is the one to import.
 - `EXTRA`: the extra of hopmeter that installs it (`hopmeter[EXTRA]`); empty if hopmeter itself needs it.
+- `BUILDS`, optional: other distributions of its package, such as the one for another version of CUDA.
 - `ALSO`, optional: which of hopmeter's own dependencies it needs in addition to NumPy.
 - `APART`, optional: packages, the framework's first and pinned, that need an environment of their own, because
   they conflict with packages of hopmeter.

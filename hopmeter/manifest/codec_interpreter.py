@@ -123,7 +123,10 @@ def _absent(found: Interpreter, codec: str) -> str:
 
 def versions(codec: str, found: Interpreter) -> list[str]:
     """Return the versions of a codec's packages, the framework first; empty if a package declares none."""
-    return [_version(name_of(text), found.packages) for text in requirements(codec)]
+    first, *others = (name_of(text) for text in requirements(codec))
+    builds = getattr(_module(codec), "BUILDS", ())
+    framework = next(filter(None, (_version(name, found.packages) for name in (first, *builds))), "")
+    return [framework, *(_version(name, found.packages) for name in others)]
 
 
 def _version(distribution: str, folders: tuple[Path, ...]) -> str:

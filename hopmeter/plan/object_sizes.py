@@ -50,11 +50,8 @@ class Asked:
         rest = [payload for payload in self.payloads if payload not in known]
         if not rest:
             return known
-        said, is_sure = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
-        if is_sure and self.lasts:
-            # An error on the CPU is not cached: a missing package may be installed later, and the fingerprint would not
-            # show that.
-            lasting = {each: found for each, found in said.items() if found[0] or self.device != "cpu"}
+        said, lasting = _weigh([*self.command, "--weigh", self.codec, self.device, self.share], rest)
+        if lasting and self.lasts:
             _remember(self.identity, known | lasting)
         return known | said
 
@@ -115,9 +112,13 @@ def _remember(identity: str, known: Weights) -> None:
         pass  # without the cache, the next plan only takes longer
 
 
-def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
-    """Measure sizes in a separate process, because a framework may crash or start threads. Return the sizes, and
-    whether the process answered."""
+def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weights]:
+    """Measure sizes in a separate process, because a framework may crash or start threads. Return the sizes, and those
+    that another plan may reuse.
+
+    The only error that may be reused is a missing GPU, because the fingerprint shows when one comes. Memory may be free
+    again a second later, and a package may be installed.
+    """
     try:
         done = subprocess.run(
             [*command, *payloads],
@@ -129,10 +130,11 @@ def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, bool]:
         )
         said = json.loads(done.stdout.splitlines()[-1])
         found = {payload: (said[payload].get("bytes", 0), said[payload].get("missing", "")) for payload in payloads}
+        lasting = {each: found[each] for each in found if found[each][0] or said[each].get("code") == "E-NO-DEVICE"}
     except subprocess.TimeoutExpired:
         why = f"importing its framework took more than {PATIENCE_S} s"
     except (OSError, ValueError, LookupError):
         why = "importing its framework ended the process"
     else:
-        return found, True
-    return dict.fromkeys(payloads, (0, why)), False
+        return found, lasting
+    return dict.fromkeys(payloads, (0, why)), {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE))
 
 import cuda_peer  # noqa: E402 (found where the line above says)
+from sender_process import Sender  # noqa: E402
 
 from hopmeter.codecs import lookup, reading  # noqa: E402
 from hopmeter.codecs.cuda import driver  # noqa: E402
@@ -52,39 +52,13 @@ def gpu(library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     assert not left
 
 
-class Sender:
-    """A process that lends."""
-
-    def __init__(self, library: str, framework: str = "lent", kept: int = 16) -> None:
-        command = [sys.executable, str(HERE / "cuda_peer.py"), library, framework, str(kept)]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, text=True, **pipes)
-        self.pid = self._process.pid
-
-    def __call__(self, do: str, **told: Any) -> dict[str, Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(json.dumps({"do": do, **told}) + "\n")
-        stdin.flush()
-        answer: dict[str, Any] = json.loads(stdout.readline())
-        return answer
-
-    def frames(self, **told: Any) -> list[bytes]:
-        """A tensor of one to four, or of `values`, as it arrives elsewhere."""
-        return [bytes.fromhex(frame) for frame in self("lend", **{"values": [1, 2, 3, 4], **told})["frames"]]
-
-    def end(self) -> None:
-        self._process.communicate()
-
-
 @pytest.fixture(scope="module")
 def started(library: str) -> Iterator[Callable[..., Sender]]:
     """Starts senders, and ends them."""
     senders: list[Sender] = []
 
-    def start(*told: Any, **more: Any) -> Sender:
-        senders.append(Sender(library, *told, **more))
+    def start(framework: str = "lent", kept: int = 16) -> Sender:
+        senders.append(Sender([sys.executable, str(HERE / "cuda_peer.py"), library, framework, str(kept)]))
         return senders[-1]
 
     yield start

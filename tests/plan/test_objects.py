@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -140,13 +141,14 @@ def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None
 class Nodes:
     """Answers in place of every node, and counts how often it is asked."""
 
-    def __init__(self, payload_bytes: int = 128, missing: str = "", is_sure: bool = True) -> None:
+    def __init__(self, payload_bytes: int = 128, missing: str = "", lasts: bool = True) -> None:
         self.asked: list[str] = []
-        self._found, self._is_sure = (payload_bytes, missing), is_sure
+        self._found, self._lasts = (payload_bytes, missing), lasts
 
-    def __call__(self, command: list[str], payloads: list[str]) -> tuple[dict[str, tuple[int, str]], bool]:
+    def __call__(self, command: list[str], payloads: list[str]) -> tuple[object_sizes.Weights, object_sizes.Weights]:
         self.asked += [f"{' '.join(command[-3:])} {payload}" for payload in payloads]
-        return dict.fromkeys(payloads, self._found), self._is_sure
+        found = dict.fromkeys(payloads, self._found)
+        return found, found if self._lasts else {}
 
 
 WIDELY: dict[str, Any] = {
@@ -180,8 +182,8 @@ def test_what_was_remembered_holds_until_code_or_packages_change(monkeypatch: py
     assert nodes.asked == ["numpy cpu none array:20x30"] * 2
 
 
-@pytest.mark.parametrize("nodes", [Nodes(0, "no such object"), Nodes(0, "it crashed", is_sure=False)])
-def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, nodes: Nodes) -> None:
+def test_what_is_missing_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Nodes(0, "no such object", lasts=False)
     monkeypatch.setattr(object_sizes, "_weigh", nodes)
     for _ in range(2):
         assert "D-NO-OBJECT" in drop_reasons(plan_with_node())[0]
@@ -208,6 +210,21 @@ def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.Monk
         for cell in (plain, lent)
     ]
     assert told == [[("gpu", None)] * 2, [("gpu", "cuda-ipc")] * 2]
+
+
+@pytest.mark.parametrize(
+    ("said", "lasting"),
+    [
+        ({"bytes": 12}, {"array:3": (12, "")}),
+        ({"missing": "torch finds no GPU", "code": "E-NO-DEVICE"}, {"array:3": (0, "torch finds no GPU")}),
+        ({"missing": "CUDA error: out of memory", "code": "E-NO-OBJECT"}, {}),
+        ({"missing": "torch is not installed", "code": "E-FRAMEWORK-MISSING"}, {}),
+    ],
+)
+def test_of_all_errors_only_a_missing_gpu_is_remembered(said: dict[str, Any], lasting: object_sizes.Weights) -> None:
+    command = [sys.executable, "-c", f"print({json.dumps({'array:3': said})!r})"]
+    found = (said.get("bytes", 0), said.get("missing", ""))
+    assert object_sizes._weigh(command, ["array:3"]) == ({"array:3": found}, lasting)
 
 
 def test_a_gpu_that_is_not_here_is_remembered_until_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:

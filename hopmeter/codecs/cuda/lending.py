@@ -28,7 +28,7 @@ class Lender:
 
     A tensor is retained until `kept` newer ones are loaned, and as long as a receiver holds it. If receivers hold all
     slots, the next tensor is copied through the host. `close` releases everything, including tensors that receivers
-    still hold. Never run on a GPU.
+    still hold.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
@@ -69,7 +69,8 @@ class Lender:
         if not gpu.is_exportable(address):
             raise CodecError(
                 "E-GPU-NOT-LENDABLE",
-                "this memory is not from cudaMalloc (it is managed, from cudaMallocAsync or in an expandable segment)",
+                "this memory is not from cudaMalloc (it is managed, from cudaMallocAsync, in an expandable segment, or"
+                " of JAX 0.11 or newer)",
             )
         base, allocation = gpu.range_of(address, ordinal)
         handle = gpu.export(base, ordinal)

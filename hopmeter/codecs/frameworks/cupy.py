@@ -17,6 +17,8 @@ from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("cupy",)
 EXTRA = "cupy"
+BUILDS = ("cupy-cuda13x", "cupy-cuda11x", "cupy")
+"""Other distributions of the package; which one serves depends on the CUDA of the machine."""
 MEGABYTES = (125, 330)
 READERS: dict[str, Any] = {}
 
@@ -90,11 +92,17 @@ def _count(cupy: Any) -> int:
         return 0
 
 
+def _settle(array: Any) -> Any:
+    array.device.synchronize()
+    return array
+
+
 FORM = Form(
     lambda array, _: import_package("cupy", EXTRA).asarray(array),
     lambda array: array.get(),
     cpu=False,
     gpu="cuda",
     gpus=lambda: _count(import_package("cupy", EXTRA)),
+    settle=_settle,
     noun="a CuPy array",
 )

@@ -16,6 +16,7 @@ from hopmeter.codecs.writing import Frames, Lending, refusal
 
 ROOTS = ("paddle",)
 EXTRA = "paddle"
+BUILDS = ("paddlepaddle-gpu",)
 MEGABYTES = (195, 720)
 RAW = True
 READERS: dict[str, Any] = {}

@@ -16,6 +16,8 @@ from hopmeter.codecs.writing import KEPT, Frames, Lending, refusal
 
 ROOTS = ("tensorflow",)
 EXTRA = "tensorflow"
+BUILDS = ("tensorflow",)
+"""The distribution that uses a GPU."""
 MEGABYTES = (310, 1450)
 READERS: dict[str, Any] = {}
 

@@ -135,4 +135,17 @@ def _gpus() -> int:
     return int(import_package("torch", EXTRA).cuda.device_count())
 
 
-FORM = Form(_form, lambda tensor: tensor.cpu().numpy(), "float32", gpu="cuda", gpus=_gpus, noun="a PyTorch tensor")
+def _settle(tensor: Any) -> Any:
+    import_package("torch", EXTRA).cuda.synchronize(tensor.device)
+    return tensor
+
+
+FORM = Form(
+    _form,
+    lambda tensor: tensor.cpu().numpy(),
+    "float32",
+    gpu="cuda",
+    gpus=_gpus,
+    settle=_settle,
+    noun="a PyTorch tensor",
+)

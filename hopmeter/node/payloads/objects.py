@@ -149,7 +149,8 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        what = f"{codec} cannot make an object of {array.dtype} {'x'.join(map(str, array.shape))}: {cause}"
+        why = next(iter(str(cause).splitlines()), type(cause).__name__)  # PyTorch adds five lines of advice
+        what = f"{codec} cannot make an object of {array.dtype} {'x'.join(map(str, array.shape))}: {why}"
         raise CodecError("E-NO-OBJECT", what) from cause
 
 
@@ -169,4 +170,4 @@ def _payload_size(codec: str, made_of: str, device: str, share: str) -> dict[str
         objects: Any = open_objects(codec, made_of, device, share)
         return {"bytes": objects.payload_bytes(objects.encode())}
     except CodecError as error:
-        return {"missing": str(error)}
+        return {"missing": str(error), "code": error.code}
