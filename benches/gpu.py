@@ -33,10 +33,10 @@ LIMITS = {"handle": None, "copy": None}
 
 def our_handle(lender: Lender, tensor: Any) -> bytes:
     """Encode a tensor as a handle, in one piece."""
-    return packed(encode(tensor, lender))
+    return payload_of(encode(tensor, lender))
 
 
-def packed(frames: list[Any]) -> bytes:
+def payload_of(frames: list[Any]) -> bytes:
     """Return frames as one payload."""
     room = bytearray(packing.packed_bytes(frames))
     packing.pack_into(frames, room)
@@ -113,7 +113,7 @@ def main() -> int:
             ("our handle", lambda t: our_handle(lender, t)),
             ("torch's handle", lambda t: bytes(ForkingPickler.dumps(t))),
         ),
-        "copy": (("our copy", lambda t: packed(encode(t))), ("bare copy", bare_copy)),
+        "copy": (("our copy", lambda t: payload_of(encode(t))), ("bare copy", bare_copy)),
     }
     for index in pair_rounds([each for each, _ in found.values()]):
         for (_, kind), (each, tensor) in found.items():

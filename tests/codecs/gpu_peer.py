@@ -30,7 +30,7 @@ def address(obj: Any) -> int:
     return int(obj.data.ptr)
 
 
-def managed(array: Any) -> Any:
+def managed_array(array: Any) -> Any:
     """A CuPy array in managed memory, which has no handle."""
     import cupy
 
@@ -38,7 +38,7 @@ def managed(array: Any) -> Any:
         return cupy.asarray(array)
 
 
-def ordered_by_stream(array: Any) -> Any:
+def stream_ordered_array(array: Any) -> Any:
     """A CuPy array of cudaMallocAsync, which has no handle either."""
     import cupy
 

@@ -43,7 +43,7 @@ def gpus() -> int:
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not gpus(), reason="no NVIDIA GPU on this machine")]
 
 
-def needed(name: str) -> None:
+def require(name: str) -> None:
     """Skips a test of a framework that is not installed, or that sees no GPU."""
     if why := install_hint(name):
         pytest.skip(why)
@@ -53,7 +53,7 @@ def needed(name: str) -> None:
 
 @pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
-    needed(request.param)
+    require(request.param)
     return str(request.param)
 
 
@@ -84,7 +84,7 @@ def lending() -> Iterator[Callable[..., Sender]]:
 
 @pytest.fixture
 def torch_sender(lending: Callable[..., Sender]) -> Sender:
-    needed("torch")
+    require("torch")
     return lending("torch")
 
 
@@ -122,7 +122,7 @@ def test_a_receiver_gets_the_device_that_it_asks_for(name: str) -> None:
 
 
 def test_what_only_pytorch_has_arrives_as_it_was() -> None:
-    needed("torch")
+    require("torch")
     import torch
 
     for dtype in (torch.bfloat16, torch.float8_e4m3fn):
@@ -166,8 +166,8 @@ def test_every_dtype_goes_by_handle(name: str, dtype: str, lending: Callable[...
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("other", NAMES)
 def test_one_framework_receives_the_memory_of_another(name: str, other: str, lending: Callable[..., Sender]) -> None:
-    needed(name)
-    needed(other)
+    require(name)
+    require(other)
     sender = lending(name)
     made = open_handles(lent_frames(sender, values=ROWS), other)
     assert nodes.on_gpu(made)
@@ -184,9 +184,9 @@ def test_a_copy_to_the_host_does_not_hold_the_memory(name: str, lending: Callabl
     assert sender("held")["held"] == 0
 
 
-@pytest.mark.parametrize("make", ["managed", "ordered_by_stream"])
+@pytest.mark.parametrize("make", ["managed_array", "stream_ordered_array"])
 def test_memory_without_a_handle_is_copied_and_counted(make: str, lending: Callable[..., Sender]) -> None:
-    needed("cupy")
+    require("cupy")
     said = lending("cupy", 15)("lend", values=ROWS, make=make)
     ((reason, count),) = said["copied"].items()
     assert ("cudaMalloc" in reason, count) == (True, 1)
@@ -196,7 +196,7 @@ def test_memory_without_a_handle_is_copied_and_counted(make: str, lending: Calla
 
 
 def test_expandable_segments_of_pytorch_are_copied_and_counted(lending: Callable[..., Sender]) -> None:
-    needed("torch")
+    require("torch")
     sender = lending(
         "torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True", PYTORCH_ALLOC_CONF="expandable_segments:True"
     )
@@ -205,7 +205,7 @@ def test_expandable_segments_of_pytorch_are_copied_and_counted(lending: Callable
 
 
 def test_a_receiver_holds_memory_that_its_sender_has_dropped(lending: Callable[..., Sender]) -> None:
-    needed("torch")
+    require("torch")
     sender = lending("torch", 1)
     made = open_handles(sender.frames(values=[1, 2, 3]), None)
     sender("drop")
@@ -215,7 +215,7 @@ def test_a_receiver_holds_memory_that_its_sender_has_dropped(lending: Callable[.
 
 
 def test_a_loan_that_is_over_is_refused(lending: Callable[..., Sender]) -> None:
-    needed("torch")
+    require("torch")
     sender = lending("torch", 1)
     frames = sender.frames(values=[1, 2, 3])
     sender.frames(values=[4, 5, 6], name="two")
@@ -224,7 +224,7 @@ def test_a_loan_that_is_over_is_refused(lending: Callable[..., Sender]) -> None:
 
 
 def test_a_sender_that_has_ended_is_told(lending: Callable[..., Sender]) -> None:
-    needed("torch")
+    require("torch")
     sender = lending("torch", 2)
     frames = sender.frames(values=[1, 2, 3])
     sender.end()
@@ -295,7 +295,7 @@ def test_a_thousand_handles_leave_no_memory_behind(torch_sender: Sender) -> None
 
 def test_a_tensor_that_is_still_being_computed_arrives_finished(lending: Callable[..., Sender]) -> None:
     """The sender waits for the GPU, on whichever stream it computes."""
-    needed("torch")
+    require("torch")
     import torch
 
     stream, lender = torch.cuda.Stream(), Lender()
@@ -313,7 +313,7 @@ def test_a_tensor_that_is_still_being_computed_arrives_finished(lending: Callabl
 
 
 def test_cells_on_a_gpu_are_measured_copied_and_shared(tmp_path: Path) -> None:
-    needed("torch")
+    require("torch")
     words = "run native-objects --full --transport zeromq --codec torch --payload array:200x200 --device gpu"
     shared = "--share none,cuda-ipc --messages 50 --no-report"
     command = [sys.executable, "-m", "hopmeter", *words.split(), *shared.split(), "--out", str(tmp_path / "run")]
