@@ -17,7 +17,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
-from pairs import Comparison, in_turn, pair_rounds, print_comparisons
+from pairs import Comparison, pair_rounds, print_comparisons, sequential
 
 from hopmeter.codecs import Lender, decode, encode, packing
 
@@ -118,7 +118,7 @@ def main() -> int:
     for index in pair_rounds([each for each, _ in found.values()]):
         for (_, kind), (each, tensor) in found.items():
             ours, theirs = (partial(round_trip_us, pipe, name, tensor, encoded) for name, encoded in sides[kind])
-            each.add(*in_turn(index, ours, theirs))
+            each.add(*sequential(index, ours, theirs))
     pipe.send_bytes(b"")
     child.join()
     return print_comparisons([each for each, _ in found.values()])
