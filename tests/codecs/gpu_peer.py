@@ -14,7 +14,7 @@ import numpy as np
 
 from hopmeter.codecs import Lender, encode
 from hopmeter.codecs.lookup import codec_named
-from hopmeter.node import forms
+from hopmeter.node.payloads import forms
 
 
 def gpu_object(framework: str, array: Any) -> Any:
