@@ -9,9 +9,9 @@ from hopmeter.analysis.results.groups import CONDITIONS, USUAL, Group
 from hopmeter.model.cell import OF_WORKLOAD
 from hopmeter.model.cell_parts import HEADER_BYTES
 from hopmeter.model.condition_values import DECLARED
-from hopmeter.model.paces import PACES, PaceName
 from hopmeter.model.payload_words import ARRAY, describe_payload, name_payload
 from hopmeter.report import formatting, host_words, workload_words
+from hopmeter.report.pace_words import describe_pace
 
 if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row
@@ -32,7 +32,7 @@ def title(group: Group) -> str:
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
     payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
-    first = f"{payload} {_pace(group.conditions)}"
+    first = f"{payload} {describe_pace(group.conditions)}"
     return ", ".join([first, *variations(group), *filter(None, [group.machine])])
 
 
@@ -60,7 +60,9 @@ def subject(group: Group) -> str:
     left_out = {*IN_TITLE, IDLE, *(["codec"] if array in named and array != ARRAY else [])}
     varied = formatting.distinct(words[key] for key in group.varied if key not in left_out)
     idle = [IDLE_WORDS[bool(group.conditions[IDLE])]] if IDLE in group.varied else []
-    return ", ".join([f"{named} {_pace(group.conditions)}", *counts, *varied, *idle, *filter(None, [group.machine])])
+    return ", ".join(
+        [f"{named} {describe_pace(group.conditions)}", *counts, *varied, *idle, *filter(None, [group.machine])]
+    )
 
 
 def chips(group: Group) -> list[str]:
@@ -78,7 +80,7 @@ def describe(group: Group, *except_for: str) -> str:
     if "payload_bytes" in except_for:
         left_out.add("payload")
     has_pace = "rate_hz" not in except_for and not _is_caused(group)
-    pace = [_pace(group.conditions)] if has_pace else []
+    pace = [describe_pace(group.conditions)] if has_pace else []
     words = _words(group.conditions)
     return ", ".join(
         formatting.distinct([*(words[key] for key in CONDITIONS if key not in left_out), *pace, group.machine])
@@ -135,9 +137,3 @@ WORDS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "background": lambda value, _: f"background load of {value}",
     "hosts": lambda value, _: host_words.describe_placement(str(value)),
 }
-
-
-def _pace(conditions: Mapping[str, Any]) -> str:
-    name: PaceName = conditions["pace"] or "open"
-    rates = {each.key: formatting.rate(conditions.get(each.name)) for each in DECLARED.values() if each.unit == "hz"}
-    return PACES[name].describe(name, rates)

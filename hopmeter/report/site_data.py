@@ -10,6 +10,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting, run_page
 from hopmeter.report.history_words import changes_in_words
+from hopmeter.report.pace_words import rate_words
 
 FILTERS = ("payload", "rate", "transport", "language", "scenario", "machine")
 """What a reader can choose, as keys of a cell."""
@@ -43,7 +44,7 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
     runs = sorted(values["p50"])
     return {
         "payload": conditions.payload_name(row),
-        "rate": formatting.rate(row["rate_hz"]) if row["rate_hz"] else str(row["pace"]),
+        "rate": rate_words(row.cell.axes) or str(row["pace"]),
         "transport": str(row["transport"]),
         "language": str(row["language"]),
         "scenario": one.scenario,

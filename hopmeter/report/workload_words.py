@@ -13,6 +13,7 @@ from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
 from hopmeter.plan.workloads import whole_id
 from hopmeter.report import formatting
 from hopmeter.report.host_words import group_by_host
+from hopmeter.report.pace_words import flow_pace
 
 if TYPE_CHECKING:
     from hopmeter.analysis.results.run_results import Row
@@ -105,7 +106,7 @@ def _cause_words(flow: Flow) -> Iterator[str]:
     if flow.replay:
         yield from _replay_words(flow.replay, formatting.rate(flow.rate_hz))
     elif flow.rate_hz:
-        yield formatting.rate(flow.rate_hz) + ("" if flow.pace == "open" else f" ({flow.pace})")
+        yield flow_pace(flow)
         yield from _rare_words(flow)
     if flow.after:
         every = "" if flow.every == 1 else f"every {flow.every}th "

@@ -9,6 +9,8 @@ from typing import Any
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import GROUPS, select_transports
 from hopmeter.manifest.model import Manifest
+from hopmeter.model.condition_values import PARAMETERS
+from hopmeter.model.paces import PACES
 from hopmeter.scenario import payload_cases
 from hopmeter.scenario.model import Scenario
 from hopmeter.scenario.resolve import DEFAULTS
@@ -38,10 +40,19 @@ def override(
         _forget(changed, BUDGET)
     for key, value in given.items():
         _replace(changed, key, value)
+    _forget_parameters(changed, given)
     asked = validate(Scenario, changed, SOURCE)
     if settings:
         _replace_settings(changed, _parse_settings(settings, _transports(asked, manifests)))
     return validate(Scenario, changed, SOURCE)
+
+
+def _forget_parameters(table: Table, given: Mapping[str, Any]) -> None:
+    """Remove the parameters of paces that other paces on the command line replace."""
+    if "pace" in given:
+        named = {PACES[each].parameter for each in _as_list(given["pace"]) if each in PACES}
+        for part in (table, *table.get("case", [])):
+            _forget(part, {each.key for each in PARAMETERS} - named - given.keys())
 
 
 def _replace_settings(table: Table, settings: Mapping[str, Mapping[str, Any]]) -> None:

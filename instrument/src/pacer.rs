@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::alarm::Alarm;
 use crate::recording::Recording;
-use crate::spec::{Pace, PaceKind, Turn};
+use crate::spec::{Flow, Pace, PaceKind, Turn};
 
 /// The due times of one pair, in ascending order.
 pub struct Pacer {
@@ -24,8 +24,13 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None }
     }
 
+    /// The due times of the messages of a flow, which are those of a recording for the pace `replay`.
+    pub(crate) fn of_flow(flow: &Flow, recording: Option<&Arc<Recording>>, start_ns: i64) -> Self {
+        Self::new(flow.pace, start_ns).with_recording(recording.cloned())
+    }
+
     /// The same pacer with the due times of a recording, for the pace `replay`.
-    pub(crate) fn with_recording(self, recording: Option<Arc<Recording>>) -> Self {
+    fn with_recording(self, recording: Option<Arc<Recording>>) -> Self {
         Self { recording, ..self }
     }
 

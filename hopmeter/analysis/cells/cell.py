@@ -178,7 +178,7 @@ def _overload(cell: Cell, good: Sequence[Judged]) -> str:
         found.append(tag("W-OVERLOAD-LOSS", f"{counts.lost / counts.expected:.1%} of the messages were lost"))
     if _most(trials, "behind"):
         paces = [pace for trial in trials for pace in trial.paces]
-        rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("achieved_hz", "asked_hz")]
+        rates = [min(filter(None, (getattr(pace, name) for pace in paces))) for name in ("reached_hz", "asked_hz")]
         found.append(tag("W-OVERLOAD-RATE", f"the source reached {rates[0]:.4g} of {rates[1]:.4g} Hz"))
     if _most(trials, "backlog"):
         behind = "its reader falls behind, so the age of its messages grows"

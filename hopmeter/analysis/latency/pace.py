@@ -10,6 +10,7 @@ import numpy as np
 from hopmeter.analysis.latency.arrivals import Times, minus
 from hopmeter.analysis.latency.pair import Pair
 from hopmeter.analysis.latency.waits import limit_ns, median, response, throughout, waiting_times
+from hopmeter.model.condition_values import rates_of
 from hopmeter.store.samples import NONE_NS
 
 SHARE = 0.99
@@ -26,8 +27,10 @@ class Pace:
 
     achieved_hz: float | None
     """Messages per second that the transport accepted."""
+    reached_hz: float | None
+    """The same, while messages were due at the highest rate."""
     asked_hz: float | None
-    """Messages per second in the schedule itself, with the randomness of `poisson`."""
+    """Messages per second in the schedule itself meanwhile, with the randomness of `poisson`."""
     behind: bool
     """The source fell permanently behind its schedule."""
     backlog: bool
@@ -45,30 +48,53 @@ class Pace:
 
 
 def measure_pace(pair: Pair) -> Pace:
-    """Measure the pace of a pair."""
-    sent, due, done = pair.send_times, pair.due_times, pair.completion_times
-    known, known_due = sent[sent != NONE_NS], due[due != NONE_NS]
-    begun_ns = int(known_due.min()) if len(known_due) else 0
-    achieved_hz, span_ns = _rate(known, begun_ns)
-    asked_hz, asked_ns = _rate(known_due, begun_ns)
+    """Measure the pace of a pair; whether it keeps up is judged while messages are due at the highest rate."""
+    begun_ns = _earliest(_known_times(pair.due_times))
+    achieved_hz, span_ns = _rate(_known_times(pair.send_times), begun_ns)
+    seconds = max(span_ns, int(pair.completion_times.max(initial=begun_ns)) - begun_ns) / 1e9
+    return _judge(pair, _fastest_part(pair), achieved_hz, seconds)
+
+
+def _fastest_part(pair: Pair) -> slice:
+    """Return the messages that are due at the highest rate: all, or the fifth at the fast end of a changing rate."""
+    rates = rates_of(pair.cell.axes)
+    if rates is None or rates.first_hz == rates.last_hz:
+        return slice(None)
+    many = pair.messages // PARTS
+    return slice(pair.messages - many, None) if rates.first_hz < rates.last_hz else slice(many)
+
+
+def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -> Pace:
+    sent, planned, done = (each[part] for each in (pair.send_times, pair.due_times, pair.completion_times))
+    known, due = _known_times(sent), _known_times(planned)
+    reached_hz, _ = _rate(known, _earliest(due))
+    asked_hz, asked_ns = _rate(due, _earliest(due))
     scheduled = pair.cell.axes.pacing.is_scheduled and len(known) >= LEAST
-    behind = scheduled and _behind(achieved_hz, asked_hz, _medians(sent, due), asked_ns)
-    responses = _medians(done, due)
-    backlog = scheduled and _backlog(responses, asked_ns, len(known_due))
+    behind = scheduled and _behind(reached_hz, asked_hz, _medians(sent, planned), asked_ns)
+    responses = _medians(done, planned)
+    backlog = scheduled and _backlog(responses, asked_ns, len(due))
     growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
-    seconds = max(span_ns, int(done.max(initial=begun_ns)) - begun_ns) / 1e9
-    period_ns = asked_ns / max(len(known_due) - 1, 1) * pair.cell.axes.burst
-    queued_ns, long_ns = _standing(pair, period_ns) if scheduled else (0.0, 0.0)
+    period_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
+    queued_ns, long_ns = _standing(pair, part, period_ns) if scheduled else (0.0, 0.0)
     asked_hz = asked_hz if scheduled else None
-    return Pace(achieved_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth)
+    return Pace(achieved_hz, reached_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth)
 
 
-def _standing(pair: Pair, period_ns: float) -> tuple[float, float]:
+def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
     """Return the median wait and the median response, each 0 unless it was long from the first fifth to the last."""
     limit = limit_ns(pair, period_ns)
-    spans = (waiting_times(pair), response(pair))
+    spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
     return queued_ns, long_ns
+
+
+def _known_times(times: Times) -> Times:
+    known: Times = times[times != NONE_NS]
+    return known
+
+
+def _earliest(due: Times) -> int:
+    return int(due.min()) if len(due) else 0
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:

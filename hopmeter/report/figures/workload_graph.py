@@ -16,6 +16,7 @@ from hopmeter.plan.carriers import axis_carrier
 from hopmeter.report import formatting, theme
 from hopmeter.report.drawing import Figure, Style
 from hopmeter.report.figures.graph_layout import BOX_HEIGHT, BOX_WIDTH, Places, frame_hosts, place_participants
+from hopmeter.report.pace_words import rate_words
 from hopmeter.report.workload_words import graph_lines, is_whole, most_split
 
 ORDER = 5
@@ -125,7 +126,7 @@ def _label(flow: Flow) -> str:
     if flow.bridged:
         return f"bridge {flow.name}, {formatting.payload_bytes(flow.payload_bytes)}"
     causes = [*flow.after, *filter(None, [flow.during])]
-    rate = formatting.rate(flow.rate_hz) if flow.rate_hz else f"after {formatting.join(causes)}"
+    rate = rate_words(flow) or f"after {formatting.join(causes)}"
     return f"{flow.name}, {formatting.payload_bytes(flow.mean_bytes)}, {rate}"
 
 

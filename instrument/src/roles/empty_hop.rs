@@ -56,8 +56,7 @@ fn empty_link(context: &RoleContext<'_>) -> Link {
 }
 
 fn applies(context: &RoleContext<'_>) -> bool {
-    let pace = &context.flow.pace;
-    let is_paced = pace.kind.is_spaced() && pace.rate_hz >= LOWEST_RATE_HZ;
+    let is_paced = context.flow.pace.is_spaced(LOWEST_RATE_HZ);
     let is_called = context.spec.endpoints.iter().any(|other| {
         let waits = other.wait.unwrap_or(context.spec.wait);
         waits == Wait::Callback && other.inputs.iter().any(|id| context.me.outputs.contains(id))
@@ -77,7 +76,7 @@ fn receiver(context: &RoleContext<'_>, took_ns: Arc<Mutex<Vec<i64>>>) -> OnFrame
 
 fn send_all(context: &RoleContext<'_>, publisher: &mut dyn Publisher) -> Result<()> {
     let emitter = Emitter::new(context);
-    let mut pacer = Pacer::new(context.flow.pace, clock::now_ns() + 1_000_000);
+    let mut pacer = Pacer::of_flow(context.flow, None, clock::now_ns() + 1_000_000);
     let mut lead_ns = 0;
     for seq in 0..HOPS {
         let due_ns = pacer.next_ns().unwrap_or_else(clock::now_ns);

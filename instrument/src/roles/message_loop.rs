@@ -43,7 +43,7 @@ pub struct MessageLoop {
 
 impl MessageLoop {
     pub fn new(context: &RoleContext<'_>, start_ns: i64) -> Self {
-        let pacer = Pacer::new(context.flow.pace, start_ns).with_recording(context.content.recording().cloned());
+        let pacer = Pacer::of_flow(context.flow, context.content.recording(), start_ns);
         Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 

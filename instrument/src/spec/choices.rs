@@ -52,6 +52,14 @@ pub struct Pace {
     pub turn: Option<Turn>,
 }
 
+impl Pace {
+    /// Whether messages are due one at a time, so that a receiver is idle again before the next message, and at least
+    /// at this rate.
+    pub fn is_spaced(&self, least_hz: f64) -> bool {
+        matches!(self.kind, PaceKind::Open | PaceKind::Poisson) && self.rate_hz >= least_hz
+    }
+}
+
 /// The turns of several sides whose nodes run at once: their turns alternate and have one length, beginning with side 0 at
 /// the start of the schedule. Nothing is due in the turn of another side.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -79,11 +87,6 @@ impl PaceKind {
     /// Whether each message waits until the previous message has come back, in cells whose messages come back.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
-    }
-
-    /// Whether messages are due one at a time, so that a receiver is idle again before the next message.
-    pub fn is_spaced(self) -> bool {
-        matches!(self, Self::Open | Self::Poisson)
     }
 }
 
