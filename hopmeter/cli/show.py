@@ -6,16 +6,20 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hopmeter.api.options import check_file
 from hopmeter.cli.main import fail
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.errors import HopmeterError
+from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.system.terminal import Console
 
+if TYPE_CHECKING:
+    from hopmeter.analysis.results.run_results import Run
+
+Format = Literal["markdown", "csv", "json"]
 STDOUT = Path("/dev/stdout")
 """The default output, which is written directly, even if it is a file or a pipe."""
 
@@ -42,6 +46,9 @@ def show(
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Print how each two cells of a table compare: ratio, interval, decision.")
     ] = False,
+    as_format: Annotated[
+        Format | None, typer.Option("--format", help="Print the tables as Markdown, CSV, or a line of JSON each.")
+    ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
@@ -61,23 +68,43 @@ def show(
         for bad in damaged:
             fail(bad)
         raise typer.Exit(1 if damaged else 0)
+    if as_format is not None and (as_json or pairs):
+        raise UsageError("E-OPTION-CONFLICT", "--format: it has no --pairs and no --json", "leave one of them out")
     found = open_run(run).results
     if pairs:
         one = find_cell(found, cell).id if cell is not None else ""
         raise typer.Exit(pair_listing.show_pairs(found, one, as_json))
     if cell is not None:
         found.rows = [find_cell(found, cell)]
-    if each and as_json:
-        process_listing.print_json(found)
+    if as_format is not None:
+        typer.echo(_format_tables(found, each, as_format), nl=False)
+    elif as_json:
+        _print_json(found, each)
     elif each:
         process_listing.print_processes(Console(highlight=False), found)
-    elif as_json:
-        for row in found.rows:
-            print(json.dumps(row.values))
     elif cell is not None:
         cell_listing.print_cell(Console(highlight=False), found.rows[0])
     else:
         run_display.show_stored(Console(highlight=False), found)
+
+
+def _print_json(run: Run, with_processes: bool) -> None:
+    from hopmeter.cli.parts import process_listing
+
+    if with_processes:
+        process_listing.print_json(run)
+        return
+    for row in run.rows:
+        print(json.dumps(row.values))
+
+
+def _format_tables(run: Run, with_processes: bool, wanted: Format) -> str:
+    from hopmeter.analysis.results.groups import groups
+    from hopmeter.report.tables.processes import process_tables
+    from hopmeter.report.tables.run_tables import run_tables
+    from hopmeter.report.tables.text_files import FORMATS
+
+    return FORMATS[wanted](process_tables(groups([run])) if with_processes else run_tables(run))
 
 
 def _write_messages(run: Path, csv: Path, missed: Callable[[HopmeterError], None]) -> int:

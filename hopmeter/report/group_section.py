@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hopmeter.analysis.results.groups import Group
-from hopmeter.report import process_table, why_slow
+from hopmeter.report import process_section, why_slow
 from hopmeter.report.section import Section
 from hopmeter.report.tables.run_tables import group_table
 from hopmeter.report.workload_words import is_whole
@@ -23,7 +23,7 @@ def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) ->
         sentences=[] if group.has_sides else table.sentences,
         chips=table.chips,
         tables=[table],
-        parts=[*process_table.sections(group), *([] if is_whole(group) else why_slow.sections(group))],
+        parts=[*process_section.sections(group), *([] if is_whole(group) else why_slow.sections(group))],
         figures=figures,
         id=group.id,
         style="group",

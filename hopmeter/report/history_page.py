@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopmeter.analysis.history.cell_history import METRICS, History, Series
+from hopmeter.analysis.history.cell_history import METRICS, History
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.report import conditions, formatting, history_chart, report_file
+from hopmeter.report import formatting, history_chart, report_file
 from hopmeter.report.drawing import Figure
-from hopmeter.report.history_words import cell_name, changes_in_words, sentences
+from hopmeter.report.history_words import cell_name, sentences
 from hopmeter.report.section import Page, Section
-from hopmeter.report.tables.model import Column, Line, Value, table
+from hopmeter.report.tables.history import table
 from hopmeter.store.disk import replacing, writing
-
-COLUMNS = (
-    Column("Cell", "name", heads=True),
-    Column("Runs", "number"),
-    *(Column(f"{metric}, µs", "number", "newest level") for metric in METRICS),
-    Column("Changes"),
-)
-
 
 READING = (
     "In each chart, a dot is a run with its 95 % interval. A horizontal line is the level: the median of the runs "
@@ -48,30 +40,18 @@ def page(history: History) -> Page:
 
 
 def _section(history: History, group: Group) -> Section:
-    title = conditions.title(group)
+    shown = table(history, group)
     repeated = [row for row in group.rows if len(history.of(row)[METRICS[0]].points) > 1]
     drawn = [_figure(history, row, f"{group.id}-history-{number}") for number, row in enumerate(repeated, 1)]
     return Section(
-        title,
-        chips=conditions.chips(group),
-        tables=[table(title, COLUMNS, [_line(row, history.of(row)) for row in group.rows])],
+        shown.label,
+        chips=shown.chips,
+        tables=[shown],
         figures=[figure for figure in drawn if figure],
         id=group.id,
         style="group",
         fold="open",
     )
-
-
-def _line(row: Row, series: dict[str, Series]) -> Line:
-    runs = Value(str(len(series[METRICS[0]].points)))
-    levels = [Value(level(series, metric)) for metric in METRICS]
-    changes = [text for each in series.values() for text in changes_in_words(each)]
-    return Line([Value(cell_name(row)), runs, *levels, Value("; ".join(changes) or formatting.NOTHING)])
-
-
-def level(series: dict[str, Series], metric: str) -> str:
-    """Return the level of the newest runs."""
-    return formatting.number(series[metric].levels[-1]) if metric in series else formatting.NOTHING
 
 
 def _figure(history: History, row: Row, name: str) -> Figure | None:

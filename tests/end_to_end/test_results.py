@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -104,6 +106,21 @@ def test_samples_tell_each_place_of_a_chain(measured: Measured) -> None:
         way = [times[0, seq]["sent_ns"], times[1, seq]["arrived_ns"], times[1, seq]["forwarded_ns"]]
         way += [times[2, seq]["arrived_ns"], times[2, seq]["forwarded_ns"], times[3, seq]["arrived_ns"]]
         assert way == sorted(way), "a message is nowhere before it was at the place before"
+
+
+def test_show_prints_the_tables_of_a_run_in_the_format_that_you_ask_for(
+    measured: Measured, hopmeter_here: Callable[..., Ran]
+) -> None:
+    shown = {
+        name: hopmeter_here("show", str(measured.folder), "--format", name) for name in ("markdown", "csv", "json")
+    }
+    assert all(ran.returncode == 0 for ran in shown.values())
+    rows = list(csv.DictReader(io.StringIO(shown["csv"].stdout)))
+    lines = [json.loads(line) for line in shown["json"].stdout.splitlines()]
+    assert [row["table"] for row in rows] == [line["title"] for line in lines for _ in line["rows"]]
+    assert all(line["title"] in shown["markdown"].stdout.replace("\N{NARROW NO-BREAK SPACE}", " ") for line in lines)
+    refused = hopmeter_here("show", str(measured.folder), "--format", "csv", "--pairs")
+    assert refused.returncode == 2 and "E-OPTION-CONFLICT" in refused.stderr
 
 
 def test_show_reads_a_run_again(measured: Measured, hopmeter_here: Callable[..., Ran]) -> None:

@@ -74,7 +74,7 @@ def test_a_summary_in_markdown_has_each_cell_and_what_failed(
     assert "**The gate failed:**" in said
     rows = [line for line in said.splitlines() if line.startswith(("| unix", "| tcp", "| lcm"))]
     assert len(rows) == 3
-    assert all(row.count("|") == 7 for row in rows)
+    assert [row.count("|") for row in rows] == [7, 7, 6], "no cell like lcm has an interval, so its table has no column"
 
 
 def test_junit_has_a_test_for_each_cell(changes: list[Change], failures: list[gate.Failure]) -> None:

@@ -14,8 +14,10 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.report import environment, write
-from hopmeter.report.process_table import ProcessRow, between, process_rows, sections
+from hopmeter.report.process_section import sections
 from hopmeter.report.result_rules import warnings
+from hopmeter.report.tables.page import on_page
+from hopmeter.report.tables.processes import ProcessRow, between, process_rows
 from tests.report import fixture
 from tests.report.rows import cell, run_of
 
@@ -114,7 +116,7 @@ def test_a_study_of_the_same_conditions_stands_beside_it() -> None:
     row = measured_row([node("source"), node("sink")], **study)
     row.values["transport"] = "ros2"
     (section,) = sections(groups([row.run])[0])
-    cpu = [line.values[1] for line in section.tables[0].bodies[0].lines]
+    cpu = [line.values[1] for line in on_page(section.tables[0]).lines]
     assert [value.notes for value in cpu] == [
         (f'<span class="study">study: {percent}\N{NARROW NO-BREAK SPACE}% on GitHub-hosted runner</span>',)
         for percent in ("4.76", "3.45")

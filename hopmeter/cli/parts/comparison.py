@@ -6,23 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from hopmeter.comparison.between_runs import drift
-from hopmeter.comparison.change import MISSED, ONLY_NEW, ONLY_OLD, UNDECIDED, Change
+from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
-from hopmeter.report import conditions, formatting
+from hopmeter.report import formatting
 from hopmeter.report.comparisons import words
-from hopmeter.system.tables import open_table, print_whole
+from hopmeter.report.tables.changes import change_tables
+from hopmeter.report.tables.terminal import print_table
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:
     from hopmeter.api.comparing import Comparison
 
 GATE_FAILED = 3
-HEADS = ("cell", "old {unit}", "new {unit}", "change", "95 % interval", "")
-LEAST_COLUMNS = 4
 
 
 def print_json(found: Comparison) -> None:
@@ -36,36 +34,17 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
     if question:
         console.print()
         console.print(Text(question, style="bold"))
-    for metric, own in found.by_metric.items():
+    for own in found.by_metric.values():
         console.print()
         console.print(Text(words.sentence(own, drift(own)), style="bold"))
         common = [each for each in own if each.verdict not in (ONLY_OLD, ONLY_NEW)]
-        for key, group in words.tables(common).items():
-            chips = Text(f"  {', '.join(conditions.chips(group))}", style="dim")
+        for table in change_tables(common):
             console.print()
-            label = "missed deadlines" if metric == MISSED else metric
-            console.print(Text(f"{conditions.title(group)}, {label}", style="bold cyan") + chips)
-            print_whole(console, _table([each for each in common if each.cell.group == key]))
+            console.print(Text(table.label, style="bold cyan") + Text(f"  {', '.join(table.chips)}", style="dim"))
+            print_table(console, table)
     console.print()
     for sentence in [*words.on_one_side(found.all_changes), *found.notes]:
         console.print(Text(sentence))
-
-
-def _table(changes: Sequence[Change]) -> Table:
-    """Return the table of some cells; without the columns that are empty in all of them."""
-    rows = [words.line(each) for each in changes]
-    shown = [place for place in range(len(HEADS)) if place < LEAST_COLUMNS or any(row[place] for row in rows)]
-    table = open_table()
-    for place in shown:
-        is_number = 0 < place < len(HEADS) - 1
-        table.add_column(
-            HEADS[place].format(unit=words.unit(changes[0])),
-            justify="right" if is_number else "left",
-            no_wrap=place < len(HEADS) - 1,
-        )
-    for row in rows:
-        table.add_row(*(row[place] for place in shown))
-    return table
 
 
 def report_gate(console: Console, found: Comparison) -> int:

@@ -12,6 +12,8 @@ from hopmeter.comparison.change import Change
 from hopmeter.comparison.gate import Failure
 from hopmeter.report import conditions, formatting
 from hopmeter.report.comparisons import words
+from hopmeter.report.tables.changes import by_unit, change_tables
+from hopmeter.report.tables.text_files import rows_as_markdown
 
 Export = Callable[[Sequence[Change], Sequence[Failure]], str]
 
@@ -21,22 +23,9 @@ def markdown(changes: Sequence[Change], failures: Sequence[Failure]) -> str:
     lines = ["## hopmeter", "", " ".join(map(words.sentence, by_unit(changes))), ""]
     if failures:
         lines += ["**The gate failed:**", "", *(f"- {each.change.name}: {each.why}" for each in failures), ""]
-    for key, title in words.titles(changes).items():
-        for own in by_unit([each for each in changes if each.cell.group == key]):
-            unit = words.unit(own[0])
-            lines += [f"### {title}", "", f"| cell | old, {unit} | new, {unit} | change | 95 % interval | verdict |"]
-            lines += ["|---|---:|---:|---:|---:|---|", *map(_row, own), ""]
+    for table in change_tables(changes):
+        lines += [f"### {table.label}", "", rows_as_markdown(table)]
     return "\n".join(lines)
-
-
-def by_unit(changes: Sequence[Change]) -> list[list[Change]]:
-    """Return latencies and shares of missed deadlines apart."""
-    both = ([each for each in changes if each.is_share is is_share] for is_share in (False, True))
-    return [own for own in both if own]
-
-
-def _row(each: Change) -> str:
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in words.line(each))} |"
 
 
 def junit(changes: Sequence[Change], failures: Sequence[Failure]) -> str:

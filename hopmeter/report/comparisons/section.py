@@ -7,20 +7,10 @@ from dataclasses import replace
 
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison import missed
-from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.report.comparisons import words
 from hopmeter.report.section import Section
-from hopmeter.report.tables.model import Column, Line, Table, Value, table
-
-COLUMNS = (
-    Column("Cell", "name", heads=True),
-    Column("Old", "number"),
-    Column("New", "number"),
-    Column("Change", "number", "~: no significant difference"),
-    Column("95 % interval", "number"),
-    Column("Verdict"),
-)
+from hopmeter.report.tables.changes import change_tables
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
@@ -39,32 +29,5 @@ def _title(run: Run) -> str:
 
 
 def _section(run: Run) -> Section:
-    both = (compare_sides(run), missed.compare_sides(run))
-    tables = [
-        _table(title, [each for each in changes if each.cell.group == key])
-        for changes in both
-        for key, title in words.titles(changes).items()
-    ]
-    return Section(
-        _title(run),
-        tables=tables,
-        id=f"against-{run.name}",
-    )
-
-
-def _table(title: str, changes: Sequence[Change]) -> Table:
-    unit = words.unit(changes[0])
-    columns = [replace(each, unit=unit) if each.title in ("Old", "New") else each for each in COLUMNS]
-    return table(f"{title}: old and new", columns, [_line(each) for each in changes], title)
-
-
-def _line(each: Change) -> Line:
-    return Line(
-        [
-            Value(each.name),
-            *(Value(words.value(each, side), sort=side and side.value) for side in (each.old, each.new)),
-            Value(words.change(each), sort=each.difference if each.is_share else each.ratio),
-            Value(words.interval(each)),
-            Value(words.verdict(each)),
-        ]
-    )
+    tables = change_tables([*compare_sides(run), *missed.compare_sides(run)])
+    return Section(_title(run), tables=[replace(each, caption=each.label) for each in tables], id=f"against-{run.name}")

@@ -101,11 +101,9 @@ def interval(each: Change) -> str:
     return f"{text(each.low)} to {text(each.high)}"
 
 
-def line(each: Change) -> list[str]:
-    """Return a row of a table: cell, old, new, change, interval, verdict; of single runs without a verdict."""
-    sides = [value(each, side) for side in (each.old, each.new)]
-    said = "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
-    return [each.name, *sides, change(each), interval(each), said]
+def shown_verdict(each: Change) -> str:
+    """Return the verdict as a table shows it: single runs have none."""
+    return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
 
 def on_one_side(changes: Sequence[Change]) -> list[str]:

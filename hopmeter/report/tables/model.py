@@ -38,6 +38,11 @@ class Column:
         return self.key or "_".join(self.title.lower().split())
 
     @property
+    def is_number(self) -> bool:
+        """Whether its values are on the right; ranks are names of places."""
+        return bool({"number", "bar"} & set(self.style.split())) and "place" not in self.style.split()
+
+    @property
     def line_title(self) -> str:
         """The title where every row is one line."""
         return "\n".join(filter(None, (self.title, self.unit))) if self.short is None else self.short

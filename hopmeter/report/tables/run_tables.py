@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
+from hopmeter.comparison import interleaved, missed
+from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.report.company_words import company_sentences
 from hopmeter.report.comparison_sentences import details, order_sentences, without_result
 from hopmeter.report.requirement_sentences import requirement_sentences
 from hopmeter.report.tables import ranking, workload
+from hopmeter.report.tables.changes import change_tables
 from hopmeter.report.tables.model import Table
 from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
 from hopmeter.report.workload_words import is_whole
@@ -22,7 +25,9 @@ def group_table(group: Group, in_answer: bool = False) -> Table:
 
 
 def run_tables(run: Run) -> list[Table]:
-    """Return all tables of a run."""
+    """Return all tables of a run; those of a run with two sides compare them."""
+    if is_comparable(run):
+        return change_tables([*interleaved.compare_sides(run), *missed.compare_sides(run)])
     return [group_table(group) for group in groups([run])]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -40,17 +41,18 @@ def _least_important(table: Table, shown: Sequence[int]) -> int | None:
 
 
 def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
-    drawn = open_table(gap)
+    drawn, ends = open_table(gap), [table.line_end(line) for line in table.lines]
     for place in shown:
         column = table.columns[place]
-        is_number = bool({"number", "bar"} & set(column.style.split())) and "place" not in column.style
-        drawn.add_column(column.line_title, justify="right" if is_number else "left", no_wrap=True)
-    ends = [table.line_end(line) for line in table.lines]
+        folds = place == shown[-1] and not column.is_number and not any(ends)
+        overflow: Literal["fold", "ellipsis"] = "fold" if folds else "ellipsis"
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        drawn.add_column(column.line_title, justify=justify, no_wrap=not folds, overflow=overflow)
     if any(ends):
         drawn.add_column("", overflow="fold")
     texts = dict(zip(map(id, table.lines), zip(*(_texts(table, place) for place in shown), strict=True), strict=True))
     for number, body in enumerate(table.bodies):
-        if number:
+        if number and table.style == "ranking":
             drawn.add_row()
         for line in body.lines:
             end = [table.line_end(line)] if any(ends) else []

@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from hopmeter.report.formatting import THIN
 from hopmeter.report.tables.model import Column, Table, Value
 from hopmeter.system import markdown
@@ -19,7 +21,13 @@ def as_markdown(tables: Sequence[Table]) -> str:
 
 
 def _section(table: Table) -> str:
-    about = [", ".join(table.chips), *table.sentences, rows_as_markdown(table), table.caption, *table.hints]
+    about = [
+        ", ".join(table.chips),
+        *table.sentences,
+        rows_as_markdown(table),
+        Markup(table.caption).striptags(),
+        *table.hints,
+    ]
     return "\n\n".join([f"### {table.label}", *filter(None, map(str.strip, about))]) + "\n"
 
 
@@ -28,7 +36,7 @@ def rows_as_markdown(table: Table) -> str:
     columns = [table.columns[place] for place in table.line_columns]
     ends = [table.line_end(line) for line in table.lines]
     heads = [*(" ".join(column.line_title.split()) for column in columns), *([""] if any(ends) else [])]
-    right = [place for place, column in enumerate(columns) if "number" in column.style.split()]
+    right = [place for place, column in enumerate(columns) if column.is_number]
     rows = [
         [*(_cell(line.values[place]) for place in table.line_columns), *([end] if any(ends) else [])]
         for line, end in zip(table.lines, ends, strict=True)

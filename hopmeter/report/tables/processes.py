@@ -1,9 +1,9 @@
-"""The section on the resources of each process of a group."""
+"""The table of the resources of each process of a group."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -11,29 +11,39 @@ from hopmeter.analysis.cost.process_use import Process, Spread, mapped_mb, merge
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.report import conditions, formatting
-from hopmeter.report.section import Fold, Section
 from hopmeter.report.studies.study_values import published_cpu
-from hopmeter.report.tables.model import Body, Column, Line, Table, Value, notes, table
+from hopmeter.report.tables.model import Body, Column, Line, Table, Value, notes
 from hopmeter.report.workload_words import is_part, is_whole
 
 COLUMNS = {
     "cpu_percent": Column("CPU", "number", "% of a core"),
+    "spun_percent": Column("Spun", "number", "%", place="below", optional=True),
     "sampled_percent": Column("Sampled", "number", "%"),
     "user_percent": Column("User", "number", "%"),
     "system_percent": Column("System", "number", "%"),
     "cpu_us_per_message": Column("CPU, µs", "number", "per message"),
     "rss_peak_mb": Column("Memory", "number", "peak, MB"),
+    "shared_mapped_mb": Column("Shared", "number", "MB", place="below", optional=True),
     "voluntary_switches_per_message": Column("Voluntary", "number", "switches/message"),
     "involuntary_switches_per_message": Column("Involuntary", "number", "switches/message"),
     "minor_faults_per_message": Column("Faults", "number", "per message"),
+    "major_faults_per_message": Column("Faults", "number", "from disk", place="below", optional=True),
     "voluntary_switches_per_s": Column("Voluntary", "number", "switches/s"),
     "involuntary_switches_per_s": Column("Involuntary", "number", "switches/s"),
 }
+BELOW = {
+    "spun_percent": "+{} spun",
+    "major_faults_per_message": "{} from disk",
+    "shared_mapped_mb": "maps {} shared",
+}
+"""A second statistic below the one before, unless it is zero."""
 PER_MESSAGE = tuple(name for name in COLUMNS if name.endswith("_per_message"))
 PER_SECOND = tuple(name for name in COLUMNS if name.endswith("_per_s"))
 """A participant of a workload handles messages of several flows, so its switches are those of a second."""
-NAME = Column("Process", "name", heads=True)
-PARTICIPANT = Column("Participant", "name", heads=True)
+ROW = Column("Row", short="", place="heading", key="row")
+"""On a page, the heading of the body has it."""
+NAME = Column("Process", "name", heads=True, short="process")
+PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
     "The median of the good trials; below it the least and the most. A process counts from its first measured message "
     "to its end, its last wait included. CPU is user and system time without the time that a source <em>spun</em> to "
@@ -81,40 +91,68 @@ def statistics(rows: Sequence[ProcessRow]) -> list[str]:
     return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
 
 
-def sections(group: Group) -> list[Section]:
-    """One section, or none if no process is known; open if the scenario samples CPU."""
-    rows = process_rows(group)
-    if not rows:
-        return []
-    names = statistics(rows)
-    is_sampled, is_shared = "sampled_percent" in names, any(mapped_mb(each.row) for each in rows)
-    columns = [PARTICIPANT if is_whole(group) else NAME, *(COLUMNS[name] for name in names)]
-    title = "What each participant used" if is_whole(group) else "What each process used"
-    caption = Markup(CAPTION + SAMPLED * is_sampled + MAPPED * is_shared)
-    bodies = [Body([_line(each, process, names) for process in each.by_role], each.name, each.summary) for each in rows]
-    whole = Table(f"{title.lower()}, {conditions.title(group)}", columns, bodies, caption, "used")
-    single = [_single(each, columns, names) for each in rows if len(each.by_role) < len(each.processes)]
-    fold: Fold = "open" if is_sampled else "closed"
-    return [Section(title, tables=[whole], parts=single, style="processes", fold=fold)]
+def is_sampled(rows: Sequence[ProcessRow]) -> bool:
+    """Return whether the scenario sampled the CPU of these processes."""
+    return "sampled_percent" in statistics(rows)
 
 
-def _single(row: ProcessRow, columns: Sequence[Column], names: Sequence[str]) -> Section:
-    lines = [_line(row, process, names) for process in row.processes]
-    title = f"Each of {len(row.processes)} processes of {row.name}"
-    return Section(title, tables=[table(title, columns, lines, style="used")], style="each", fold="closed")
+def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> Table:
+    """Return what the processes of these rows used; those of one role together, unless `each` has a row of its own."""
+    names, title = statistics(rows), what_used(group).lower()
+    is_shared = any(mapped_mb(one.row) for one in rows)
+    bodies = [Body(_lines(one, one.processes if each else one.by_role, names), one.name, one.summary) for one in rows]
+    return Table(
+        f"{title}, {conditions.title(group)}",
+        [ROW, PARTICIPANT if is_whole(group) else NAME, *_columns(names)],
+        bodies,
+        Markup(CAPTION + SAMPLED * is_sampled(rows) + MAPPED * is_shared),
+        "used",
+    )
 
 
-def _line(row: ProcessRow, process: Process, names: Sequence[str]) -> Line:
-    name = Value(process.name, (process.language,) if process.language else ())
-    return Line([name, *(_value(row, process, each) for each in names)])
+def each_table(group: Group, rows: Sequence[ProcessRow], row: ProcessRow, title: str) -> Table:
+    """Return what each process of one row used, with the columns of all rows."""
+    whole = used_table(group, rows)
+    return replace(whole, label=title, bodies=[Body(_lines(row, row.processes, statistics(rows)))], caption="")
+
+
+def what_used(group: Group) -> str:
+    """Return the title of the section."""
+    return f"What each {'participant' if is_whole(group) else 'process'} used"
+
+
+def _columns(names: Sequence[str]) -> list[Column]:
+    """Return the columns; a narrow terminal leaves out the last ones first, and always has the first."""
+    return [
+        replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
+    ]
+
+
+def _lines(row: ProcessRow, shown: Sequence[Process], names: Sequence[str]) -> list[Line]:
+    return [_line(row, process, names, "" if number else row.name) for number, process in enumerate(shown)]
+
+
+def _line(row: ProcessRow, process: Process, names: Sequence[str], heading: str) -> Line:
+    language = process.language
+    other = f" ({language})" if language not in ("", row.row["language"]) else ""
+    name = Value(process.name, notes(language), process.name, short=f"{process.name}{other}")
+    return Line([Value(heading, data=row.name), name, *(_value(row, process, each) for each in names)])
 
 
 def _value(row: ProcessRow, process: Process, name: str) -> Value:
+    """Return a statistic; on one line only CPU has its spread, since a terminal is narrow."""
     found = process[name]
-    if found is None:
+    if found is None or (name in BELOW and not found.high):
         return Value(formatting.NOTHING)
-    study = _study(row, process) if name == "cpu_percent" else ()
-    return Value(text(found), notes(between(found), *_more(process, name), *study))
+    has_spread = name == "cpu_percent" and found.high > found.low
+    return Value(
+        text(found),
+        notes(between(found), *(_study(row, process) if name == "cpu_percent" else ())),
+        found.middle,
+        inline=formatting.bracket(found.low, found.high) if has_spread else "",
+        below=BELOW.get(name, "").format(text(found)),
+        ends=(found.low, found.high),
+    )
 
 
 def text(found: Spread) -> str:
@@ -128,22 +166,14 @@ def between(found: Spread) -> str:
     return f"{low} to {high}" if low != high else ""
 
 
-MORE = {
-    "cpu_percent": ("spun_percent", "+{} spun"),
-    "minor_faults_per_message": ("major_faults_per_message", "{} from disk"),
-    "rss_peak_mb": ("shared_mapped_mb", "maps {} shared"),
-}
-"""A second statistic below the first one, unless it is zero."""
-
-
-def _more(process: Process, name: str) -> list[str]:
-    other, words = MORE.get(name, ("", ""))
-    found = process[other] if other else None
-    return [words.format(text(found))] if found and found.high else []
-
-
 def _study(row: ProcessRow, process: Process) -> list[str]:
     """Return the CPU that a study published for the same conditions."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")
     return [Markup('<span class="study">study: {}</span>').format(published)] if published else []
+
+
+def process_tables(groups: Iterable[Group]) -> list[Table]:
+    """Return a table for each group whose processes are known, with a row for each process."""
+    known = [(group, process_rows(group)) for group in groups]
+    return [used_table(group, rows, each=True) for group, rows in known if rows]
