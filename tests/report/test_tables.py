@@ -51,19 +51,19 @@ LINES = [
 MODEL = replace(table("a title", COLUMNS, LINES, "<em>what</em> it shows", "ranking"), sentences=["tcp is alone."])
 
 
-def printed(shown: Table, **options: Any) -> str:
+def terminal_text(shown: Table, **options: Any) -> str:
     console = Console(**options)
     with console.capture() as said:
         print_table(console, shown)
     return said.get()
 
 
-def page_of(shown: Table) -> str:
+def page_text(shown: Table) -> str:
     return report_file.render(Page("t", "q", [], [], [Section("s", tables=[shown])]))
 
 
 def test_every_renderer_has_the_values_the_interval_and_the_remarks() -> None:
-    texts = {"terminal": printed(MODEL, width=200), "page": page_of(MODEL), "markdown": FORMATS["markdown"]([MODEL])}
+    texts = {"terminal": terminal_text(MODEL, width=200), "page": page_text(MODEL), "markdown": FORMATS["markdown"]([MODEL])}
     for name, text in texts.items():
         assert all(word in text for word in ("9.41", "4.1", "no reply", "failed")), name
     assert "9.41 (9.1–9.8)" in texts["terminal"] and "9.41 (9.1–9.8)" in texts["markdown"]
@@ -102,15 +102,15 @@ def test_a_page_stacks_values_that_have_no_column_there() -> None:
 
 
 def test_a_column_without_any_value_is_left_out_of_lines_if_the_model_says_so() -> None:
-    assert "p99.9" not in printed(MODEL, width=200)
+    assert "p99.9" not in terminal_text(MODEL, width=200)
     lines = [replace(LINES[0], values=[*LINES[0].values[:3], Value("12.0", sort=12.0), LINES[0].values[4]])]
-    assert "p99.9" in printed(table("a title", COLUMNS, lines), width=200)
+    assert "p99.9" in terminal_text(table("a title", COLUMNS, lines), width=200)
 
 
 @pytest.mark.parametrize(("width", "has_cpu"), [(200, True), (44, False)])
 def test_a_narrow_terminal_leaves_out_the_least_important_column_and_a_pipe_none(width: int, has_cpu: bool) -> None:
-    assert ("CPU %" in printed(MODEL, width=width, force_terminal=True, color_system=None)) is has_cpu
-    assert "CPU %" in printed(MODEL, width=width, force_terminal=False)
+    assert ("CPU %" in terminal_text(MODEL, width=width, force_terminal=True, color_system=None)) is has_cpu
+    assert "CPU %" in terminal_text(MODEL, width=width, force_terminal=False)
 
 
 def roles() -> Run:
@@ -142,5 +142,5 @@ def test_the_page_has_the_columns_that_the_scenario_names() -> None:
 def test_a_row_without_a_result_shows_a_queue_on_a_page_only() -> None:
     run = run_of(cell("zenoh", 9.0), cell("nng", 1_119_346.0, status="saturated", reason="too slow [E-X]"))
     model = group_table(groups([run])[0])
-    assert "1,119,346" in page_of(model) and "1,119,346" not in printed(model, width=200)
-    assert "saturated: too slow [E-X]" in printed(model, width=200)
+    assert "1,119,346" in page_text(model) and "1,119,346" not in terminal_text(model, width=200)
+    assert "saturated: too slow [E-X]" in terminal_text(model, width=200)
