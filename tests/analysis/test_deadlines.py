@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import ndtri, stdtrit
 
 from hopmeter.analysis.latency.deadlines import Misses, count_misses, find_misses, miss_columns, miss_interval
 from hopmeter.store.samples import NONE_NS
@@ -59,7 +60,8 @@ def test_few_messages_or_trials_have_no_interval() -> None:
 def test_no_miss_is_bounded_by_the_number_of_messages() -> None:
     low, high = miss_interval([Misses(100, 0, 0)] * 5)
     assert low == 0
-    assert high == pytest.approx(1 - 0.025 ** (1 / 500))
+    worth = 500 * (ndtri(0.025) / stdtrit(4, 0.025)) ** 2
+    assert high == pytest.approx(1 - 0.025 ** (1 / worth)), "five trials show little of how misses come together"
     assert miss_interval([Misses(100, 100, 100)] * 5)[1] == 1
 
 
@@ -96,6 +98,13 @@ def test_the_interval_contains_the_share(trial: Trial, trials: int) -> None:
     rng = np.random.default_rng(7)
     truth = np.mean([trial(rng).missed for _ in range(4000)]) / 300
     found = [miss_interval([trial(rng) for _ in range(trials)]) for _ in range(SIMULATIONS)]
+    inside = [low is not None and high is not None and low <= truth <= high for low, high in found]
+    assert np.mean(inside) >= LEAST_COVERAGE
+
+
+def test_five_trials_without_a_miss_allow_for_a_burst_that_half_of_such_runs_do_not_have() -> None:
+    rng, truth = np.random.default_rng(7), 10 / 300 / 8
+    found = [miss_interval([Misses(300, 10 * (rng.random() < 1 / 8), 0) for _ in range(5)]) for _ in range(SIMULATIONS)]
     inside = [low is not None and high is not None and low <= truth <= high for low, high in found]
     assert np.mean(inside) >= LEAST_COVERAGE
 

@@ -63,10 +63,11 @@ def page_text(shown: Table) -> str:
 
 
 def test_every_renderer_has_the_values_the_interval_and_the_remarks() -> None:
-    texts = {"terminal": terminal_text(MODEL, width=200), "page": page_text(MODEL), "markdown": FORMATS["markdown"]([MODEL])}
+    markdown = FORMATS["markdown"]([MODEL])
+    texts = {"terminal": terminal_text(MODEL, width=200), "page": page_text(MODEL), "markdown": markdown}
     for name, text in texts.items():
         assert all(word in text for word in ("9.41", "4.1", "no reply", "failed")), name
-    assert "9.41 (9.1–9.8)" in texts["terminal"] and "9.41 (9.1–9.8)" in texts["markdown"]
+    assert "9.41 (9.1–9.8)" in texts["terminal"] and "9.41 (9.1–9.8)" in markdown
     assert "<small>9.1 to 9.8</small>" in texts["page"]
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hopmeter.statistics.shares.late_shares import lost_share, share_interval
+from hopmeter.statistics.shares.late_shares import late_share_interval, share_interval
 from hopmeter.statistics.shares.tails import Tail, count_late
 from tests.statistics.tail_simulation import (
     ROUNDS,
@@ -101,7 +101,7 @@ def test_beyond_all_messages_a_latency_twice_as_long_is_half_as_frequent() -> No
 
 
 def test_bursts_widen_the_share_of_lost_messages() -> None:
-    spread, burst = (lost_share(lost, [100] * 20, 0.05) for lost in ([1] * 20, [20] + [0] * 19))
+    spread, burst = (late_share_interval(lost, [100] * 20, 0.05) for lost in ([1] * 20, [20] + [0] * 19))
     assert spread[0] < 0.01 < spread[1] and burst[0] < spread[0] and burst[1] > 2 * spread[1]
-    assert lost_share([0] * 20, [100] * 20, 0.05)[0] == 0
-    assert lost_share([100] * 20, [100] * 20, 0.05)[1] == 1
+    assert late_share_interval([0] * 20, [100] * 20, 0.05)[0] == 0
+    assert late_share_interval([100] * 20, [100] * 20, 0.05)[1] == 1

@@ -17,7 +17,7 @@ from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles
 from hopmeter.analysis.latency.trial import Measured
 from hopmeter.model.cell import Cell
 from hopmeter.scenario.requirement import Requirement
-from hopmeter.statistics.shares.late_shares import MOST_TIMES, lost_share
+from hopmeter.statistics.shares.late_shares import MOST_TIMES, late_share_interval
 
 Values = Mapping[str, Any]
 TAILS = ("p99", "p999")
@@ -126,4 +126,4 @@ def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evid
         return Evidence()
     if not wanted.limit:
         return Evidence(sum(lost) / sum(expected), sum(lost) / sum(expected))
-    return Evidence(*lost_share(lost, expected, alpha)) if len(trials) >= LEAST_TRIALS else Evidence()
+    return Evidence(*late_share_interval(lost, expected, alpha)) if len(trials) >= LEAST_TRIALS else Evidence()

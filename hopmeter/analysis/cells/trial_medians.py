@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hopmeter.analysis.cells.cell import examine
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.percentiles import estimate
+from hopmeter.analysis.latency.trial import Measured
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.store.run_folder import RunFolder
@@ -22,10 +23,16 @@ def median_us(folder: RunFolder) -> Value:
 
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured
-        pieces = measured.latencies.get(headline(cell), []) if measured else []
-        if measured is None or not any(map(len, pieces)):
-            return None
-        (found,) = estimate(np.concatenate(pieces), (0.5,), measured.missing[headline(cell)], reorder=True)
-        return found and found / 1000
+        return headline_percentiles_us(cell, measured, (0.5,))[0] if measured else None
 
     return value
+
+
+def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:
+    """Return percentiles of a trial's latency that ranks its cell, of any number of messages; None for each that is a
+    lost message, or without a message."""
+    pieces = [piece for piece in measured.latencies.get(headline(cell), []) if len(piece)]
+    if not pieces:
+        return [None] * len(shares)
+    found = estimate(np.concatenate(pieces), shares, measured.missing[headline(cell)], reorder=True)
+    return [each and each / 1000 for each in found]

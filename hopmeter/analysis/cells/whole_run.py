@@ -12,13 +12,13 @@ from hopmeter.analysis.cells.cell import Judged, examine, row
 from hopmeter.analysis.cells.rate_search import set_highest
 from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
 from hopmeter.analysis.cells.requirements import Judge, look_levels
+from hopmeter.analysis.cells.trial_medians import headline_percentiles_us
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
 from hopmeter.analysis.cost.slow_messages import why_columns
 from hopmeter.analysis.latency.growth import set_growth
-from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.intervals import ALPHA
-from hopmeter.analysis.latency.percentiles import Nanoseconds, estimate, quantiles
+from hopmeter.analysis.latency.percentiles import quantiles
 from hopmeter.analysis.latency.trial import Measured
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
 from hopmeter.analysis.ranking.rounds import rank_tables
@@ -89,11 +89,10 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
     """Return the values of a trial, or of the trial of a flow or path; empty if it is not good."""
     if trial.measured is None:
         return {}
-    pieces = [piece for piece in trial.measured.latencies.get(headline(cell), []) if len(piece)]
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}
     values = {name: counts[name] for name in ("sent", "received", "lost", "duplicated", "reordered", "abandoned")}
     values["achieved_hz"] = trial.measured.achieved_hz
-    values |= _of_any_number(cell, pieces, trial.measured.missing[headline(cell)])
+    values |= _of_any_number(cell, trial.measured)
     values |= _of_workload(cell, trial)
     values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
     for name in ("response", "service", "roundtrip"):
@@ -101,13 +100,10 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
     return values
 
 
-def _of_any_number(cell: Cell, pieces: Sequence[Nanoseconds], lost: int) -> dict[str, float | None]:
+def _of_any_number(cell: Cell, measured: Measured) -> dict[str, float | None]:
     """Return the median of a trial with any number of messages, and for a flow its p99."""
-    if not pieces:
-        return {"median_us": None}
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
-    found = estimate(np.concatenate(pieces), (0.5, 0.99)[: len(names)], lost, reorder=True)
-    return {name: each and each / 1000 for name, each in zip(names, found, strict=True)}
+    return dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
 
 
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hopmeter.analysis.latency.arrivals import Times
 from hopmeter.analysis.latency.intervals import ALPHA, LEAST_TRIALS
+from hopmeter.statistics.shares.late_shares import late_share_interval
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
@@ -88,37 +89,10 @@ def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str
 def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float | None, float | None]:
     """Return the interval of the share of misses (Clopper and Pearson), None where it is not resolved.
 
-    Misses come in clusters: if the shares of the trials differ more than those of independent messages would, as many
-    fewer messages count (Rao and Scott 1992), and fewer still because few trials show this difference only roughly
-    (Korn and Graubard 1998).
+    Misses come in clusters, so the trials show how many messages a miss is worth (`late_shares`).
     """
-    messages = np.array([each.messages for each in trials], float)
-    if len(trials) < LEAST_TRIALS or messages.sum() < LEAST_MESSAGES:
+    messages = [each.messages for each in trials]
+    if len(trials) < LEAST_TRIALS or sum(messages) < LEAST_MESSAGES:
         return None, None
-    least, most = (np.array(each, float) for each in zip(*(trial.bounds for trial in trials), strict=True))
-    return _share_interval(messages, least, alpha)[0], _share_interval(messages, most, alpha)[1]
-
-
-def _share_interval(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> tuple[float, float]:
-    from scipy.stats import beta  # slow to load, and few runs have deadlines
-
-    effect = _design_effect(messages, misses, alpha)
-    count, hits, tail = messages.sum() / effect, misses.sum() / effect, alpha / 2
-    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
-    return low, high
-
-
-def _design_effect(messages: NDArray[np.float64], misses: NDArray[np.float64], alpha: float) -> float:
-    """Return how many times larger the variance of the share is than that of independent messages; at least 1.
-
-    The variance between trials has few degrees of freedom, for which the quantile of t instead of the normal stands.
-    """
-    from scipy.special import ndtri, stdtrit  # slow to load, and most runs have no deadlines
-
-    share, many = misses.sum() / messages.sum(), len(messages)
-    if not 0 < share < 1:
-        return 1.0  # nothing shows how misses come together
-    variance = many / (many - 1) * float(((misses - share * messages) ** 2).sum()) / messages.sum() ** 2
-    few = (stdtrit(many - 1, alpha / 2) / ndtri(alpha / 2)) ** 2
-    return float(max(1.0, few * variance * messages.sum() / (share * (1 - share))))
+    least, most = zip(*(trial.bounds for trial in trials), strict=True)
+    return late_share_interval(least, messages, alpha)[0], late_share_interval(most, messages, alpha)[1]

@@ -54,10 +54,10 @@ def share_interval(late: Floats, count: Floats | float, dispersion: Dispersion, 
     return np.where(late > 0, low, 0.0), np.where(late < count, high, 1.0)
 
 
-def lost_share(lost: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
-    """Return the interval of the share of lost messages, from the lost and all messages of each trial."""
-    late, sent = np.asarray(lost, float)[:, None], np.asarray(counts, float)
-    low, high = share_interval(late.sum(axis=0), sent.sum(), measure_dispersion(late, sent), alpha)
+def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float) -> tuple[float, float]:
+    """Return the interval of the share of late, missed or lost messages, from those and all messages of each trial."""
+    events, sent = np.asarray(late, float)[:, None], np.asarray(counts, float)
+    low, high = share_interval(events.sum(axis=0), sent.sum(), measure_dispersion(events, sent), alpha)
     return float(low[0]), float(high[0])
 
 
