@@ -20,6 +20,8 @@ kind: `E` for an error, `W` for a warning about figures, `D` for a reason to dro
 
 `python -m hopmeter.messages > docs/messages.md` writes this document from `hopmeter/messages.toml`.
 """
+TRACEBACK = ": Traceback (most recent call last)"
+"""The beginning of what tables leave out of a reason; the trial's log and `trials.parquet` have all of it."""
 
 
 def tag(code: str, text: str) -> str:
@@ -31,6 +33,13 @@ def split_code(text: str) -> tuple[str, str | None]:
     """Split a message into its text and its code, which is None in runs of earlier versions."""
     found = CODE.search(text)
     return (text[: found.start()], found[1]) if found else (text, None)
+
+
+def without_traceback(message: str) -> str:
+    """Return a message without the traceback that it ends with before its code."""
+    text, code = split_code(message)
+    short = text.partition(TRACEBACK)[0]
+    return tag(code, short) if code else short
 
 
 def with_remedy(message: str, remedy: str) -> str:

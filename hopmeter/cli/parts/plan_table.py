@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
-from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.build_remedy import building_command, without_remedy
@@ -82,8 +81,6 @@ def _length(made: Plan) -> str:
     return f"{formatting.plural(trials, 'trial')}, about {humanize.time(made.seconds)}"
 
 
-TRACE = ": Traceback (most recent call last)"
-"""The terminal leaves out the traceback of a reason; the trial's log and `trials.parquet` have all of it."""
 ALWAYS = ("transport", "language")
 HEADS = {"rate_hz": "rate", conditions.IDLE: "idle cores"}
 COMMON = ("payload", "rate_hz", "messages", "pattern", "placement", "wait", "cores")
@@ -107,12 +104,6 @@ def _word(value: object) -> str:
     if isinstance(value, bool):
         return conditions.IDLE_WORDS[value].removeprefix("with idle cores ")
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def shorten(reason: str) -> str:
-    """Return a reason without its traceback."""
-    words, code = split_code(reason)
-    return tag(code, words.partition(TRACE)[0]) if code else words.partition(TRACE)[0]
 
 
 def print_dropped(console: Console, dropped: Sequence[tuple[Cell, str]], command: Sequence[str] = ()) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from markupsafe import Markup
 from rich.text import Text
 
 from hopmeter.analysis.cost.process_use import processes
@@ -13,10 +14,7 @@ from hopmeter.report.tables.processes import process_tables
 from hopmeter.report.tables.terminal import print_table
 from hopmeter.system.terminal import Console
 
-LEGEND = (
-    "Median of the good trials; brackets: minimum and maximum. CPU is user and system time in % of a "
-    "core, without the time that a source spun to be punctual. Switches are context switches."
-)
+NONE = "no process of this run reported what it used"
 
 
 def print_processes(console: Console, run: Run) -> None:
@@ -27,7 +25,8 @@ def print_processes(console: Console, run: Run) -> None:
         console.print(Text(table.label.partition(", ")[2], style="bold cyan"))
         print_table(console, table)
     console.print()
-    console.print(Text(LEGEND if found else "no process of this run reported what it used", style="dim"))
+    captions = [Markup(table.caption).striptags() for table in found]
+    console.print(Text(max(captions, key=len, default=NONE), style="dim"))
 
 
 def print_json(run: Run) -> None:

@@ -9,8 +9,8 @@ from rich.text import Text
 from hopmeter.analysis.cells.setting_hints import CODE
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.cli.parts.plan_table import print_dropped, print_reasons, shorten
-from hopmeter.messages import split_code
+from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
+from hopmeter.messages import split_code, without_traceback
 from hopmeter.report import why_slow
 from hopmeter.report.next_command import is_finished, next_sentence
 from hopmeter.report.steal_sentences import steal_sentence
@@ -63,7 +63,7 @@ def _print_failed_trials(console: Console, run: Run) -> None:
     """Print why trials failed of cells that have good ones; the table has the reason of the others."""
     rows = {row.id: row for row in run.rows if row["status"] not in ("failed", "dropped")}
     failed = [trial for trial in run.trials if not trial.get("good") and trial["cell"] in rows]
-    reasons = [(rows[trial["cell"]].cell, shorten(str(trial.get("reason") or ""))) for trial in failed]
+    reasons = [(rows[trial["cell"]].cell, without_traceback(str(trial.get("reason") or ""))) for trial in failed]
     print_reasons(console, "failed trials", reasons, "trial")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hopmeter.analysis.results.groups import Group, name_in_table
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.messages import split_code, tag
+from hopmeter.messages import split_code, tag, without_traceback
 from hopmeter.model.requirement_verdict import Verdict, unmet
 from hopmeter.model.row_role import Role
 from hopmeter.report import formatting
@@ -14,7 +14,6 @@ from hopmeter.report.requirement_sentences import order_by_requirements
 from hopmeter.report.tables.model import Body, Column, Line, Value, notes
 from hopmeter.report.warning_rules import setting_hints
 
-TRACE = ": Traceback"
 LONGEST_REASON = 140
 """Characters of a reason that fit into a table."""
 RANK = Column("Rank", "number place", short="", key="rank")
@@ -88,8 +87,7 @@ def _reason(row: Row) -> str:
     """Return why a row has no result, without a traceback; *What was not measured* has all of a long reason."""
     if row["status"] == "ok":
         return ""
-    words, code = split_code(str(row["reason"] or ""))
-    words = words.partition(TRACE)[0]
+    words, code = split_code(without_traceback(str(row["reason"] or "")))
     words = words if len(words) <= LONGEST_REASON else f"{words[: LONGEST_REASON - 1].rstrip()}…"
     return tag(code, words) if code else words
 
