@@ -45,10 +45,10 @@ ROW = Column("Row", short="", place="heading", key="row")
 NAME = Column("Process", "name", heads=True, short="process")
 PARTICIPANT = Column("Participant", "name", heads=True, short="participant")
 CAPTION = (
-    "The median of the good trials; below it or in brackets, the least and the most. A process counts from its first measured message "
-    "to its end, its last wait included. CPU is user and system time without the time that a source <em>spun</em> to "
-    "be punctual. <em>Switches</em> are context switches, <em>faults</em> are page faults. The kernel separates user "
-    "from system time by its ticks: a coarse estimate in short trials."
+    "The median of the good trials; below it or in brackets, the least and the most. A process counts from its first "
+    "measured message to its end, its last wait included. CPU is user and system time without the time that a source "
+    "<em>spun</em> to be punctual. <em>Switches</em> are context switches, <em>faults</em> are page faults. The "
+    "kernel separates user from system time by its ticks: a coarse estimate in short trials."
 )
 SAMPLED = " <em>Sampled</em> is the mean of one sample per second, and includes the time that a source spun."
 MAPPED = " Shared memory that a process <em>maps</em> counts as its memory once it touches it."
