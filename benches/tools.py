@@ -16,7 +16,7 @@ from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number
 
 from hopmeter import manifest
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 
 DOMAINS = 99
 TRIES = 20
@@ -72,18 +72,18 @@ class Bare:
 
 
 @contextmanager
-def _broker(transport: str, directory: Path, core: int) -> Iterator[Daemon]:
+def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProcess]:
     """Start a fresh broker with the transport's default settings."""
     known = manifest.every()[transport]
-    assert known.daemon is not None
-    settings, log = known.resolve_settings({}), directory / "daemon.log"
-    ground = BrokerContext(secrets.token_hex(8), directory / "daemon", settings, log, core, anonymous=True)
+    assert known.broker is not None
+    settings, log = known.resolve_settings({}), directory / "broker.log"
+    ground = BrokerContext(secrets.token_hex(8), directory / "broker", settings, log, core, anonymous=True)
     with ExitStack() as ends:
         try:
-            daemon = ends.enter_context(Daemon(known.daemon, ground))
+            broker = ends.enter_context(BrokerProcess(known.broker, ground))
         except TrialFailedError as failed:
             raise ToolFailedError(": ".join(filter(None, (failed.reason, failed.remedy)))) from failed
-        yield daemon
+        yield broker
 
 
 @dataclass(frozen=True)

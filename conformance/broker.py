@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from hopmeter.manifest import discovery
 from hopmeter.manifest.model import Manifest
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from tests.hosts.network import ROOT, Host
 
 
@@ -53,11 +53,11 @@ class HostBroker:
 def serve(order: dict[str, Any]) -> None:
     """Run the broker until the input ends."""
     manifest = discovery.load(Path(order["transport"])).for_settings(order["settings"])
-    assert manifest.daemon is not None
+    assert manifest.broker is not None
     directory, log = Path(order["directory"]), Path(order["log"])
     context = BrokerContext(order["run"], directory, order["settings"], log, host=order["host"])
-    with Daemon(manifest.daemon, context) as daemon:
-        found = {"address": daemon.address, "environment": daemon.environment, "pid": daemon.pid}
+    with BrokerProcess(manifest.broker, context) as broker:
+        found = {"address": broker.address, "environment": broker.environment, "pid": broker.pid}
         print(json.dumps(found), flush=True)
         sys.stdin.read()
 

@@ -23,7 +23,7 @@ from conformance.scripted_node import ScriptedNode
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment, node_command, node_variables
 from hopmeter.model import units
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.system.open_files import OpenFiles, remove_unused
 from hopmeter.system.scratch_dir import remove_leftovers
 from tests.hosts.network import Host
@@ -41,7 +41,7 @@ def _blocking_settings(manifest: Manifest) -> dict[str, str]:
 @contextlib.contextmanager
 def turn(manifest: Manifest) -> Iterator[None]:
     """Waits until no other test uses the broker of the transport, if a machine can run only one."""
-    if manifest.daemon is None or not manifest.daemon.single:
+    if manifest.broker is None or not manifest.broker.single:
         yield
         return
     with Path(tempfile.gettempdir(), f"hopmeter-{manifest.name}.lock").open("w") as lock:
@@ -67,8 +67,8 @@ class NodePool:
         self._crashed = False
         self.stuck: list[str] = []
         """The logs of nodes that had to be killed at the end."""
-        self._daemon: Daemon | HostBroker | None = None
-        self._daemon_settings: Mapping[str, Any] = {}
+        self._broker: BrokerProcess | HostBroker | None = None
+        self._broker_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
         self._open_files: dict[str, OpenFiles] = {}
         """By transport: the files that killed nodes leave behind."""
@@ -106,10 +106,10 @@ class NodePool:
         self._crashed |= bool(self.stuck)
         self.nodes.clear()
         self._idle.clear()
-        if self._daemon is not None:
-            self.watch.record(self._daemon.pid)
-            self._daemon.close()
-            self._daemon = None
+        if self._broker is not None:
+            self.watch.record(self._broker.pid)
+            self._broker.close()
+            self._broker = None
 
     def release(self) -> None:
         """Closes the link ends of a test, so that its nodes are idle for the next test. Killed nodes leave the pool."""
@@ -152,7 +152,7 @@ class NodePool:
             self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})
         manifest = manifest.for_settings(settings)
-        self._ensure_daemon(manifest, settings)
+        self._ensure_broker(manifest, settings)
         at = {"bind": host.address, "advertised": host.address} if host else {}
         opening = {"settings": settings, "largest_frame_bytes": frame_bytes, **at}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
@@ -161,25 +161,25 @@ class NodePool:
         self.nodes.append(node)
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
-            address = self._daemon.address if self._daemon else ""
-            node.execute(run=self.run, directory=str(self.folder), **opening, daemon=address)
+            address = self._broker.address if self._broker else ""
+            node.execute(run=self.run, directory=str(self.folder), **opening, broker=address)
             self._openings[node.process.pid] = known
         return node
 
-    def _ensure_daemon(self, manifest: Manifest, settings: dict[str, Any]) -> None:
+    def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
         """Starts the transport's broker if none runs. A test with other settings gets another broker."""
-        if manifest.daemon is None:
+        if manifest.broker is None:
             return
-        if not self.nodes and settings != self._daemon_settings:
+        if not self.nodes and settings != self._broker_settings:
             self.end()
-        if self._daemon is None:
+        if self._broker is None:
             self._turn.close()
             self._turn.enter_context(turn(manifest))
-            context = BrokerContext(self.run, self.folder / "daemon", settings, self.folder / "daemon.log")
+            context = BrokerContext(self.run, self.folder / "broker", settings, self.folder / "broker.log")
             where = self._broker_host
-            made = HostBroker(manifest, context, where) if where else Daemon(manifest.daemon, context)
-            self._daemon = made.__enter__()
-            self._daemon_settings = settings
+            made = HostBroker(manifest, context, where) if where else BrokerProcess(manifest.broker, context)
+            self._broker = made.__enter__()
+            self._broker_settings = settings
 
     def _start(self, manifest: Manifest, language: str, host: Host | None) -> ScriptedNode:
         command = node_command(manifest, language)
@@ -218,9 +218,9 @@ class NodePool:
 
     def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
         """The variables that tell a node where the broker is."""
-        if self._daemon is None or manifest.daemon is None:
+        if self._broker is None or manifest.broker is None:
             return {}
         if host is None:
-            return self._daemon.environment
+            return self._broker.environment
         here = {"here": host.address, "directory": str(self.folder / host.name)}
-        return manifest.daemon.environment_on(self._daemon.environment, here)
+        return manifest.broker.environment_on(self._broker.environment, here)

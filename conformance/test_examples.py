@@ -29,7 +29,7 @@ from hopmeter.manifest.examples import SIDES, Example, find_example, write_examp
 from hopmeter.manifest.interpreter import interpreter
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.system.processes import die_with_launcher
 from hopmeter.system.scratch_dir import remove_leftovers
 
@@ -88,7 +88,7 @@ def test_examples_exchange_messages_and_calls_in_every_pair_of_languages(example
                 for waiting, active in product(examples, repeat=2)
             }
             assert outcomes == {key: OUTCOMES[key[0]] for key in outcomes}
-            logs = f"{folder}/daemon/"
+            logs = f"{folder}/broker/"
             left = [*(files_in(place) - before), *(each for each in watch.leaks() if not each.startswith(logs))]
             assert left == [], "nothing but what they wrote into the folder of their broker"
 
@@ -101,15 +101,15 @@ def files_in(place: Path) -> set[Path]:
 @contextlib.contextmanager
 def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Starts the broker of a transport that needs one; yields its address and the environment of its users."""
-    if manifest.daemon is None:
+    if manifest.broker is None:
         yield "", {}
         return
     run = secrets.token_hex(8)
     context = BrokerContext(
-        run, folder / "daemon", manifest.resolve_settings({}), folder / "daemon.log", anonymous=True
+        run, folder / "broker", manifest.resolve_settings({}), folder / "broker.log", anonymous=True
     )
-    with turn(manifest), Daemon(manifest.daemon, context) as daemon:
-        yield daemon.address, daemon.environment
+    with turn(manifest), BrokerProcess(manifest.broker, context) as broker:
+        yield broker.address, broker.environment
 
 
 @contextlib.contextmanager

@@ -55,9 +55,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the transport, such as hwm=1000, for both sides."),
 ]
-Daemons = Annotated[
+Brokers = Annotated[
     list[str] | None,
-    typer.Option("--daemon", metavar="[NAME=]ADDRESS", help="Use a running broker instead of starting one."),
+    typer.Option("--broker", metavar="[NAME=]ADDRESS", help="Use a running broker instead of starting one."),
 ]
 
 
@@ -119,23 +119,27 @@ def publish(
     ca: meeting.CA = None,
     within: meeting.Within = 600.0,
     out: Out = None,
-    daemon: Daemons = None,
+    broker: Brokers = None,
+    old_broker: Annotated[list[str] | None, typer.Option("--daemon", hidden=True)] = None,
 ) -> None:
     """Send objects of WIDTH x HEIGHT with each codec over each transport, at an exact rate.
 
     Give the same options to `hopmeter listen` in another terminal, in either order.
-    hopmeter starts a broker or master for each middleware that needs one.
+    hopmeter starts a broker for each middleware that needs one.
     """
     from dataclasses import replace
 
     from hopmeter.cli.main import fail
     from hopmeter.interactive.publisher import publish
     from hopmeter.interactive.study import PUBLISHER, Side
+    from hopmeter.model.old_names import warn_of_old_option
 
+    if old_broker:
+        warn_of_old_option("--daemon", "--broker")
     point = meeting.meeting_point_of("pair", name, folder, meet, host, secret_file, cert, key, ca)
     options = _options(width, height, trials, skip_trials, rate)
     side = Side.here(options, mwares, plugins)
-    side = replace(side, daemons=meeting.addresses(daemon or [], side.transports, "--daemon"))
+    side = replace(side, brokers=meeting.addresses(broker or old_broker or [], side.transports, "--broker"))
     results = _results(PUBLISHER, out, options)
     raise typer.Exit(_measure(lambda: publish(point, side, within, results, fail)))
 

@@ -20,7 +20,8 @@ def serve(
     name: Annotated[str, typer.Argument(help="Name for clients: up to 24 of a-z, 0-9 and _.")],
     transport: Annotated[str, typer.Option(help="A transport that offers rpc (see `hopmeter transports`).")] = "zeromq",
     work: Annotated[str, typer.Option(help="Work for each call: none, sleep:T, spin:T, copy:BYTES.")] = "none",
-    daemon: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Use a running broker.")] = None,
+    broker: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Use a running broker.")] = None,
+    old_broker: Annotated[str | None, typer.Option("--daemon", hidden=True)] = None,
     folder: Folder = None,
     meet: Meet = None,
     host: Host = None,
@@ -35,8 +36,12 @@ def serve(
     """
     from hopmeter.interactive import server
     from hopmeter.interactive.meeting_point import SERVER
+    from hopmeter.model.old_names import warn_of_old_option
+
+    if old_broker:
+        warn_of_old_option("--daemon", "--broker")
 
     point = meeting_point_of(SERVER, name, folder, meet, host, secret_file, cert, key, ca)
     say = partial(Console(highlight=False).print, markup=False, soft_wrap=True)
-    calls = server.serve(point, transport, work, daemon or "", say)
+    calls = server.serve(point, transport, work, broker or old_broker or "", say)
     say(f"{name}: {calls} calls answered")

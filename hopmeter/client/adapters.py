@@ -25,7 +25,7 @@ class Setup:
 
     run: str
     directory: str
-    daemon: str
+    broker: str
     settings: dict[str, Any]
     largest_frame_bytes: int
     bind: str = LOOPBACK

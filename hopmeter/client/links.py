@@ -31,7 +31,7 @@ class Asked:
     offer: Offer
     meeting: Rendezvous
     wait: str
-    daemon: str
+    broker: str
     largest_bytes: int
     settings: dict[str, Any]
     """Only the settings that the user gave, without defaults."""
@@ -49,7 +49,7 @@ class Asked:
     def setup(self, record: Record) -> Setup:
         """Return the setup of an adapter: this end's own settings, and the binding end's values for all others."""
         settings = {**record.settings, **self.settings}
-        ends = (record.run, record.directory, self.daemon, settings, record.frame_bytes)
+        ends = (record.run, record.directory, self.broker, settings, record.frame_bytes)
         return Setup(*ends, bind=self.host, advertised=self.host)
 
     def link(self, name: str, record: Record) -> Link:

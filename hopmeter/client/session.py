@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
@@ -23,7 +24,7 @@ from hopmeter.codecs.cuda import lending
 from hopmeter.codecs.cuda.lending import KEPT
 from hopmeter.errors import UsageError
 from hopmeter.manifest.model import Manifest
-from hopmeter.manifest.tables.daemon import without_secret
+from hopmeter.manifest.tables.broker import without_secret
 from hopmeter.manifest.tables.language_part import Offer
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
@@ -43,7 +44,7 @@ def connect(
     folder: str | os.PathLike[str] | None = None,
     largest_bytes: int | None = None,
     wait: str | None = None,
-    daemon: str | None = None,
+    broker: str | None = None,
     host: str | None = None,
     share: str | None = None,
     kept: int = KEPT,
@@ -53,12 +54,17 @@ def connect(
 
     `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the largest encoded object (8 MiB,
     or the transport's maximum if that is less). `wait` is how receivers wait: `block`, `callback` or
-    `spin`, if the transport offers it. `daemon` is the address of the transport's broker or master. `host` is this
+    `spin`, if the transport offers it. `broker` is the address of the transport's broker. `host` is this
     machine's address: link ends bind to it instead of the loopback device, so that other machines reach them; you must
     transfer the records of the ends. `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending
     end retains the newest `kept` of them. Raises UsageError for an unknown name, ConnectError if a
     transport or package is not installed.
     """
+    if "daemon" in settings:
+        warnings.warn(
+            '"daemon" is now "broker"; the next release will not accept the old name', FutureWarning, stacklevel=2
+        )
+        broker = broker or settings.pop("daemon")
     manifest, offer = manifest_of(transport)
     checked = checked_settings(manifest, settings)
     given = away(manifest, checked) if host else checked
@@ -66,14 +72,14 @@ def connect(
     _shareable(share, kept, host)
     largest = _largest(manifest, largest_bytes)
     check_environment(manifest, checked)
-    if manifest.daemon is not None and not manifest.daemon.where and daemon is None:
-        address = _to_fill_in(without_secret(manifest.daemon.address).replace("{host}", LOOPBACK))
-        remedy = f'start the broker, and give its address: connect("{transport}", daemon="{address}")'
-        raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.daemon.title}", remedy)
+    if manifest.broker is not None and not manifest.broker.where and broker is None:
+        address = _to_fill_in(without_secret(manifest.broker.address).replace("{host}", LOOPBACK))
+        remedy = f'start the broker, and give its address: connect("{transport}", broker="{address}")'
+        raise ConnectError("E-NO-BROKER", f"{manifest.title} needs {manifest.broker.title}", remedy)
     adapter(manifest, offer)
     meeting = Rendezvous(folder, transport)
     meeting.sweep()
-    return Session(Asked(manifest, offer, meeting, waits, daemon or "", largest, given, host or LOOPBACK, share, kept))
+    return Session(Asked(manifest, offer, meeting, waits, broker or "", largest, given, host or LOOPBACK, share, kept))
 
 
 def _shareable(share: str | None, kept: int, host: str | None) -> None:

@@ -74,10 +74,10 @@ def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
     """Return what a server offers. Raises HostError for what none offers."""
     with naming(name), naming_damage(name):
         transport = value_checks.word(offer, "transport", manifest.every())
-        work, daemon = (
-            value_checks.printable({"daemon": "", **offer}, key, LONGEST_WORD) for key in ("work", "daemon")
+        work, broker = (
+            value_checks.printable({"broker": "", **offer}, key, LONGEST_WORD) for key in ("work", "broker")
         )
-        return Server(name, transport, check_work(work), daemon)
+        return Server(name, transport, check_work(work), broker)
 
 
 def _size(asked: Frames) -> Size:
@@ -91,7 +91,7 @@ def _size(asked: Frames) -> Size:
 def _measure(made: Plan, world: World, session: HostSession, found: Answers, say: Callable[[str], object]) -> Answers:
     with decode_payloads(made) as pictures, ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "ask", {})
-        more: dict[str, Any] = {"pictures": pictures, "hosts": session.remote, "daemons": brokers(found.servers)}
+        more: dict[str, Any] = {"pictures": pictures, "hosts": session.remote, "brokers": brokers(found.servers)}
         executor = Executor(made, world, folder, Consoles.silent().progress, keeps_cut=True, **more)
         say(f"calling {found.names}; Ctrl-C ends it")
         complete = executor.run()

@@ -40,7 +40,7 @@ class Server:
     name: str
     transport: str
     work: str
-    daemon: str = ""
+    broker: str = ""
     """The address of the broker that it uses; empty for one that is started for the trial."""
 
 
@@ -164,10 +164,10 @@ def brokers(servers: Sequence[Server]) -> dict[str, str]:
     """Return the brokers that run already, by transport. Raises UsageError if servers of one use several."""
     found: dict[str, str] = {}
     for each in servers:
-        if found.setdefault(each.transport, each.daemon) != each.daemon:
+        if found.setdefault(each.transport, each.broker) != each.broker:
             what = f"the servers over {each.transport} use several brokers"
-            raise UsageError("E-SERVERS-DIFFER", what, "start them all with the same --daemon, or all without")
-    return {transport: daemon for transport, daemon in found.items() if daemon}
+            raise UsageError("E-SERVERS-DIFFER", what, "start them all with the same --broker, or all without")
+    return {transport: broker for transport, broker in found.items() if broker}
 
 
 def servers_by_transport(servers: Sequence[Server]) -> dict[str, list[Server]]:

@@ -99,7 +99,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
                 hosts=session.remote,
                 after_trial=clocks.compare,
                 keeps_cut=True,
-                daemons=publisher.daemons,
+                brokers=publisher.brokers,
             )
             yield Study(peer, listener, found, executor)
 

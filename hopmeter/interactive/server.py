@@ -34,13 +34,13 @@ class Server:
     point: MeetingPoint
     transport: str
     work: str
-    daemon: str
+    broker: str
     calls: Any
     """A number that the processes of all coordinators share."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
         """Return what it offers."""
-        return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "daemon": self.daemon})
+        return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "broker": self.broker})
 
     def note(self, ask: Ask) -> dict[str, Any]:
         """Refuse: nobody has to tell a server anything."""
@@ -58,10 +58,10 @@ class Server:
             serve_agent(channel, self)
 
 
-def serve(point: MeetingPoint, transport: str, work: str, daemon: str, say: Callable[[str], object]) -> int:
+def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Callable[[str], object]) -> int:
     """Serve until Ctrl-C, and return how many calls were answered."""
     _check_transport(transport)
-    server = Server(point, transport, check_work(work), daemon, FORK.Value("q", 0))
+    server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
     def report(line: str) -> None:
         if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` is one

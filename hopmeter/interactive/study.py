@@ -31,7 +31,7 @@ class Side:
     plugins: list[str]
     absent: dict[str, str] = field(default_factory=dict)
     """Why a transport or a plugin cannot be used here, by name."""
-    daemons: dict[str, str] = field(default_factory=dict)
+    brokers: dict[str, str] = field(default_factory=dict)
     """The addresses of brokers that run already, by transport."""
     labels: dict[str, str] = field(default_factory=dict)
     """The names as they were typed."""
@@ -59,7 +59,7 @@ class Side:
             _names(message, "transports"),
             _names(message, "plugins"),
             _texts(message, "absent"),
-            _texts(message, "daemons"),
+            _texts(message, "brokers"),
         )
 
     def label(self, name: str) -> str:

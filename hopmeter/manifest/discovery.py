@@ -45,13 +45,13 @@ def load(path: Path) -> Manifest:
             "use the same name for both",
         )
     manifest._folder = path.parent
-    if manifest.any_daemon is not None and "python" in manifest.offers:
-        manifest.any_daemon._python = partial(_python, manifest.offers["python"])
+    if manifest.any_broker is not None and "python" in manifest.offers:
+        manifest.any_broker._python = partial(_python, manifest.offers["python"])
     return manifest
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the Python of a transport's nodes, on which its daemon may also run, or None if this Python is not built
+    """Return the Python of a transport's nodes, on which its broker may also run, or None if this Python is not built
     yet."""
     try:
         found = interpreter(offer)
@@ -62,9 +62,9 @@ def _python(offer: Offer) -> str | None:
 
 GROUPS: dict[str, Callable[[Manifest], bool]] = {
     "all": lambda manifest: manifest.ranked,
-    "direct": lambda manifest: manifest.ranked and manifest.daemon is None,
+    "direct": lambda manifest: manifest.ranked and manifest.broker is None,
 }
-"""Words that stand for many transports: all transports that can be ranked, and those without a broker or daemon."""
+"""Words that stand for many transports: all transports that can be ranked, and those without a broker."""
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:

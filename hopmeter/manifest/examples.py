@@ -202,8 +202,8 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
     parts = [f"# {what} with {known.title}\n\nStart `{first}` first, then `{second}` in a second terminal."]
     if note := examples[0].note:
         parts.append(f"{note}.")
-    if known.daemon is not None:
-        parts.append(f"Both need the broker: start `{known.daemon.title}` before them.")
+    if known.broker is not None:
+        parts.append(f"Both need the broker: start `{known.broker.title}` before them.")
     for example in examples:
         steps = [*example.install, *example.build, *(f"{example.run} {side}" for side in example.sides)]
         parts.append(f"## {example.program}\n\n```sh\n" + "\n".join(steps) + "\n```")

@@ -18,7 +18,7 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 
 ## What there is
 
-- **Broker or daemon**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
+- **Broker**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
 - **Other machines**: whether its messages reach another machine, and the settings that this needs.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
@@ -46,7 +46,7 @@ def page(manifests: Iterable[Manifest]) -> str:
     """Format the whole page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
-        ("transport", *LANGUAGES, "broker or daemon", "other machines", "pairs of languages", "what it is"),
+        ("transport", *LANGUAGES, "broker", "other machines", "pairs of languages", "what it is"),
         [summary_row(manifest) for manifest in ordered],
     )
     adapters = table(
@@ -65,10 +65,10 @@ def summary_row(manifest: Manifest) -> list[str]:
 
 def broker(manifest: Manifest) -> str:
     """Return the broker of a transport, and the settings with which the transport needs it."""
-    daemon = manifest.any_daemon
-    if daemon is None:
+    broker = manifest.any_broker
+    if broker is None:
         return NONE
-    return f"{daemon.title} with `{daemon.needed_with}`" if daemon.needed_with else daemon.title
+    return f"{broker.title} with `{broker.needed_with}`" if broker.needed_with else broker.title
 
 
 def network(manifest: Manifest) -> str:

@@ -11,8 +11,8 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.tables.allowed_words import LANGUAGES, Language, Pattern, Placement, Value
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.manifest.tables.conformance_settings import ConformanceSettings, Lossless
-from hopmeter.manifest.tables.daemon import Daemon
 from hopmeter.manifest.tables.hint import Hint
 from hopmeter.manifest.tables.language_part import ONLY_FOR, LanguagePart, Offer, check_installations
 from hopmeter.manifest.tables.setting import Setting
@@ -62,8 +62,8 @@ class Manifest(Strict):
     open_leftovers: dict[str, list[str]] = {}
     """Patterns of files whose names hopmeter does not choose, and the files that go with each of them (`{name}`)."""
     languages: Annotated[dict[Language, LanguagePart], Field(min_length=1)]
-    any_daemon: Daemon | None = Field(None, alias="daemon")
-    """The daemon that the transport needs, with all settings or with some."""
+    any_broker: BrokerTable | None = Field(None, alias="broker")
+    """The broker that the transport needs, with all settings or with some."""
     settings: dict[str, Setting] = {}
     lossless: Lossless | None = None
     """None if messages can be lost with all settings, or if that is unknown."""
@@ -133,7 +133,7 @@ class Manifest(Strict):
     def _where_can_be_set(self) -> Manifest:
         for name, setting in self.settings.items():
             self._check_where(f"settings.{name}.where", setting.where)
-        self._check_where("daemon.where", self.any_daemon.where if self.any_daemon else {})
+        self._check_where("broker.where", self.any_broker.where if self.any_broker else {})
         return self
 
     def _check_where(self, key: str, where: Mapping[str, Sequence[Value]]) -> None:
@@ -175,7 +175,7 @@ class Manifest(Strict):
         own = {name: getattr(self, name) if value is None else value for name, value in own.items()}
         own["patterns"] = [*own["patterns"], *(["scatter"] if "rpc" in own["patterns"] else [])]
         plain = {name: getattr(part, name) for name in PLAIN} | self._installation(part)
-        plain["apt"] = [*plain["apt"], *(self.daemon.apt if self.daemon else [])]
+        plain["apt"] = [*plain["apt"], *(self.broker.apt if self.broker else [])]
         return Offer(transport=self.name, language=language, **own, **plain)
 
     def _installation(self, part: LanguagePart) -> dict[str, Any]:
@@ -196,13 +196,13 @@ class Manifest(Strict):
         return {name: text for variables in chosen for name, text in variables.items()}
 
     @property
-    def daemon(self) -> Daemon | None:
-        """Return the daemon that the transport needs with the chosen settings; None if it needs none."""
-        daemon = self.any_daemon
-        if daemon is None or not self.has_effect(daemon.where):
+    def broker(self) -> BrokerTable | None:
+        """Return the broker that the transport needs with the chosen settings; None if it needs none."""
+        broker = self.any_broker
+        if broker is None or not self.has_effect(broker.where):
             return None
-        own = {**self.variables, **daemon.own_environment}
-        return daemon.model_copy(update={"own_environment": own}) if self.variables else daemon
+        own = {**self.variables, **broker.own_environment}
+        return broker.model_copy(update={"own_environment": own}) if self.variables else broker
 
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
         """Return whether settings, by default the chosen ones, are in force with values that `where` lists."""
@@ -215,9 +215,9 @@ class Manifest(Strict):
         return setting.in_force(values.get(name, setting.default))
 
     def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the environment that these settings choose: installations, variables and daemon."""
+        """Return the manifest with the environment that these settings choose: installations, variables and broker."""
         others = {name for name, each in self.settings.items() if each.variables or each.needs}
-        others |= set(self.any_daemon.where) if self.any_daemon else set()
+        others |= set(self.any_broker.where) if self.any_broker else set()
         return self._choose(settings, others | self.choosing)
 
     def for_installation(self, settings: Mapping[str, Value]) -> Manifest:

@@ -31,7 +31,7 @@ class Conditions:
         str,
         Condition(
             option="Names, all, or direct (those without a broker).",
-            meaning='Names of transports, "all", or "direct": all transports without a broker or daemon.',
+            meaning='Names of transports, "all", or "direct": all transports without a broker.',
             default="all",
             scope="run",
             separates_tables=False,

@@ -9,8 +9,8 @@ KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
 """Renamed keys of a scenario."""
 VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch", "copies_per_hop": "forward_copies_per_message"}}
 """Renamed values, by key or column."""
-MANIFEST_KEYS = {"tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
-"""Renamed keys of a manifest, of its languages and of its daemon."""
+MANIFEST_KEYS = {"daemon": "broker", "tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
+"""Renamed keys of a manifest, of its languages and of its broker."""
 Table = dict[str, Any]
 
 
@@ -29,7 +29,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
     renamed: Table = _rename_keys(table, source)
     if isinstance(languages := renamed.get("languages"), dict):
         renamed["languages"] = {name: _rename_keys(part, source) for name, part in languages.items()}
-    return renamed | {name: _rename_keys(renamed[name], source) for name in ("daemon",) if name in renamed}
+    return renamed | {name: _rename_keys(renamed[name], source) for name in ("broker",) if name in renamed}
 
 
 def _rename_keys(table: Any, source: str) -> Any:

@@ -43,8 +43,8 @@ class Setup(Protocol):
     has this name in its own name."""
     directory: str
     """A private folder of this trial with a short path, for socket files; the launcher removes it."""
-    daemon: str
-    """The address of the transport's broker or daemon, in the manifest's format; empty if it has no broker."""
+    broker: str
+    """The address of the transport's broker, in the manifest's format; empty if it has no broker."""
     settings: dict[str, Any]
     """Every setting of the manifest, with its default if the user gave no value."""
     bind: str

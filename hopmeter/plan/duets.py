@@ -19,7 +19,7 @@ def turn_s(cell: Cell, manifest: Manifest) -> float | None:
 
     In the turn of the other side a node must be idle: nothing spins, no broker serves, and no work goes on.
     """
-    has_broker = manifest.for_settings(cell.carriage.settings).daemon is not None
+    has_broker = manifest.for_settings(cell.carriage.settings).broker is not None
     if not cell.comparison.side or has_broker or not _is_idle_between_messages(cell):
         return None
     return TURN_S if (cell.axes.rate_hz or 0.0) * TURN_S >= LEAST_MESSAGES else None

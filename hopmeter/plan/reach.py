@@ -32,7 +32,7 @@ def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manife
     """Return the hosts of each flow; the broker, if there is one, runs on the host of the first node."""
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
-    has_broker = manifests[carrier.transport].for_settings(carrier.settings).daemon is not None
+    has_broker = manifests[carrier.transport].for_settings(carrier.settings).broker is not None
     broker = {shape.nodes[0][0].host} if has_broker else set()
     return [hosts | broker for hosts in found]
 

@@ -43,8 +43,8 @@ class Site:
     """The folder for the files of the transport."""
     adapters: dict[str, Path]
     """The folder of the Python adapter, by language."""
-    daemon: str = ""
-    """The address of the transport's daemon, if it has one."""
+    broker: str = ""
+    """The address of the transport's broker, if it has one."""
     bind: str = LOOPBACK
     """The address on which the nodes' link ends listen."""
     advertised: str = LOOPBACK
@@ -64,8 +64,8 @@ class Place:
     samples: Path
     adapters: dict[str, Path]
     """The folder of the Python adapter, by language."""
-    daemon: str = ""
-    """The address of the transport's daemon, if it has one."""
+    broker: str = ""
+    """The address of the transport's broker, if it has one."""
     bind: str = LOOPBACK
     """The address on which the nodes' link ends listen."""
     advertised: str = LOOPBACK
@@ -84,7 +84,7 @@ class Place:
     def site(self, carrier: Carrier) -> Site:
         """Return the environment of a transport."""
         return self.sites.get(carrier.key) or Site(
-            self.directory, self.adapters, self.daemon, self.bind, self.advertised
+            self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
 
 
@@ -133,7 +133,7 @@ def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
         "transport": carrier.transport,
         "settings": carrier.settings,
         "directory": str(site.directory),
-        "daemon": site.daemon,
+        "daemon": site.broker,  # the name of this key in the format of the spec
         "bind": site.bind,
         "advertised": site.advertised,
         "limit_ns": _ns(cell.schedule.limit_s * (place.turns.sides if place.turns else 1)),

@@ -26,13 +26,13 @@ NodeMessage = tuple[Node, dict[str, Any]]
 class Control:
     """The exchange of messages with the nodes of one trial."""
 
-    def __init__(self, nodes: Sequence[Node], alarm: Alarm, daemons: Sequence[Broker] = ()) -> None:
+    def __init__(self, nodes: Sequence[Node], alarm: Alarm, brokers: Sequence[Broker] = ()) -> None:
         self.nodes = nodes
         self._alarm = alarm
-        self._daemons = daemons
+        self._brokers = brokers
         self._selector = selectors.DefaultSelector()
         self._selector.register(alarm.ear, selectors.EVENT_READ)
-        watching: dict[Any, list[Node]] = {daemon.exit_watch: [] for daemon in daemons}
+        watching: dict[Any, list[Node]] = {broker.exit_watch: [] for broker in brokers}
         for node in nodes:
             for source in node.sources:
                 watching.setdefault(source, []).append(node)
@@ -135,8 +135,8 @@ class Control:
         waits = not any(node.has_news for node in self.nodes)
         events = self._selector.select(max(0.0, timeout_s) if waits else 0)
         self._alarm.check()
-        for daemon in self._daemons:
-            daemon.check()
+        for broker in self._brokers:
+            broker.check()
         announced = [node for key, _ in events for node in key.data or ()]
         return list(dict.fromkeys([*announced, *(node for node in self.nodes if node.has_news)]))
 

@@ -95,7 +95,7 @@ class Executor:
     """Called after each trial, when nothing is measured."""
     keeps_cut: bool = False
     """Whether the samples of a trial that is cut short are kept, for example by Ctrl-C or by a host that is lost."""
-    daemons: Mapping[str, str] = field(default_factory=dict)
+    brokers: Mapping[str, str] = field(default_factory=dict)
     """The addresses of brokers that run already, by transport."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
@@ -221,7 +221,7 @@ class Executor:
             hosts=self.hosts,
             addresses={name: each.address for name, each in world.hosts.items()},
             keeps_cut=self.keeps_cut,
-            daemons=self.daemons,
+            brokers=self.brokers,
         )
 
     def _world_of(self, cell: Cell) -> World:

@@ -83,7 +83,7 @@ class RunningTrial:
         """Start the broker of each transport that has one, on the first host, unless one runs already."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
-            if given := self.work.daemons.get(carrier.transport):
+            if given := self.work.brokers.get(carrier.transport):
                 self._set_broker(carrier, given)
                 continue
             core, log = broker_core(self.work.cell, carrier), broker_log(self.work, number)
@@ -95,7 +95,7 @@ class RunningTrial:
 
     def _set_broker(self, carrier: Carrier, address: str) -> None:
         for place in self._places.values():
-            place.sites[carrier.key] = replace(place.site(carrier), daemon=address)
+            place.sites[carrier.key] = replace(place.site(carrier), broker=address)
 
     def start_nodes(self) -> None:
         """Start the nodes."""

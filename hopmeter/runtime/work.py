@@ -45,7 +45,7 @@ class Work:
     """Whether the nodes read their threads' counters at each message."""
     keeps_cut: bool = False
     """Whether the samples of a trial that is cut short are kept."""
-    daemons: Mapping[str, str] = field(default_factory=dict)
+    brokers: Mapping[str, str] = field(default_factory=dict)
     """The address of a broker that runs already, by transport; none is started then."""
     load: Load | None = None
     """The load of the machine beside the nodes."""
@@ -107,7 +107,7 @@ def make_place(work: Work, host: str, part: TrialHost, run: str, turns: Turns | 
 
 def broker_log(work: Work, number: int) -> Path:
     """Return the log of the broker of a transport."""
-    return work.logs / (f"{work.name}-daemon{number}.log" if number else f"{work.name}-daemon.log")
+    return work.logs / (f"{work.name}-broker{number}.log" if number else f"{work.name}-broker.log")
 
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
@@ -122,7 +122,7 @@ def cores_used(work: Work, host: str) -> set[int]:
     """Return the cores of a host's endpoints and brokers; empty if one of them is not pinned."""
     used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
     for carrier in carriers(work.cell) if host == work.broker_host else ():
-        used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).daemon else set()
+        used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).broker else set()
     return set() if None in used else {core for core in used if core is not None}
 
 

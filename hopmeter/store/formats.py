@@ -63,8 +63,13 @@ def convert_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the reports of a trial's nodes."""
-    return [_rename(node, {"participants": "endpoints"}) for node in nodes]
+    """Convert the reports of a trial's nodes, of which a broker is one."""
+    return [_rename(node, {"participants": "endpoints"}) | _facts(node) for node in nodes]
+
+
+def _facts(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a node under today's names; nothing without facts."""
+    return {"facts": _rename(node["facts"], {"daemon": "broker"})} if "facts" in node else {}
 
 
 def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; the daemon comes
+    """Yield a row for each process of a trial that reported its resources, in the order of the nodes; the broker comes
     last."""
     nodes: list[Node] = trial["nodes"]
     names, messages = process_names(nodes), _messages(nodes)
@@ -23,7 +23,7 @@ def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _who(node: Node) -> dict[str, Any]:
     roles = dict.fromkeys(str(each["role"]) for each in node.get("endpoints", []))
-    named = {"roles": "+".join(roles) or "daemon", "participant": node.get("participant"), "host": node.get("host")}
+    named = {"roles": "+".join(roles) or "broker", "participant": node.get("participant"), "host": node.get("host")}
     return named | {"language": node.get("language"), "pid": node.get("pid")}
 
 
@@ -73,7 +73,7 @@ def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
 def _name(node: Node, many: Counter[str], seen: Counter[str]) -> str:
     here = Counter(each["role"] for each in node.get("endpoints", []))
     if not here:
-        return str(node.get("facts", {}).get("daemon") or "daemon")
+        return str(node.get("facts", {}).get("broker") or "broker")
     seen.update(here)
     words = [_count_roles(role, count, many[role], seen[role]) for role, count in here.items()]
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -46,7 +46,7 @@ pub struct Setup {
     /// A private folder of this trial with a short path, for socket files; the launcher removes it.
     pub directory: PathBuf,
     /// The address of the transport's broker, as the manifest writes it; empty if the transport has no broker.
-    pub daemon: String,
+    pub broker: String,
     /// The address on which link ends listen: that of the loopback device unless nodes run on several machines. May be
     /// 0.0.0.0, for all devices.
     pub bind: Ipv4Addr,

@@ -193,7 +193,7 @@ impl Node<'_> {
         Setup {
             run: self.spec.run.clone(),
             directory: self.spec.directory.clone(),
-            daemon: self.spec.daemon.clone(),
+            broker: self.spec.broker.clone(),
             bind: self.spec.bind,
             advertised: self.spec.advertised,
             settings: self.spec.settings.clone(),

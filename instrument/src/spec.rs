@@ -161,9 +161,9 @@ pub struct Spec {
     pub transport: String,
     pub settings: serde_json::Map<String, serde_json::Value>,
     pub directory: PathBuf,
-    /// The address of the transport's daemon, if it has one.
-    #[serde(default)]
-    pub daemon: String,
+    /// The address of the transport's broker, if it has one.
+    #[serde(default, rename = "daemon")]
+    pub broker: String,
     /// The address on which link ends listen.
     #[serde(default = "loopback")]
     pub bind: Ipv4Addr,

@@ -103,7 +103,7 @@ def test_a_process_that_was_stopped_is_named_with_how_long(tmp_path: Path) -> No
     nodes = [
         {"endpoints": [{"role": "source"}]},
         {"endpoints": [{"role": "sink"}], "stopped_s": 10.04},
-        {"endpoints": [], "facts": {"daemon": "mosquitto"}, "stopped_s": 0.5},
+        {"endpoints": [], "facts": {"broker": "mosquitto"}, "stopped_s": 0.5},
     ]
     row = analyse_trials(tmp_path, cell(), {0: messages(4), 1: arrivals([0, 1, 2, 3])}, nodes=nodes)
     assert row["status"] == "ok"

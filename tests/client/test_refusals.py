@@ -73,7 +73,7 @@ def test_an_address_that_is_missing_is_told_with_what_to_fill_in(tmp_path: Path)
     for transport, address in (("wrapyfi", "127.0.0.1:PORT PORT2"), ("mqtt", "127.0.0.1:PORT")):
         with pytest.raises(ConnectError) as told:
             hopmeter.connect(transport, folder=tmp_path)
-        assert f'daemon="{address}"' in told.value.remedy
+        assert f'broker="{address}"' in told.value.remedy
 
 
 def test_a_name_is_taken_once(tmp_path: Path) -> None:
@@ -97,7 +97,12 @@ def test_what_is_asked_of_a_transport_is_checked(tmp_path: Path) -> None:
     refuse("unix", UsageError, r"spin, block.*E-VALUE-CHOICE", wait="callback")
     refuse("unix", UsageError, r"largest_bytes = 1 .*E-VALUE-RANGE", largest_bytes=1)
     refuse("memory", ConnectError, "E-NO-ADAPTER")
-    refuse("nats", ConnectError, r"nats.*daemon=.*E-NO-BROKER")
+    refuse("nats", ConnectError, r"nats.*broker=.*E-NO-BROKER")
+
+
+def test_the_address_of_a_broker_may_have_its_earlier_name() -> None:
+    with pytest.warns(FutureWarning, match="broker"), pytest.raises(UsageError, match="E-VALUE-CHOICE"):
+        hopmeter.connect("nats", daemon="127.0.0.1:4222", wait="never")
 
 
 def test_a_transport_that_is_not_installed_names_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

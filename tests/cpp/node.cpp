@@ -24,7 +24,7 @@ class Silent final : public Publisher {
 class Faulty final : public Transport {
  public:
   explicit Faulty(const Setup& setup) : fault_(setup.setting<std::string>("fault")) {
-    if (fault_ == "open") throw Error("no daemon", "start it");
+    if (fault_ == "open") throw Error("no broker", "start it");
     if (fault_ == "unknown setting") setup.setting<int>("depth");
     if (fault_ == "wrong type") setup.setting<bool>("fault");
     if (fault_ == "out of range") setup.setting<std::uint8_t>("many");
@@ -109,7 +109,7 @@ void check_said(const std::string& fault, const std::string& what, const std::st
 }
 
 void failures_reach_the_launcher_with_their_remedy() {
-  check_said("open", "no daemon", R"("start it")");
+  check_said("open", "no broker", R"("start it")");
   check_said("send", "the wire is cut", R"("mend it")");
   check_said("unsupported", "the adapter offers no publisher (asked for link x_l0)", R"("let transport.toml)");
   check_said("nothing", "the adapter gave nothing where a Publisher was asked for", "");

@@ -242,7 +242,7 @@ def test_files_codecs_brokers_and_the_background_load_reach_the_hosts(
     assert all(row["received"] == 25 and row["lost"] == 0 for row in rows), rows
     assert {row["payload_bytes"] for row in rows if row["flow"] == "blob"} == {5120}
     assert all(row["background_cpu_percent"] > 0 for row in read(tmp_path / "run", "trials"))
-    brokers = [row for row in read(tmp_path / "run", "processes") if row["roles"] == "daemon"]
+    brokers = [row for row in read(tmp_path / "run", "processes") if row["roles"] == "broker"]
     assert [row["host"] for row in brokers] == ["one"] * has_redis
     resumed = start("run", "--resume", "run")
     _, error = resumed.communicate()

@@ -42,10 +42,10 @@ def test_the_names_of_the_study_are_known() -> None:
 
 
 def test_an_address_belongs_to_a_transport() -> None:
-    assert addresses(["mqtt=127.0.0.1:1883"], ["mqtt", "unix"], "--daemon") == {"mqtt": "127.0.0.1:1883"}
-    assert addresses(["127.0.0.1:1883"], ["mqtt"], "--daemon") == {"mqtt": "127.0.0.1:1883"}
+    assert addresses(["mqtt=127.0.0.1:1883"], ["mqtt", "unix"], "--broker") == {"mqtt": "127.0.0.1:1883"}
+    assert addresses(["127.0.0.1:1883"], ["mqtt"], "--broker") == {"mqtt": "127.0.0.1:1883"}
     with refuses(UsageError, "E-OPTION-VALUE NAME=ADDRESS"):
-        addresses(["127.0.0.1:1883"], ["mqtt", "nats"], "--daemon")
+        addresses(["127.0.0.1:1883"], ["mqtt", "nats"], "--broker")
 
 
 def test_each_pair_that_cannot_be_measured_has_its_reason() -> None:
@@ -73,7 +73,7 @@ def test_different_options_are_named_and_what_the_other_side_tells_is_checked() 
         {"transports": ["a" * 1000]},
         {"plugins": [7]},
         {"plugins": ["a"] * 1000},
-        {"daemons": {"mqtt": 7}},
+        {"brokers": {"mqtt": 7}},
         {"absent": []},
     ]
     for each in wrong:
@@ -88,7 +88,7 @@ def test_what_a_coordinator_tells_names_no_file_and_nonsense_is_refused(tmp_path
     results = Results("publisher", tmp_path / "out", Console(quiet=True))
     publisher = Publisher(point, side, results, lambda _: None)
     met = {"kind": "pair", "name": "study", **side.as_message()}
-    for wrong in ({"kind": 7}, {"options": 5}, {"plugins": None}, {"absent": "x"}, {"daemons": {"a": []}}):
+    for wrong in ({"kind": 7}, {"options": 5}, {"plugins": None}, {"absent": "x"}, {"brokers": {"a": []}}):
         with pytest.raises(ValueError, match="is no"):
             publisher.meet({**met, **wrong})
     with refuses(HopmeterError, "E-PEER-OTHER"):

@@ -40,7 +40,7 @@ CONFIG = {
     "variables": {"BUS_CONFIG": "{value}", "BUS_READS_CONFIG": "1"},
     "where": {"flavour": ["bus_sweet"]},
 }
-DAEMON = {
+BROKER = {
     "title": "busd",
     "where": {"flavour": ["bus_sweet"]},
     "command": ["$BUS_PATH/bin/busd"],
@@ -53,7 +53,7 @@ DAEMON = {
 def bus(folder: Path, **given: Any) -> Manifest:
     python = {"waits": ["block"], "library": "bus"}
     settings = {"flavour": FLAVOUR, "config": CONFIG, "depth": {"default": 1, "help": "H."}}
-    found = world.transport("bus", languages={"python": python}, settings=settings, daemon=DAEMON, **given)
+    found = world.transport("bus", languages={"python": python}, settings=settings, broker=BROKER, **given)
     found._folder = folder / "bus"
     (found.folder / "python").mkdir(parents=True, exist_ok=True)
     (found.folder / "python/adapter.py").write_text(ADAPTER)
@@ -181,9 +181,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> Non
 def test_the_broker_runs_only_where_it_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known, file = bus(tmp_path), tmp_path / "config.xml"
     file.touch()
-    assert known.daemon is None
-    assert known.for_settings({"flavour": "bus_sour"}).daemon is None
-    needed = known.for_settings({"flavour": "bus_sweet", "config": str(file)}).daemon
+    assert known.broker is None
+    assert known.for_settings({"flavour": "bus_sour"}).broker is None
+    needed = known.for_settings({"flavour": "bus_sweet", "config": str(file)}).broker
     assert needed is not None and needed.program == str(tmp_path / "library/bin/busd")
     assert needed.own_environment == {
         "FLAVOUR": "bus_sweet",
@@ -192,8 +192,8 @@ def test_the_broker_runs_only_where_it_is_needed(tmp_path: Path, monkeypatch: py
         "BUS": "listens at {port}",
     }
     monkeypatch.setenv("FLAVOUR", "bus_sweet")
-    assert known.daemon is not None, "the default stands for what the environment says"
-    assert known.for_settings({"flavour": "bus_sour"}).daemon is None
+    assert known.broker is not None, "the default stands for what the environment says"
+    assert known.for_settings({"flavour": "bus_sour"}).broker is None
     assert set(discovery.select_transports(["direct"], {"bus": known})) == set()
 
 
@@ -206,7 +206,7 @@ def test_a_broker_that_is_not_installed_is_missed_only_where_it_is_needed(tmp_pa
 
 def test_a_broker_for_a_value_that_no_setting_has_is_refused() -> None:
     with pytest.raises(ValidationError, match="sweetness"):
-        world.transport("bus", daemon=DAEMON | {"where": {"sweetness": ["much"]}})
+        world.transport("bus", broker=BROKER | {"where": {"sweetness": ["much"]}})
 
 
 def test_a_program_must_begin_with_the_environment_that_its_settings_need(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,9 +41,10 @@ def test_old_names_in_a_manifest_are_read_with_a_warning(tmp_path: Path) -> None
         manifest = load(path)
     assert manifest.offers["rust"].build_cost is not None
     assert manifest.offers["rust"].build_cost.seconds == 5
-    assert manifest.daemon is not None and manifest.daemon.leftover_files == ["/tmp/maded.lock"]
+    assert manifest.broker is not None and manifest.broker.leftover_files == ["/tmp/maded.lock"]
     assert manifest.conformance[0].settings == {"hwm": 2}
     assert [str(each.message).split(": ")[1].split(";")[0] for each in warned] == [
+        '"daemon" is now "broker"',
         '"tried" is now "conformance"',
         '"takes" is now "build_cost"',
         '"leaves" is now "leftover_files"',

@@ -78,10 +78,10 @@ def test_building_everything_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> 
     assert "not installed here, skipped: brought (c++)" in done.output
 
 
-def test_a_daemon_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_only_a_user_has_is_not_to_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROUGHT_ROOT", "/somewhere")
     monkeypatch.setattr(paths, "node", lambda *_: Path("node"))
-    daemon = {"title": "its server", "command": ["$BROUGHT_ROOT/server"], "ready": "port"}
-    served = Manifest.model_validate({**MANIFEST.model_dump(by_alias=True), "daemon": daemon})
+    broker = {"title": "its server", "command": ["$BROUGHT_ROOT/server"], "ready": "port"}
+    served = Manifest.model_validate({**MANIFEST.model_dump(by_alias=True), "broker": broker})
     answer = readiness(served, "c++")
     assert (answer.code, answer.get) == ("E-NO-BROKER", "install it and set BROUGHT_ROOT")

@@ -15,7 +15,7 @@ import pytest
 
 from hopmeter import manifest
 from hopmeter.node.loading import transport_class
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.system import paths
 from tests.waiting import wait_for
 
@@ -29,9 +29,9 @@ POLL_S, GAP_S, PATIENCE_S = 0.05, 0.3, 10.0
 def broker(tmp_path: Path) -> Iterator[str]:
     """Where a broker of its own serves, as the adapter is told it."""
     redis = manifest.every()["redis"]
-    assert redis.daemon is not None
-    with Daemon(
-        redis.daemon, BrokerContext("pieces", tmp_path / "redis", redis.resolve_settings({}), tmp_path / "log")
+    assert redis.broker is not None
+    with BrokerProcess(
+        redis.broker, BrokerContext("pieces", tmp_path / "redis", redis.resolve_settings({}), tmp_path / "log")
     ) as serving:
         yield serving.address
 
@@ -76,8 +76,8 @@ def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     (folder,) = paths.transport_folders()
     transport = transport_class(folder / "redis/python")
 
-    def open_transport(daemon: str) -> Any:
-        return transport(SimpleNamespace(daemon=daemon, settings={"endpoint": "unix"}))
+    def open_transport(broker: str) -> Any:
+        return transport(SimpleNamespace(broker=broker, settings={"endpoint": "unix"}))
 
     publisher = open_transport(broker).publisher(SimpleNamespace(name="pieces"))
     subscriber = open_transport(slow).subscriber(SimpleNamespace(name="pieces"))

@@ -83,7 +83,7 @@ def test_a_participant_has_a_process_for_each_transport_of_its_flows() -> None:
     ]
 
 
-def test_each_process_has_its_own_spec_settings_folder_and_daemon() -> None:
+def test_each_process_has_its_own_spec_settings_folder_and_broker() -> None:
     whole = cell(flow=alter("frames", settings={"slots": 8}))
     site = Site(Path("/d1"), {"python": Path("/b")}, "there:1", bind="0.0.0.0", advertised="10.0.0.7")
     own = next(each for each in carriers(whole) if each.settings == {"slots": 8})

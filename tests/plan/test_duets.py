@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from hopmeter.manifest import Manifest
-from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.cell import Cell
 from hopmeter.plan.duets import TURN_S, turn_s
 from tests.cells import cell
 
 from .world import transport
 
-BROKER = Daemon(title="Broker", command=["broker"], version=["broker", "--version"], ready="port")
+BROKER = BrokerTable(title="Broker", command=["broker"], version=["broker", "--version"], ready="port")
 
 
-def of(daemon: Daemon | None = None, **values: Any) -> float | None:
+def of(broker: BrokerTable | None = None, **values: Any) -> float | None:
     usual = {"side": "new", "pace": "open", "rate_hz": 1000.0, "wait": "block"}
     made: Cell = cell(**{**usual, **values})
-    manifest: Manifest = transport("bus", **({"daemon": daemon} if daemon else {}))
+    manifest: Manifest = transport("bus", **({"broker": broker} if broker else {}))
     return turn_s(made, manifest)
 
 
@@ -44,7 +44,7 @@ def test_a_cell_that_is_idle_between_its_messages_has_turns(values: dict[str, An
         {"spin_us": 5000.0},
         {"work": "spin:1ms"},
         {"rate_hz": 499.0},
-        {"daemon": BROKER},
+        {"broker": BROKER},
     ],
 )
 def test_every_other_cell_is_measured_alone(values: dict[str, Any]) -> None:

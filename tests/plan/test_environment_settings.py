@@ -20,7 +20,7 @@ from .world import make_plan, transport, world
 
 FLAVOUR = {"default": "yours", "pattern": "bus_[a-z]+", "help": "H.", "variables": {"FLAVOUR": "{value}"}}
 CONFIG = {"default": "", "file": True, "help": "H.", "variables": {"C": "{value}"}, "where": {"flavour": ["bus_b"]}}
-DAEMON = {"title": "busd", "where": {"flavour": ["bus_b"]}, "command": ["busd"], "ready": "port"}
+BROKER = {"title": "busd", "where": {"flavour": ["bus_b"]}, "command": ["busd"], "ready": "port"}
 
 
 def find_node(chosen: Manifest, language: str) -> Readiness:
@@ -39,7 +39,7 @@ def find_node(chosen: Manifest, language: str) -> Readiness:
 
 
 def plan(**settings: Any) -> tuple[Plan, World]:
-    where = world(transport("bus", settings={"flavour": FLAVOUR, "config": CONFIG}, daemon=DAEMON))
+    where = world(transport("bus", settings={"flavour": FLAVOUR, "config": CONFIG}, broker=BROKER))
     where = replace(where, describe=find_node, _chosen={})
     return make_plan(where, settings={"bus": settings}, payload="bytes:100"), where
 

@@ -121,7 +121,7 @@ def test_a_given_value_of_a_flow_splits_its_participant_from_flows_that_cross() 
 def test_a_broker_on_another_machine_is_reached_too() -> None:
     """The broker runs on the host of the first node, and the flow on another one."""
     broker = {"title": "d", "command": ["d"], "address": "{host}:{port}", "ready": "port"}
-    bus = transport("local", daemon=broker)
+    bus = transport("local", broker=broker)
     programs = {"operator": {"host": "a"}, "camera": {"host": "b"}, "other": {"host": "b"}}
     far = {"from": "camera", "to": "other", "rate": 1, "transport": "local"}
     flows = {"near": {"from": "operator", "to": "camera", "rate": 1}, "far": far}

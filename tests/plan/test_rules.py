@@ -217,8 +217,8 @@ def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None
     assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
-def test_direct_transports_are_those_without_a_daemon() -> None:
-    broker = transport("broker", daemon={"title": "d", "command": ["d"], "ready": "port"})
+def test_direct_transports_are_those_without_a_broker() -> None:
+    broker = transport("broker", broker={"title": "d", "command": ["d"], "ready": "port"})
     made = make_plan(world(BUS, broker), transport="direct", placement="apart")
     assert [cell.axes.transport for cell in made.cells] == ["memory", "shm", "bus"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopmeter.manifest import Readiness
-from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
@@ -25,14 +25,14 @@ from tests.plan.world import make_plan, transport
 FAKE = Path(__file__).with_name("fake_node.py")
 
 
-def fake_world(daemon: Daemon | None = None) -> World:
+def fake_world(broker: BrokerTable | None = None) -> World:
     manifest = transport(
         "fake",
         patterns=["pubsub"],
         rpc=None,
         leftovers=["/dev/shm/{run}*"],
         open_leftovers={"/dev/shm/hmfake_*": ["/dev/shm/{name}.lock"]},
-        daemon=daemon,
+        broker=broker,
         languages={"rust": {"waits": ["block"], "library": "none"}},
         settings={"breaks": {"default": "never", "help": "What goes wrong."}},
     )
@@ -68,7 +68,7 @@ class Bench:
     """Executes single trials of the fake node."""
 
     folder: Path
-    daemon: Daemon | None = None
+    broker: BrokerTable | None = None
 
     def duet(self, *breaks: str, **given: Any) -> list[TrialResult]:
         """Run sides that break in these ways at once."""
@@ -86,7 +86,7 @@ class Bench:
 
     def trial(self, breaks: str = "never", **given: Any) -> TrialResult:
         made = fake_plan(settings={"fake": {"breaks": breaks}}, **given)
-        world = fake_world(self.daemon)
+        world = fake_world(self.broker)
         with Alarm() as alarm, ScratchDir() as ground:
             self.ground = ground.directory
             cell = made.cells[0]

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from hopmeter.manifest.discovery import find_transports
-from hopmeter.manifest.tables.daemon import without_secret
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.manifest.tables.broker import without_secret
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 
 CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a"
 """A client of MQTT 3.1.1 with the name `a` and no password."""
@@ -22,14 +22,14 @@ ADMISSIONS = {"mqtt": b"\x20\x02\x00\x00", "nats": b"PONG", "redis": b"+OK"}
 
 
 @contextmanager
-def start_broker(transport: str, folder: Path, *, anonymous: bool = False) -> Iterator[Daemon]:
+def start_broker(transport: str, folder: Path, *, anonymous: bool = False) -> Iterator[BrokerProcess]:
     manifest = find_transports([transport])[transport]
-    assert manifest.daemon is not None
-    assert manifest.daemon.program is not None, f"hopmeter build {transport} --system-packages"
+    assert manifest.broker is not None
+    assert manifest.broker.program is not None, f"hopmeter build {transport} --system-packages"
     settings = manifest.resolve_settings({})
-    context = BrokerContext("ab", folder / "daemon", settings, folder / "log", anonymous=anonymous)
-    with Daemon(manifest.daemon, context) as daemon:
-        yield daemon
+    context = BrokerContext("ab", folder / "broker", settings, folder / "log", anonymous=anonymous)
+    with BrokerProcess(manifest.broker, context) as broker:
+        yield broker
 
 
 def ask_as_stranger(transport: str, address: str) -> bytes:
@@ -47,12 +47,12 @@ def ask_as_stranger(transport: str, address: str) -> bytes:
 
 @pytest.mark.parametrize("transport", QUESTIONS)
 def test_a_stranger_is_refused_and_finds_no_password(transport: str, tmp_path: Path) -> None:
-    with start_broker(transport, tmp_path) as daemon:
-        assert REFUSALS[transport] in ask_as_stranger(transport, daemon.address)
-        secret = daemon.address.partition("@")[0].partition(":")[2]
+    with start_broker(transport, tmp_path) as broker:
+        assert REFUSALS[transport] in ask_as_stranger(transport, broker.address)
+        secret = broker.address.partition("@")[0].partition(":")[2]
         assert len(secret) == 32
-        assert secret not in " ".join(psutil.Process(daemon.pid).cmdline())
-        files = [file for file in (tmp_path / "daemon").iterdir() if file.is_file()]
+        assert secret not in " ".join(psutil.Process(broker.pid).cmdline())
+        files = [file for file in (tmp_path / "broker").iterdir() if file.is_file()]
         assert {file.stat().st_mode & 0o077 for file in files} == {0}
 
 
@@ -63,9 +63,9 @@ def test_each_broker_has_its_own_password(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transport", QUESTIONS)
 def test_programs_of_others_need_none_where_they_are_meant_to_come(transport: str, tmp_path: Path) -> None:
-    with start_broker(transport, tmp_path, anonymous=True) as daemon:
-        assert "@" not in daemon.address
-        assert ADMISSIONS[transport] in ask_as_stranger(transport, daemon.address)
+    with start_broker(transport, tmp_path, anonymous=True) as broker:
+        assert "@" not in broker.address
+        assert ADMISSIONS[transport] in ask_as_stranger(transport, broker.address)
 
 
 def test_what_needs_the_password_is_left_out() -> None:

@@ -21,15 +21,15 @@ from tests.plan.world import make_plan, transport
 from .conftest import FAKE
 
 FLAVOURS = ["yours", "plain", "served", "broken"]
-FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
+FAKE_BROKER = Path(__file__).with_name("fake_broker.py")
 NODE = (sys.executable, str(FAKE))
 
 
-def daemon(mode: str) -> dict[str, Any]:
+def broker(mode: str) -> dict[str, Any]:
     return {
         "title": "faked",
         "where": {"flavour": ["served"]},
-        "command": [sys.executable, str(FAKE_DAEMON), "{port}", mode],
+        "command": [sys.executable, str(FAKE_BROKER), "{port}", mode],
         "ready": "port",
         "environment": {"FAKE_MASTER": "everyone of {run}"},
         "own_environment": {"FAKE_MASTER": "the broker of {flavour}"},
@@ -42,7 +42,7 @@ def flavours(mode: str) -> World:
         "breaks": {"default": "never", "help": "H."},
     }
     rust = {"rust": {"waits": ["block"], "library": "none"}}
-    made = transport("fake", patterns=["pubsub"], rpc=None, languages=rust, settings=settings, daemon=daemon(mode))
+    made = transport("fake", patterns=["pubsub"], rpc=None, languages=rust, settings=settings, broker=broker(mode))
 
     def describe(chosen: Manifest, language: str) -> Readiness:
         absent = chosen.variables.get("FAKE_FLAVOUR") == "broken"
@@ -77,7 +77,7 @@ def test_cells_of_all_environments_interleave_and_only_one_has_a_broker(tmp_path
     for trial in store.trials:
         assert trial.good, trial.reason
         *nodes, last = trial.nodes
-        brokers = [each for each in trial.nodes if each.get("facts", {}).get("daemon")]
+        brokers = [each for each in trial.nodes if each.get("facts", {}).get("broker")]
         versions = {node["version"] for node in trial.nodes if node not in brokers}
         seen.setdefault(trial.cell, []).append((versions, len(brokers)))
         if brokers:
@@ -85,22 +85,22 @@ def test_cells_of_all_environments_interleave_and_only_one_has_a_broker(tmp_path
             assert len(nodes) == 2
     found = [each for trials in seen.values() for each in trials]
     assert sorted(found, key=str) == sorted([({"1"}, 0), ({"plain"}, 0), ({"served"}, 1)] * 2, key=str)
-    logs = [path.read_text() for path in store.logs.glob("*daemon.log")]
+    logs = [path.read_text() for path in store.logs.glob("*broker.log")]
     assert len(logs) == 2 and all("told the broker of served" in log for log in logs)
 
 
 def test_the_users_environment_has_its_broker_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FLAVOUR", "served")
     store = run(tmp_path, settings=None, trials=1)
-    assert [node.get("facts", {}).get("daemon") for node in store.trials[0].nodes if not node["endpoints"]] == ["faked"]
-    assert "told the broker of served" in next(store.logs.glob("*daemon.log")).read_text()
+    assert [node.get("facts", {}).get("broker") for node in store.trials[0].nodes if not node["endpoints"]] == ["faked"]
+    assert "told the broker of served" in next(store.logs.glob("*broker.log")).read_text()
 
 
 @pytest.mark.parametrize("mode", ["crash", "parent", "stubborn"])
 def test_no_broker_is_left_however_its_trial_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr("hopmeter.runtime.processes.daemon.GRACE_S", 0.2)
+    monkeypatch.setattr("hopmeter.runtime.processes.broker.GRACE_S", 0.2)
     store = run(tmp_path, mode, trials=1)
     good = {trial.good for trial in store.trials}
     assert good == ({True, False} if mode == "crash" else {True}), "a broker that fails costs its own cell alone"
-    left = [each for each in psutil.process_iter(["cmdline"]) if str(FAKE_DAEMON) in (each.info["cmdline"] or [])]
+    left = [each for each in psutil.process_iter(["cmdline"]) if str(FAKE_BROKER) in (each.info["cmdline"] or [])]
     assert [each for each in left if str(tmp_path) in str(each.environ().get("HOPMETER_HOME"))] == []

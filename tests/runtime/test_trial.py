@@ -9,12 +9,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.broker import BrokerTable
 from tests.coded import lacking
 
 from .conftest import Bench
 
-FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
+FAKE_BROKER = Path(__file__).with_name("fake_broker.py")
 
 
 def leftovers() -> list[object]:
@@ -103,12 +103,12 @@ def test_a_command_that_does_not_exist_names_the_build(bench: Bench, monkeypatch
     assert result.remedy == "hopmeter build fake"
 
 
-def test_a_daemon_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
-    bench.daemon = daemon("well")
+def test_a_broker_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
+    bench.broker = broker("well")
     result = bench.trial()
     assert result.good, result.reason
     *nodes, served = result.nodes
-    assert (len(nodes), served["endpoints"], served["facts"]) == (2, [], {"daemon": "faked"})
+    assert (len(nodes), served["endpoints"], served["facts"]) == (2, [], {"broker": "faked"})
     assert served["version"].startswith("Python 3")
     assert served["resources"]["rss_peak_bytes"] > served["resources"]["pss_bytes"] > 0
 
@@ -116,16 +116,16 @@ def test_a_daemon_serves_the_trial_and_counts_into_it(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("mode", "says"), [("crash", "E-BROKER-DIED cannot serve: no cable"), ("brief", "E-BROKER-DIED faked")]
 )
-def test_a_trial_without_its_daemon_fails_and_says_why(bench: Bench, mode: str, says: str) -> None:
-    bench.daemon = daemon(mode)
+def test_a_trial_without_its_broker_fails_and_says_why(bench: Bench, mode: str, says: str) -> None:
+    bench.broker = broker(mode)
     result = bench.trial(rate=10, messages=60, timeout="20s")
     assert not result.good
     assert lacking(result.reason, says) == []
-    assert "-daemon.log" in result.remedy
+    assert "-broker.log" in result.remedy
 
 
 def test_a_broker_that_is_stopped_fails_the_trial_and_is_ended(bench: Bench) -> None:
-    bench.daemon = daemon("freezes")
+    bench.broker = broker("freezes")
     result = bench.trial()
     assert not result.good
     assert lacking(result.reason, "E-BROKER-STOPPED faked") == []
@@ -157,6 +157,6 @@ def test_if_one_side_of_a_duet_fails_the_other_goes_on(bench: Bench, breaks: str
     assert results[side].reason and not results[1 - side].reason
 
 
-def daemon(mode: str) -> Daemon:
-    command = [sys.executable, str(FAKE_DAEMON), "{port}", mode]
-    return Daemon(title="faked", command=command, version=["faked", "--version"], ready="port")
+def broker(mode: str) -> BrokerTable:
+    command = [sys.executable, str(FAKE_BROKER), "{port}", mode]
+    return BrokerTable(title="faked", command=command, version=["faked", "--version"], ready="port")

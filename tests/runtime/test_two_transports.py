@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.expand import World
 from hopmeter.plan.spec import node_specs
@@ -24,7 +24,7 @@ from tests.plan.world import make_plan
 
 from .conftest import fake_world
 
-FAKE_DAEMON = Path(__file__).with_name("fake_daemon.py")
+FAKE_BROKER = Path(__file__).with_name("fake_broker.py")
 SCENARIO: dict[str, Any] = {
     "transport": "fake",
     "wait": "block",
@@ -39,9 +39,9 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def broker(title: str, mode: str) -> Daemon:
-    command = [sys.executable, str(FAKE_DAEMON), "{port}", mode]
-    return Daemon(title=title, command=command, ready="port", address="{host}:{port}")
+def broker(title: str, mode: str) -> BrokerTable:
+    command = [sys.executable, str(FAKE_BROKER), "{port}", mode]
+    return BrokerTable(title=title, command=command, ready="port", address="{host}:{port}")
 
 
 def world(mode: str) -> World:
@@ -95,7 +95,7 @@ def test_each_transport_has_a_broker_whose_address_its_own_nodes_get(tmp_path: P
     found = {spec["transport"]: (spec["daemon"], spec["directory"]) for spec in done.specs}
     assert len(done.specs) == 4 and set(found) == {"fake", "other"}
     assert found["fake"][0] != found["other"][0] and found["fake"][1] != found["other"][1]
-    brokers = [node["facts"]["daemon"] for node in done.result.nodes if not node["endpoints"]]
+    brokers = [node["facts"]["broker"] for node in done.result.nodes if not node["endpoints"]]
     assert sorted(brokers) == ["broker of fake", "broker of other"]
     assert [node["participant"] for node in done.result.nodes if node["endpoints"]] == ["camera"] * 2 + ["motor"] * 2
 

@@ -18,7 +18,7 @@ from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS
 from hopmeter.model.old_names import rename_old_names
 from hopmeter.store import query
-from hopmeter.store.formats import FORMAT, convert_run
+from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import Samples
 from tests.coded import refuses
@@ -110,6 +110,11 @@ def test_queries_find_old_and_new_runs_under_todays_names(run: Path, tmp_path: P
 def test_samples_of_format_1_are_queried_by_endpoint(run: Path) -> None:
     samples = query.connect([run]).sql("SELECT count(DISTINCT endpoint) FROM samples WHERE cell = 'c3-unix-rust'")
     assert samples.fetchall() == [(4,)]
+
+
+def test_a_broker_of_an_earlier_run_has_its_title() -> None:
+    (node,) = convert_nodes([{"endpoints": [], "facts": {"daemon": "mosquitto", "os": "x"}}])
+    assert node["facts"] == {"broker": "mosquitto", "os": "x"}
 
 
 def test_due_times_of_earlier_samples_have_todays_name(run: Path) -> None:

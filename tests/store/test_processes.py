@@ -14,8 +14,8 @@ def node(*roles: str, sent: int = 0, **used: Any) -> dict[str, Any]:
     return {"endpoints": endpoints, "language": "rust", "pid": 7, "resources": {"user_us": 5, **used}}
 
 
-def daemon() -> dict[str, Any]:
-    return {"endpoints": [], "resources": {"user_us": 1}, "facts": {"daemon": "nats-server"}, "pid": 8}
+def broker() -> dict[str, Any]:
+    return {"endpoints": [], "resources": {"user_us": 1}, "facts": {"broker": "nats-server"}, "pid": 8}
 
 
 def rows_of(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
@@ -25,7 +25,7 @@ def rows_of(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("nodes", "names"),
     [
-        ([node("source"), node("sink"), daemon()], ["source", "sink", "nats-server"]),
+        ([node("source"), node("sink"), broker()], ["source", "sink", "nats-server"]),
         ([node("source"), *[node("relay")] * 3, node("sink")], ["source", "relay 1", "relay 2", "relay 3", "sink"]),
         ([node("source", *["relay"] * 20, "sink")], ["source, 20 relays and sink"]),
         ([node("client"), node("server"), node("server")], ["client", "server 1", "server 2"]),
@@ -39,7 +39,7 @@ def test_every_process_has_a_name_that_no_other_has(nodes: list[dict[str, Any]],
 def test_a_process_of_a_workload_has_the_name_of_its_participant_and_if_it_has_several_of_its_transport() -> None:
     programs = [("camera", "zeromq"), ("gateway", "zeromq"), ("gateway", "zenoh mode=peer")]
     nodes = [node("source") | {"participant": name, "carrier": carrier} for name, carrier in programs]
-    found = [(row["participant"], row["name"]) for row in rows_of(*nodes, daemon() | {"carrier": "zenoh"})]
+    found = [(row["participant"], row["name"]) for row in rows_of(*nodes, broker() | {"carrier": "zenoh"})]
     assert found == [
         ("camera", "camera"),
         ("gateway", "gateway (zeromq)"),

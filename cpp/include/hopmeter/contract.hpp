@@ -41,7 +41,8 @@ class Setup {
   /// A private folder of this trial for socket files, with a short path; the launcher removes it.
   std::string directory() const { return detail::string(raw_->directory); }
   /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
-  std::string daemon() const { return detail::string(raw_->daemon); }
+  std::string broker() const { return detail::string(raw_->broker); }
+  [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
   /// The IPv4 address on which link ends listen: that of the loopback device unless nodes run on several machines. May
   /// be 0.0.0.0, for all devices.
   std::string bind() const { return detail::string(raw_->bind); }

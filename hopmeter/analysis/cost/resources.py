@@ -177,7 +177,7 @@ def stops(trials: Sequence[TrialResult]) -> list[str]:
 
 def _name(number: int, node: Mapping[str, Any]) -> str:
     roles = dict.fromkeys(str(each.get("role")) for each in node.get("endpoints", []))
-    return f"node {number} ({'+'.join(roles)})" if roles else str(node.get("facts", {}).get("daemon", "the broker"))
+    return f"node {number} ({'+'.join(roles)})" if roles else str(node.get("facts", {}).get("broker", "the broker"))
 
 
 def losses(trials: Sequence[TrialResult]) -> list[str]:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hopmeter.manifest import Manifest, Offer, Readiness, Setting
-from hopmeter.manifest.tables.daemon import Daemon
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
@@ -35,16 +35,16 @@ def _traits(one: Manifest) -> str:
     traits = ["typed messages" if one.carriage == "typed" else "raw frames"]
     traits += [f"{one.rpc} calls"] if one.rpc else []
     traits += ["loans memory"] if one.loan else []
-    traits += [_broker(one.any_daemon)] if one.any_daemon else []
+    traits += [_broker(one.any_broker)] if one.any_broker else []
     traits += [] if one.ranked else ["not ranked"]
     traits += [] if one.installable else ["a reference: no library to install"]
     traits += [f"pairs of languages: {', '.join(one.language_pairs)}"] if len(one.offers) > 1 else []
     return "; ".join(traits)
 
 
-def _broker(daemon: Daemon) -> str:
-    needed = f" with {daemon.needed_with}" if daemon.needed_with else ""
-    return f"{daemon.title} started for each trial{needed}"
+def _broker(broker: BrokerTable) -> str:
+    needed = f" with {broker.needed_with}" if broker.needed_with else ""
+    return f"{broker.title} started for each trial{needed}"
 
 
 def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readiness]) -> Table:

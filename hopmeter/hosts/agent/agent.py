@@ -19,7 +19,7 @@ from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.greeting import Greeting, HostError
 from hopmeter.hosts.protocol.line_channel import ChannelError, LineChannel
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.broker import BrokerProcess
 from hopmeter.runtime.processes.node import LocalNode
 from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.runtime.signals import Alarm
@@ -165,7 +165,7 @@ class Agent:
         for source in node.sources:
             self._watch(source, lambda: self._relay(trial, number, node))
 
-    def watch_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+    def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
         """Report the end of a broker."""
         self._watch(broker.exit_watch, lambda: self._tell_broker(trial, number, broker))
 
@@ -182,7 +182,7 @@ class Agent:
     def _tell(self, trial: AgentTrial, word: str, **more: Any) -> None:
         self._channel.send({"say": word, "trial": trial.run, **more})
 
-    def _tell_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+    def _tell_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
         """Report that a broker has ended."""
         self._selector.unregister(broker.exit_watch)
         try:

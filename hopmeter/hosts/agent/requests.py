@@ -22,7 +22,7 @@ from hopmeter.manifest.readiness import readiness_with_codecs
 from hopmeter.plan.background import Load
 from hopmeter.plan.cores import Machine
 from hopmeter.runtime.processes.background_load import BackgroundLoad
-from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.broker import BrokerProcess
 from hopmeter.runtime.processes.node import LocalNode
 from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.schemas.library import built_libraries
@@ -38,7 +38,7 @@ class Watcher(Protocol):
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
         """Report the messages of a node, and its end."""
 
-    def watch_broker(self, trial: AgentTrial, number: int, broker: Daemon) -> None:
+    def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
         """Report the end of a broker."""
 
     def stop_watching(self, trial: AgentTrial) -> None:

@@ -168,7 +168,7 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
 
 def _own_variables(manifest: Manifest, given: Mapping[str, str]) -> Mapping[str, str]:
     """Return the environment variables of a node. Raises ValueError for any that the broker does not provide."""
-    known = manifest.daemon.environment if manifest.daemon else {}
+    known = manifest.broker.environment if manifest.broker else {}
     if unknown := set(given) - set(known):
         raise ValueError(f"{manifest.name} has no variable {', '.join(sorted(unknown))}")
     return given

@@ -18,8 +18,8 @@ from hopmeter.hosts.protocol.content_store import PIECE_BYTES, decode
 from hopmeter.manifest import Manifest
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.processes.daemon import PATIENCE_S as BROKER_S
-from hopmeter.runtime.processes.daemon import TRIES
+from hopmeter.runtime.processes.broker import PATIENCE_S as BROKER_S
+from hopmeter.runtime.processes.broker import TRIES
 from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.processes.node import Start
 from hopmeter.store.causes import causes_path
@@ -93,7 +93,7 @@ class RemoteTrial:
     @names_damage
     def start_broker(self, order: BrokerOrder) -> RemoteBroker | None:
         """Start the broker of a transport, if it has one."""
-        told = self._manifests[order.number].daemon
+        told = self._manifests[order.number].broker
         if told is None:
             return None
         settings, core = dict(order.settings), order.core
@@ -241,7 +241,7 @@ def _broker_row(row: Any) -> dict[str, Any]:
     return {
         "endpoints": [],
         "resources": {name: value_checks.number(used, name) for name in used},
-        "facts": {"daemon": value_checks.printable(facts, "daemon")},
+        "facts": {"broker": value_checks.printable(facts, "broker")},
         "version": value_checks.printable(row, "version"),
         "pid": value_checks.number(row, "pid"),
     }

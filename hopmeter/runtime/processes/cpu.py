@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hopmeter.runtime.processes.daemon import Daemon
+from hopmeter.runtime.processes.broker import BrokerProcess
 from hopmeter.runtime.processes.node import LocalNode
 from hopmeter.system.processes import stat_fields
 
@@ -21,11 +21,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """Samples all nodes of a trial and its daemons: call `sample` repeatedly from the start, and `write` at the end."""
+    """Samples all nodes of a trial and its brokers: call `sample` repeatedly from the start, and `write` at the end."""
 
-    def __init__(self, nodes: Sequence[LocalNode], daemons: Sequence[Daemon] = ()) -> None:
+    def __init__(self, nodes: Sequence[LocalNode], brokers: Sequence[BrokerProcess] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
-        self._roles |= {each.pid: "daemon" for each in daemons}
+        self._roles |= {each.pid: "broker" for each in brokers}
         self._last: dict[int, tuple[float, int]] = {}
         self._rows: list[dict[str, Any]] = []
 

@@ -18,7 +18,7 @@ Step = Literal["note_usage", "usage", "collect", "close"]
 
 
 class Broker(Protocol):
-    """The broker or daemon of a transport, while it runs."""
+    """The broker of a transport, while it runs."""
 
     address: str
     environment: dict[str, str]

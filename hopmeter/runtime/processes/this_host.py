@@ -12,8 +12,8 @@ from hopmeter.manifest import Manifest
 from hopmeter.plan.background import Load
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.processes.background_load import BackgroundLoad
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.runtime.processes.cpu import CpuSampler, Steal
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
 from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.processes.node import LocalNode, Start
 from hopmeter.runtime.processes.stops import StopWatch
@@ -40,7 +40,7 @@ class LocalTrial:
         )
         self.sites = [self._make_site(number, each) for number, each in enumerate(manifests)]
         self.nodes: list[LocalNode] = []
-        self.brokers: list[Daemon] = []
+        self.brokers: list[BrokerProcess] = []
         self._ends = ExitStack()
         self._stops = self._ends.enter_context(closing(StopWatch()))
         self._sampler: CpuSampler | None = None
@@ -58,17 +58,17 @@ class LocalTrial:
         """Return the ids of its processes so far."""
         return [each.pid for each in self.brokers] + [node.pid for node in self.nodes]
 
-    def start_broker(self, order: BrokerOrder) -> Daemon | None:
+    def start_broker(self, order: BrokerOrder) -> BrokerProcess | None:
         """Start the broker of a transport, if it has one."""
         chosen = self._manifests[order.number].for_settings(order.settings)
-        if chosen.daemon is None:
+        if chosen.broker is None:
             return None
         settings = {name: chosen.value_in_force(name, order.settings) for name in chosen.settings}
-        folder = self.sites[order.number].directory / "daemon"
+        folder = self.sites[order.number].directory / "broker"
         context = BrokerContext(self._run, folder, settings, order.log, order.core, order.address)
-        daemon = self._ends.enter_context(Daemon(chosen.daemon, context))
-        self.brokers.append(daemon)
-        return daemon
+        broker = self._ends.enter_context(BrokerProcess(chosen.broker, context))
+        self.brokers.append(broker)
+        return broker
 
     def start_node(self, start: Start) -> LocalNode:
         """Start a node."""
@@ -117,9 +117,9 @@ class LocalTrial:
         """Return what the processes used since a time."""
         steal = self._steal.share()
         brokers = []
-        for daemon, before in zip(self.brokers, self._used_before, strict=True):
-            daemon.check()
-            brokers.append(_broker_row(daemon, daemon.reading().since(before)))
+        for broker, before in zip(self.brokers, self._used_before, strict=True):
+            broker.check()
+            brokers.append(_broker_row(broker, broker.reading().since(before)))
         stopped = {pid: stopped_s for pid in self.pids if (stopped_s := self._stops.stopped_s(pid, since_ns))}
         pss = {pid: max(size, self._pss_before.get(pid, 0)) for pid, size in self._read_pss().items()}
         return Usage(steal, stopped, pss, brokers)
@@ -176,7 +176,7 @@ class ThisHost:
         self._ground.keep((), ())
 
 
-def _broker_row(daemon: Daemon, used: dict[str, int]) -> dict[str, Any]:
+def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
     """Return the resources of a broker; they count like the resources of a node."""
-    facts = {"daemon": daemon.title}
-    return {"endpoints": [], "resources": used, "facts": facts, "version": daemon.version(), "pid": daemon.pid}
+    facts = {"broker": broker.title}
+    return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}

@@ -82,7 +82,7 @@ pub struct Setup {
     /// A private folder of this trial with a short path, for socket files.
     pub directory: Text,
     /// The address of the transport's broker; empty if the transport has no broker.
-    pub daemon: Text,
+    pub broker: Text,
     /// The IPv4 address on which link ends listen; may be 0.0.0.0.
     pub bind: Text,
     /// The IPv4 address at which nodes on other machines reach this one.

@@ -195,7 +195,7 @@ extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: 
     let mut depth = 0_i64;
     let name: *const c_char = c"depth".as_ptr();
     let read = unsafe { crate::settings::hopmeter_setting_integer(setup.settings, name, &mut depth, error) };
-    assert_eq!((setup.daemon.to_owned_text().as_str(), setup.run.to_owned_text().as_str()), ("here", "00"));
+    assert_eq!((setup.broker.to_owned_text().as_str(), setup.run.to_owned_text().as_str()), ("here", "00"));
     assert_eq!(
         (setup.bind.to_owned_text().as_str(), setup.advertised.to_owned_text().as_str()),
         ("0.0.0.0", "10.0.0.7")
@@ -225,7 +225,7 @@ fn open_transport(settings: serde_json::Value) -> hopmeter_instrument::Result<CT
         &Setup {
             run: "00".into(),
             directory: "/".into(),
-            daemon: "here".into(),
+            broker: "here".into(),
             bind: Ipv4Addr::UNSPECIFIED,
             advertised: Ipv4Addr::new(10, 0, 0, 7),
             settings,

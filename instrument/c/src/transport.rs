@@ -45,7 +45,7 @@ impl OwnedSetup {
         let setup = abi::Setup {
             run: Text::lend(&kept.run),
             directory: Text::lend(directory),
-            daemon: Text::lend(&kept.daemon),
+            broker: Text::lend(&kept.broker),
             bind: Text::lend(&addresses[0]),
             advertised: Text::lend(&addresses[1]),
             largest_frame_bytes: kept.largest_frame_bytes,

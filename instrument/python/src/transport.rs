@@ -23,7 +23,7 @@ use crate::take::Detach;
 struct PySetup {
     run: String,
     directory: String,
-    daemon: String,
+    broker: String,
     bind: String,
     advertised: String,
     settings: Py<PyAny>,
@@ -74,12 +74,21 @@ impl PySetup {
         Ok(Self {
             run: setup.run.clone(),
             directory: setup.directory.to_string_lossy().into_owned(),
-            daemon: setup.daemon.clone(),
+            broker: setup.broker.clone(),
             bind: setup.bind.to_string(),
             advertised: setup.advertised.to_string(),
             settings: py.import("json")?.call_method1("loads", (settings,))?.unbind(),
             largest_frame_bytes: setup.largest_frame_bytes,
         })
+    }
+}
+
+#[pymethods]
+impl PySetup {
+    /// The address of the broker, under the name of earlier versions.
+    #[getter]
+    fn daemon(&self) -> &str {
+        &self.broker
     }
 }
 

@@ -55,7 +55,7 @@ fn open(host: &Host<'_>, line: &str) -> Result<ScriptedNode> {
     let setup = Setup {
         run: opening.run,
         directory: opening.directory,
-        daemon: opening.daemon,
+        broker: opening.broker,
         bind: opening.bind,
         advertised: opening.advertised,
         settings: opening.settings,

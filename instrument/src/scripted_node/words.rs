@@ -16,7 +16,7 @@ pub struct Opening {
     pub run: String,
     pub directory: PathBuf,
     #[serde(default)]
-    pub daemon: String,
+    pub broker: String,
     #[serde(default = "loopback")]
     pub bind: Ipv4Addr,
     #[serde(default = "loopback")]

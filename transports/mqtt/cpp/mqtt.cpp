@@ -34,7 +34,7 @@ class End final : public Publisher, public Subscriber, public Subscription {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
       static_cast<End*>(self)->take_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
     });
-    const auto broker = BrokerAddress::parse(setup.daemon());
+    const auto broker = BrokerAddress::parse(setup.broker());
     if (!broker.user.empty())
       demand(mosquitto_username_pw_set(handle(), broker.user.c_str(), broker.password.c_str()), "setting the password");
     const auto& [host, port] = broker.place;

@@ -17,7 +17,7 @@ KEEP_ALIVE_S = 600
 def demand(code: int, doing: str) -> None:
     """Raise the library's error if it refused."""
     if code != MQTT_ERR_SUCCESS:
-        raise AdapterError(f"{doing}: {error_string(code)}", "read the daemon's log")
+        raise AdapterError(f"{doing}: {error_string(code)}", "read the broker's log")
 
 
 class Publisher:
@@ -104,7 +104,7 @@ class Transport(BaseTransport):
         client = Client(CallbackAPIVersion.VERSION2)
         client.suppress_exceptions = False
         client.max_inflight_messages_set(self.settings["inflight"])
-        credentials, _, place = self.setup.daemon.rpartition("@")
+        credentials, _, place = self.setup.broker.rpartition("@")
         if credentials:
             client.username_pw_set(*credentials.split(":"))
         host, _, port = place.partition(":")

@@ -29,12 +29,12 @@ class Connection {
     natsOptions* raw = nullptr;
     demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
-    demand(natsOptions_SetURL(raw, ("nats://" + setup.daemon()).c_str()), "naming nats-server");
+    demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
     // Published messages are sent immediately, not with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw),
-           "connecting to nats-server at " + BrokerAddress::parse(setup.daemon()).text());
+           "connecting to nats-server at " + BrokerAddress::parse(setup.broker()).text());
     connection_.reset(connection);
   }
 

@@ -70,7 +70,7 @@ class End:
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self.subject = link.name
-        self.connection = Connection(transport.setup.daemon)
+        self.connection = Connection(transport.setup.broker)
 
     def close(self) -> None:
         self.connection.close()

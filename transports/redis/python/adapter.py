@@ -55,7 +55,7 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._tcp, self._unix = setup.daemon.split(" ")
+        self._tcp, self._unix = setup.broker.split(" ")
         self._is_unix = self.settings["endpoint"] == "unix"
         self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
 

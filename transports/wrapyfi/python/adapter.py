@@ -85,7 +85,7 @@ class Transport(BaseTransport):
         super().__init__(setup)
         self.path = f"TCP on {network_device(setup)}, through Wrapyfi's proxy broker"
         self._objects: Mapping[str, Objects] = {}
-        place, self._publishers_port = setup.daemon.split()
+        place, self._publishers_port = setup.broker.split()
         host, _, self._listeners_port = place.rpartition(":")
         # The launcher starts the broker, and messages prove that the link ends are connected.
         self._given: dict[str, Any] = {

@@ -27,7 +27,7 @@ class House {
         network_((find_plugins(), yarp::os::YARP_CLOCK_SYSTEM)),
         carrier_(setup.setting<std::string>("carrier")) {
     if (!yarp::os::Network::checkNetwork(patience_s))
-      throw hopmeter::Error("there is no yarpserver at " + setup.daemon(), "see what its log says");
+      throw hopmeter::Error("there is no yarpserver at " + setup.broker(), "see what its log says");
   }
 
   /// Opens a port of any kind for a link end, and returns the port's unique name. A name server assigns port numbers

@@ -49,7 +49,7 @@ class Network:
         """
         self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
-            raise AdapterError(f"there is no yarpserver at {setup.daemon}", "see what its log says")
+            raise AdapterError(f"there is no yarpserver at {setup.broker}", "see what its log says")
 
     def open(self, port: Any, link: Link) -> str:
         """Open a port of any kind for an end of a link; return its unique name."""

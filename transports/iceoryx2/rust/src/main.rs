@@ -1,4 +1,4 @@
-//! iceoryx2: samples loaned from shared memory and passed by reference, without a daemon.
+//! iceoryx2: samples loaned from shared memory and passed by reference, without a broker.
 
 mod domain;
 mod ends;

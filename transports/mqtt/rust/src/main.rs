@@ -34,9 +34,9 @@ impl Mqtt {
 
     /// A connection for one link end; it does nothing until it is polled.
     fn connect(&self, id: String) -> Result<(Client, Connection)> {
-        let (credentials, place) = match self.setup.daemon.rsplit_once('@') {
+        let (credentials, place) = match self.setup.broker.rsplit_once('@') {
             Some((credentials, place)) => (credentials.split_once(':'), place),
-            None => (None, self.setup.daemon.as_str()),
+            None => (None, self.setup.broker.as_str()),
         };
         let place = place.split_once(':');
         let (host, port) = place.ok_or_else(|| Error::new("the broker's address has no port"))?;

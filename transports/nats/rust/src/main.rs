@@ -26,9 +26,9 @@ struct Nats {
 impl Nats {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let runtime = Runtime::start("nats", 1)?;
-        let (credentials, place) = match setup.daemon.rsplit_once('@') {
+        let (credentials, place) = match setup.broker.rsplit_once('@') {
             Some((credentials, place)) => (credentials.split_once(':'), place),
-            None => (None, setup.daemon.as_str()),
+            None => (None, setup.broker.as_str()),
         };
         let options = credentials.map_or_else(ConnectOptions::new, |(user, password)| {
             ConnectOptions::with_user_and_password(user.into(), password.into())

@@ -16,7 +16,7 @@ struct Redis {
 impl Redis {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let (tcp, unix) =
-            setup.daemon.split_once(' ').ok_or_else(|| Error::new("the broker's address is incomplete"))?;
+            setup.broker.split_once(' ').ok_or_else(|| Error::new("the broker's address is incomplete"))?;
         let is_unix = setup.setting::<String>("endpoint")? == "unix";
         let credentials = tcp.rsplit_once('@').and_then(|(credentials, _)| credentials.split_once(':'));
         let place = match credentials {

@@ -1,4 +1,4 @@
-"""The daemon of a transport: proved, told, counted, and ended for certain."""
+"""The broker of a transport: proved, told, counted, and ended for certain."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import Any
 import psutil
 import pytest
 
-from hopmeter.manifest.tables.daemon import Daemon as Told
+from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.processes import daemon
-from hopmeter.runtime.processes.daemon import BrokerContext, Daemon
+from hopmeter.runtime.processes import broker
+from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.system.processes import Reading, pss_bytes, reading
 
-FAKE = Path(__file__).with_name("fake_daemon.py")
+FAKE = Path(__file__).with_name("fake_broker.py")
 SHARED_BYTES = 64 << 20
 
 
-def make_daemon(folder: Path, mode: str, **given: Any) -> Daemon:
+def make_broker(folder: Path, mode: str, **given: Any) -> BrokerProcess:
     command = [sys.executable, str(FAKE), "{port}", "{mode}"]
-    told = Told(title="faked", command=command, **{"ready": "port", "address": "here:{port}", **given})
-    return Daemon(told, BrokerContext("ab", folder / "daemon", {"mode": mode}, folder / "log", core=0))
+    told = BrokerTable(title="faked", command=command, **{"ready": "port", "address": "here:{port}", **given})
+    return BrokerProcess(told, BrokerContext("ab", folder / "broker", {"mode": mode}, folder / "log", core=0))
 
 
 def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
     environment = {"FAKE_MASTER": "at {port} of {run}"}
-    with make_daemon(tmp_path, "well", environment=environment, files={"conf": "port {port} {mode}"}) as served:
+    with make_broker(tmp_path, "well", environment=environment, files={"conf": "port {port} {mode}"}) as served:
         process = psutil.Process(served.pid)
         port = process.net_connections()[0].laddr.port
         assert served.address == f"here:{port}"
-        assert (tmp_path / "daemon/conf").read_text() == f"port {port} well"
+        assert (tmp_path / "broker/conf").read_text() == f"port {port} well"
         assert served.environment == {"FAKE_MASTER": f"at {port} of ab"}
         assert f"told at {port} of ab" in (tmp_path / "log").read_text()
         assert process.cpu_affinity() == [0]
@@ -44,7 +44,7 @@ def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["parent", "stubborn"])
 def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
-    with make_daemon(tmp_path, mode, ready="line: at your service") as served:
+    with make_broker(tmp_path, mode, ready="line: at your service") as served:
         family = [psutil.Process(served.pid), *psutil.Process(served.pid).children()]
         assert len(family) == (2 if mode == "parent" else 1)
     for process in family:
@@ -53,30 +53,30 @@ def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, 
 
 @pytest.mark.parametrize("mode", ["well", "stubborn"])
 def test_what_it_leaves_elsewhere_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr(daemon, "GRACE_S", 0.2)
+    monkeypatch.setattr(broker, "GRACE_S", 0.2)
     left = tmp_path / f"{mode}.lock"
-    with make_daemon(tmp_path, mode, leftover_files=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
+    with make_broker(tmp_path, mode, leftover_files=[str(tmp_path / "{mode}.lock")], ready="line: at your service"):
         left.touch()
     assert not left.exists()
 
 
 def test_one_that_ends_at_once_is_tried_again_and_its_words_are_shown(tmp_path: Path) -> None:
     with pytest.raises(TrialFailedError, match=r"faked .*cannot serve: no cable.*E-BROKER-DIED"):
-        make_daemon(tmp_path, "crash").__enter__()
+        make_broker(tmp_path, "crash").__enter__()
 
 
 def test_one_that_never_serves_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(broker, "PATIENCE_S", 0.3)
     before = set(
         psutil.Process().children()
     )  # such as the tracker that Python's shared memory starts, once and for good
     with pytest.raises(TrialFailedError, match=r"faked .*at your service.*E-BROKER-SILENT"):
-        make_daemon(tmp_path, "deaf").__enter__()
+        make_broker(tmp_path, "deaf").__enter__()
     assert set(psutil.Process().children()) <= before
 
 
 def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
-    with make_daemon(tmp_path, "brief") as served:
+    with make_broker(tmp_path, "brief") as served:
         deadline = time.monotonic() + 10
         with pytest.raises(TrialFailedError, match="E-BROKER-DIED"):
             while time.monotonic() < deadline:
@@ -85,10 +85,10 @@ def test_one_that_ends_is_noticed(tmp_path: Path) -> None:
 
 
 def test_one_that_is_not_there_is_named(tmp_path: Path) -> None:
-    told = Told(title="nowhered", command=["no-such-daemon"], ready="port")
+    told = BrokerTable(title="nowhered", command=["no-such-broker"], ready="port")
     assert told.program is None
     with pytest.raises(TrialFailedError, match=r"nowhered.*E-BROKER-MISSING"):
-        Daemon(told, BrokerContext("ab", tmp_path, {}, tmp_path / "log")).__enter__()
+        BrokerProcess(told, BrokerContext("ab", tmp_path, {}, tmp_path / "log")).__enter__()
 
 
 def test_what_a_process_uses_is_counted() -> None:
@@ -117,7 +117,7 @@ def test_user_and_system_are_told_apart_by_the_ticks() -> None:
 @pytest.mark.parametrize("ready", ["", "soon", "line:", "line: "])
 def test_a_manifest_says_what_proves_it(ready: str) -> None:
     with pytest.raises(ValueError, match=r'"port".*"line: TEXT".*E-VALUE-FORM'):
-        Told(title="t", command=["c"], ready=ready)
+        BrokerTable(title="t", command=["c"], ready=ready)
 
 
 def test_memory_that_processes_share_counts_once_in_all() -> None:

@@ -1,4 +1,4 @@
-"""Where a daemon's program is looked for."""
+"""Where a broker's program is looked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hopmeter.manifest.discovery import load
-from hopmeter.manifest.tables.daemon import find_program
+from hopmeter.manifest.tables.broker import find_program
 
 SERVED = """
 name = "served"
@@ -19,7 +19,7 @@ patterns = ["pubsub"]
 send = "nonblocking"
 max_payload_bytes = 1000
 
-[daemon]
+[broker]
 title = "a broker"
 command = ["{python}", "-c", "pass"]
 ready = "port"
@@ -27,28 +27,28 @@ ready = "port"
 
 
 def test_a_program_is_found_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "bin" / "daemon"
+    program = tmp_path / "bin" / "broker"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("WHERE_IT_IS", str(tmp_path))
-    assert find_program("$WHERE_IT_IS/bin/daemon") == str(program)
+    assert find_program("$WHERE_IT_IS/bin/broker") == str(program)
 
 
-def test_a_daemon_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
+def test_a_broker_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
     folder = tmp_path / "served"
     folder.mkdir()
     own = '[languages.python]\nwaits = ["block"]\nlibrary = "L"\n'
     (folder / "transport.toml").write_text(f"{SERVED}\n{own}")
-    told = load(folder / "transport.toml").daemon
+    told = load(folder / "transport.toml").broker
     assert told is not None
     assert told.program == sys.executable
     (folder / "transport.toml").write_text(f'{SERVED}\n{own}environment = "own"\n')
-    told = load(folder / "transport.toml").daemon
+    told = load(folder / "transport.toml").broker
     assert told is not None
     assert told.program is None, "its environment has yet to be made"
 
 
 def test_a_program_of_a_variable_that_is_not_set_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHERE_IT_IS", raising=False)
-    assert find_program("$WHERE_IT_IS/bin/daemon") is None
+    assert find_program("$WHERE_IT_IS/bin/broker") is None

@@ -1,4 +1,4 @@
-"""Start, prove, watch and stop the brokers, masters and daemons that some transports need."""
+"""Start, prove, watch and stop the brokers that some transports need."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hopmeter.manifest.readiness import environment
-from hopmeter.manifest.tables.daemon import Daemon as Told
-from hopmeter.manifest.tables.daemon import fill, without_secret
+from hopmeter.manifest.tables.broker import BrokerTable, fill, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.stops import is_stopped
@@ -29,7 +28,7 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""How long a daemon may take to end after a request: only the daemon can release its shared memory, and a busy machine
+"""How long a broker may take to end after a request: only the broker can release its shared memory, and a busy machine
 is slow."""
 TRIES = 3
 """How often to repeat the start, because another process may take the free port first."""
@@ -38,24 +37,24 @@ TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """The folder, settings and log of a daemon."""
+    """The folder, settings and log of a broker."""
 
     run: str
     directory: Path
-    """A private folder; the daemon's files go here."""
+    """A private folder; the broker's files go here."""
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
     host: str = LOOPBACK
-    """The address on which the daemon listens."""
+    """The address on which the broker listens."""
     anonymous: bool = False
-    """Whether programs without its password may use the daemon: programs that are not nodes of hopmeter."""
+    """Whether programs without its password may use the broker: programs that are not nodes of hopmeter."""
 
 
-class Daemon:
-    """A daemon that runs inside the `with` block. The daemon always ends with the launcher."""
+class BrokerProcess:
+    """A broker that runs inside the `with` block. The broker always ends with the launcher."""
 
-    def __init__(self, told: Told, ground: BrokerContext) -> None:
+    def __init__(self, told: BrokerTable, ground: BrokerContext) -> None:
         self.title = told.title
         self._told, self._ground = told, ground
         self.address = ""
@@ -150,7 +149,7 @@ class Daemon:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the daemon has ended or is stopped, because then no message arrives."""
+        """Raise TrialFailedError if the broker has ended or is stopped, because then no message arrives."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -174,11 +173,11 @@ class Daemon:
         return self._ground.log.read_text(encoding="utf-8", errors="replace")
 
     def reading(self) -> Reading:
-        """Return the resources that the daemon has used so far."""
+        """Return the resources that the broker has used so far."""
         return reading(self.pid)
 
     def version(self) -> str:
-        """Return the daemon's own version in one line, or its title if it reports none."""
+        """Return the broker's own version in one line, or its title if it reports none."""
         if not self._told.version:
             return self.title
         command = [self._told.program or self._told.version[0], *self._told.version[1:]]
@@ -186,11 +185,11 @@ class Daemon:
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
     def close(self) -> None:
-        """Ask the daemon to end, so that it can release its resources, then kill it and its children."""
+        """Ask the broker to end, so that it can release its resources, then kill it and its children."""
         # This does not use Popen, which would reap the process; until it is reaped, its process id and its group stay
         # reserved.
         os.kill(self.pid, signal.SIGTERM)
-        os.kill(self.pid, signal.SIGCONT)  # a stopped daemon would not receive SIGTERM
+        os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not receive SIGTERM
         self._wait()
         kill_group(self.pid)
         self._process.wait()
@@ -208,7 +207,7 @@ class Daemon:
 
 
 def _group() -> str:
-    """Return the user's group by name, which some daemons use in the names of shared objects, or by number."""
+    """Return the user's group by name, which some brokers use in the names of shared objects, or by number."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""A daemon that does what a test wants: `fake_daemon.py PORT MODE`."""
+"""A broker that does what a test wants: `fake_broker.py PORT MODE`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main(port: int, mode: str) -> int:
             listener.bind(("127.0.0.1", port))
             listener.listen()
         if mode == "parent":
-            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left-by-fake-daemon"])
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left-by-fake-broker"])
         if mode == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         print("at your service", flush=True)
