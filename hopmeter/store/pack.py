@@ -195,6 +195,8 @@ def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
 def _wrong_member(member: zipfile.ZipInfo) -> str:
     name = member.filename
     kind = stat.S_IFMT(member.external_attr >> 16)
+    if member.header_offset < 0:
+        return f"it says that {name[:80]!r} begins before the ZIP file itself"
     if not MEMBER.fullmatch(name):
         return f"it has the file {name[:80]!r}, which is no file of a run"
     if kind not in (0, stat.S_IFREG):

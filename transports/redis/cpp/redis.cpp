@@ -21,11 +21,11 @@ using Reply = Resource<redisReply, freeReplyObject>;
 class End final : public Publisher, public Subscriber {
  public:
   End(const Setup& setup, const Link& link) : channel_(link.name), spins_(link.wait == Wait::spin) {
-    const auto broker = setup.broker();
-    const auto space = broker.find(' ');
-    const auto broker = BrokerAddress::parse(broker.substr(0, space));
+    const auto addresses = setup.broker();
+    const auto space = addresses.find(' ');
+    const auto broker = BrokerAddress::parse(addresses.substr(0, space));
     if (setup.setting<std::string>("endpoint") == "unix") {
-      context_.reset(redisConnectUnix(broker.substr(space + 1).c_str()));
+      context_.reset(redisConnectUnix(addresses.substr(space + 1).c_str()));
     } else {
       context_.reset(redisConnect(broker.place.host.c_str(), broker.place.port));
     }
