@@ -78,7 +78,7 @@ def _rows(tables: str) -> Iterator[list[str]]:
 def prose(file: Path, text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, without the names that older files have."""
     for number, line in enumerate(text.splitlines(), 1):
-        yield number, (NAME if file.suffix in LANGUAGES else CODE).sub(" ", line)
+        yield number, CODE.sub(" ", NAME.sub(" ", line) if file.suffix in LANGUAGES else line)
 
 
 def retired_words(file: Path, retired: Iterable[Retired]) -> Iterator[str]:

@@ -29,9 +29,9 @@ WORKLOAD = Workload(
 
 @dataclass(frozen=True)
 class Made:
-    """One transport: for each round the misses of its frames, the p99 of each flow and its CPU."""
+    """One transport: for each round the missed deadlines of its frames, the p99 of each flow and its CPU."""
 
-    misses: Sequence[int]
+    missed: Sequence[int]
     p99_us: dict[str, Sequence[float]] = field(default_factory=dict)
     cpu: Sequence[float] = ()
     status: str = "ok"
@@ -40,7 +40,7 @@ class Made:
     clock_us: tuple[float, float] | None = None
     """The uncertainty and the residual of the clocks of its flows."""
     doubtful: int = 0
-    """By how much the clocks may change the misses of each trial."""
+    """By how much the clocks may change the missed deadlines of each trial."""
 
 
 def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any) -> Run:
@@ -65,12 +65,12 @@ def make_run(made: dict[str, Made], workload: Workload = WORKLOAD, **about: Any)
 
 
 def _row(cell: Cell, one: Made) -> dict[str, Any]:
-    rounds, missed = len(one.misses), sum(one.misses)
+    rounds, missed = len(one.missed), sum(one.missed)
     late = cell.is_whole_workload or cell.deadline_s is not None
     own = missed if cell.flow != "commands" else 0
     share = own / (MESSAGES * rounds * (len(cell.workload.flows) if cell.is_whole_workload and cell.workload else 1))
     cpu = sum(one.cpu) / rounds if one.cpu and cell.is_whole_workload else None
-    counted = {"misses": own, "miss_share": share, "miss_share_low": 0.9 * share, "miss_share_high": 1.1 * share}
+    counted = {"missed": own, "missed_share": share, "missed_share_low": 0.9 * share, "missed_share_high": 1.1 * share}
     own_values = {"cell": cell.id, "status": one.status, "flow": cell.flow, "path": cell.path, "cpu_core_percent": cpu}
     counts = {"trials": rounds, "trials_good": rounds, "sent": 10_000, "received": 10_000, "lost": 0}
     times: dict[str, float | None] = {"response_count": 5000, "response_p50_us": 100.0}
@@ -84,13 +84,13 @@ def _trials(cell: Cell, one: Made) -> list[dict[str, Any]]:
     deadlines = MESSAGES * len(cell.workload.flows) if cell.workload else 0
     return [
         _trial(cell, at)
-        | {"deadlines": deadlines, "misses": missed, "cpu_core_percent": one.cpu[at] if one.cpu else None}
+        | {"deadlines": deadlines, "missed": missed, "cpu_core_percent": one.cpu[at] if one.cpu else None}
         | (
-            {"misses_least": max(0, missed - one.doubtful), "misses_most": missed + one.doubtful}
+            {"missed_least": max(0, missed - one.doubtful), "missed_most": missed + one.doubtful}
             if one.doubtful
             else {}
         )
-        for at, missed in enumerate(one.misses)
+        for at, missed in enumerate(one.missed)
     ]
 
 

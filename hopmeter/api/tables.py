@@ -20,7 +20,7 @@ RANKING = (
     *(f"median{end}_us" for end in ("", "_low", "_high")),
     *(f"ratio_to_best{end}" for end in ("", "_low", "_high")),
     "stopped_early",
-    *(f"miss_share{end}" for end in ("", "_low", "_high")),
+    *(f"missed_share{end}" for end in ("", "_low", "_high")),
     *(f"worst_p99_ratio{end}" for end in ("", "_low", "_high")),
     *("worst_flow", "decided_by", "cpu_core_percent"),
 )

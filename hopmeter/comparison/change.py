@@ -22,7 +22,7 @@ NAMES = ("flow", "path")
 METRICS = ("p50", "p99")
 """The percentiles that a trial has."""
 BLURRED = tag("W-CLOCK-RUNS", "the clocks of the hosts may explain the change, because they differ in each run")
-MISSED, SHARE = "missed", "miss_share"
+MISSED, SHARE = "missed", "missed_share"
 """The metric of missed deadlines, and its column."""
 
 
@@ -108,7 +108,7 @@ class Change:
     row: Row
     """The cell in the results of the newest run that has it."""
     metric: str
-    """The column: `response_p50_us` or `miss_share`."""
+    """The column: `response_p50_us` or `missed_share`."""
     old: Side | None
     new: Side | None
     estimate: Estimated | None = None

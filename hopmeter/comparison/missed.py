@@ -20,7 +20,7 @@ from hopmeter.statistics.shares.share_tests import ShareDifference, ShareTrial, 
 MARGIN = 0.01
 """Shares within one percentage point are called the same."""
 Counts = dict[Key, tuple[Row, list[ShareTrial]]]
-"""The rows of a run, each with the misses of its trials."""
+"""The rows of a run, each with the missed deadlines of its trials."""
 
 
 def verdict(low: float, high: float) -> str:
@@ -144,13 +144,13 @@ def _compare_runs(key: Key, before: Sequence[Counts], after: Sequence[Counts]) -
 
 
 def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[Row], list[ShareTrial]]) -> Change:
-    before, after = (Side.of(rows, _share_of_misses(trials)) if rows else None for rows, trials in (old, new))
+    before, after = (Side.of(rows, _share_of_missed(trials)) if rows else None for rows, trials in (old, new))
     found, reason = without_value(before, after, is_share=True)
     is_control = matching.is_control(row.cell)
     return Change(row, SHARE, before, after, verdict=found or UNDECIDED, reason=reason, is_control=is_control)
 
 
-def _share_of_misses(trials: Sequence[ShareTrial]) -> float | None:
+def _share_of_missed(trials: Sequence[ShareTrial]) -> float | None:
     """Return the share of missed deadlines in all these trials."""
     messages = sum(each.messages for each in trials)
     return sum(each.events for each in trials) / messages if messages else None

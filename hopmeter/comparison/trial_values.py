@@ -23,7 +23,7 @@ def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
     """Return the missed deadlines of the good trials of a row, by round; empty for a run without these values."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
-        ShareTrial(row.id, number, trial["misses"], trial["deadlines"], trial.get("steal_share"))
+        ShareTrial(row.id, number, trial["missed"], trial["deadlines"], trial.get("steal_share"))
         for number, trial in zip(_rounds(own), own, strict=True)
         if trial.get("deadlines")
     ]

@@ -61,7 +61,7 @@ RealOrNone = Literal[
     "chain_per_hop_p50_low_us", "chain_per_hop_p50_high_us", "chain_per_hop_p90_low_us", "chain_per_hop_p90_high_us",
     "pacing_error_p50_us", "pacing_error_p99_us", "highest_rate_hz", "lowest_failing_hz", "median_us",
     "median_low_us", "median_high_us", "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high", "deadline_us",
-    "miss_share", "miss_share_low", "miss_share_high", "worst_p99_ratio", "worst_p99_ratio_low",
+    "missed_share", "missed_share_low", "missed_share_high", "worst_p99_ratio", "worst_p99_ratio_low",
     "worst_p99_ratio_high", "times_alone", "times_alone_low", "times_alone_high", "times_alone_p99",
     "times_alone_p99_low", "times_alone_p99_high", "floor_us", "times_floor", "times_floor_low", "times_floor_high",
     "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high", "cpu_us_per_message",
@@ -81,7 +81,7 @@ WholeOrNone = Literal[
     "data_age_lost", "service_count", "service_lost", "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost",
     "gather_count", "gather_lost", "server_count", "server_lost", "overhead_count", "overhead_lost", "excess_count",
     "excess_lost", "copy_count", "copy_lost", "encode_count", "encode_lost", "decode_count", "decode_lost",
-    "rank_low", "rank_high", "rounds", "misses", "miss_run", "require_rounds", "p99_rounds", "cpu_samples",
+    "rank_low", "rank_high", "rounds", "missed", "missed_in_a_row", "require_rounds", "p99_rounds", "cpu_samples",
     "why_messages"
 ]
 RealsOrNone = Literal[
@@ -101,7 +101,7 @@ Text = Literal[
 ]
 TextOrNone = Literal[
     "dispatch", "forward", "side", "counterpart", "library_version", "carried_by", "flow", "path", "alongside",
-    "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed", "miss_part",
+    "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed", "missed_part",
     "decided_by", "worst_flow", "p50_state", "p90_state", "p99_state", "p999_state", "floor", "floor_reason",
     "why_note"
 ]

@@ -7,7 +7,17 @@ from typing import Any
 
 KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy": "retry"}
 """Renamed keys of a scenario."""
-VALUES = {"heap": {"kept": "retain"}, "columns": {"asking": "dispatch", "copies_per_hop": "forward_copies_per_message"}}
+VALUES = {
+    "heap": {"kept": "retain"},
+    "columns": {
+        "asking": "dispatch",
+        "copies_per_hop": "forward_copies_per_message",
+        "missed": "missed",
+        "missed_in_a_row": "missed_in_a_row",
+        "missed_part": "missed_part",
+        **{f"missed_share{end}": f"missed_share{end}" for end in ("", "_low", "_high")},
+    },
+}
 """Renamed values, by key or column."""
 MANIFEST_KEYS = {"daemon": "broker", "tried": "conformance", "takes": "build_cost", "leaves": "leftover_files"}
 """Renamed keys of a manifest, of its languages and of its broker."""

@@ -168,12 +168,12 @@ def is_part(group: Group) -> bool:
 
 def missed_text(row: Row) -> str:
     """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`."""
-    if row["miss_share"] is None:
+    if row["missed_share"] is None:
         return ""
-    ends = [end for end in (row["miss_share_low"], row["miss_share_high"]) if end is not None]
+    ends = [end for end in (row["missed_share_low"], row["missed_share_high"]) if end is not None]
     if len(ends) < 2:
-        return f"{formatting.percent(row['miss_share'])} (?)"
-    return f"{formatting.percent(row['miss_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
+        return f"{formatting.percent(row['missed_share'])} (?)"
+    return f"{formatting.percent(row['missed_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
 
 
 def kept_text(row: Row) -> str:
@@ -184,7 +184,7 @@ def kept_text(row: Row) -> str:
 
 def kept_share(row: Row) -> tuple[float | None, float | None, float | None]:
     """Return the share of deadlines that were kept, and its interval."""
-    return _rest(row["miss_share"]), _rest(row["miss_share_high"]), _rest(row["miss_share_low"])
+    return _rest(row["missed_share"]), _rest(row["missed_share_high"]), _rest(row["missed_share_low"])
 
 
 def _rest(share: float | None) -> float | None:
@@ -254,7 +254,7 @@ def growth_text(row: Row) -> str:
 
 def part_missed_text(row: Row) -> str:
     """Return where a whole workload misses most: `frames misses 4.1 %`; empty if no message missed."""
-    worst = next((each for each in parts_of(row) if row["miss_part"] in (each["flow"], each["path"])), None)
-    if not row["miss_part"] or worst is None:
+    worst = next((each for each in parts_of(row) if row["missed_part"] in (each["flow"], each["path"])), None)
+    if not row["missed_part"] or worst is None:
         return ""
-    return f"{row['miss_part']} misses {formatting.percent(worst['miss_share'])}"
+    return f"{row['missed_part']} misses {formatting.percent(worst['missed_share'])}"

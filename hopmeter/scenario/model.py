@@ -202,7 +202,7 @@ class Scenario(Axes):
     def _check_requirements(self) -> Scenario:
         has_deadline = any(flow.deadline for flow in self.flow.values())
         has_deadline |= any(path.deadline for path in self.path.values())
-        wrong = [each for each in self.require if parse_requirement(each).metric == "miss_share" and not has_deadline]
+        wrong = [each for each in self.require if parse_requirement(each).metric == "missed_share" and not has_deadline]
         if wrong:
             said = f'require: "{wrong[0]}" needs a flow with a deadline, such as flow.NAME.deadline = "10ms"'
             raise RefusedValueError("E-VALUES-CONFLICT", said)

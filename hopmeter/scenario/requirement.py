@@ -10,16 +10,19 @@ from hopmeter.model.units import UNITS_NS
 
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency, and its name in columns."""
-SHARES = ("lost", "miss_share")
+METRICS = {**LATENCIES, "missed_share": "missed_share"}
+"""The metrics of words that differ from them; `missed_share` is a word of earlier versions."""
+SHARES = ("lost", "missed_share", "missed_share")
 """The metrics that count messages."""
 FORMS = (
     'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%", "cpu < 5%" (of a core) '
-    'or "miss_share < 1%" (of the deadlines of a workload)'
+    'or "missed_share < 1%" (of the deadlines of a workload)'
 )
 FORM = (
-    r"\s*(p50|median|p99|p99\.9|p999|lost|cpu|miss_share)\s*(<=|<|=)\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
+    r"\s*(p50|median|p99|p99\.9|p999|lost|cpu|missed_share|missed_share)\s*(<=|<|=)\s*"
+    r"([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
 )
-EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "miss_share < 1%")
+EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "missed_share < 1%")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def parse(text: str) -> Requirement:
     limit = _limit(word, sign, number, unit)
     if limit is None or (limit == 0 and sign == "<"):
         raise _refusal(text)
-    return Requirement(f"{word} {sign} {found[3]}{unit}", LATENCIES.get(word, word), limit, sign != "<")
+    return Requirement(f"{word} {sign} {found[3]}{unit}", METRICS.get(word, word), limit, sign != "<")
 
 
 def _limit(word: str, sign: str, number: float, unit: str) -> float | None:

@@ -14,7 +14,13 @@ from hopmeter.model import old_names
 from hopmeter.model.cell import Cell
 
 FORMAT = 2
-RENAMED = {"cells": old_names.VALUES["columns"], "samples": {"participant": "endpoint", "intended_ns": "due_ns"}}
+OF_TRIALS = {f"misses{end}": f"missed{end}" for end in ("", "_least", "_most")}
+RENAMED = {
+    "cells": old_names.VALUES["columns"],
+    "samples": {"participant": "endpoint", "intended_ns": "due_ns"},
+    "trials": OF_TRIALS,
+    "flows": OF_TRIALS,
+}
 """The renamed columns of earlier runs, by table."""
 OLD_KEYS = {"asking": "dispatch", "awake": "no_idle_states", "busy_s": "retry_s"}
 """The renamed keys of a cell in format 1."""

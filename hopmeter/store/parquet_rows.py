@@ -10,18 +10,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hopmeter.store.disk import DamagedRunError
+from hopmeter.store.formats import RENAMED
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a table, with all columns, or with those of the named ones that it has.
+    """Return the rows of a table, with all columns, or with those of the named ones that it has. Columns of earlier
+    versions have today's names.
 
     Raises DamagedRunError if the file cannot be read.
     """
     try:
         with pq.ParquetFile(path) as file:
-            known = [name for name in columns if name in file.schema_arrow.names]
-            rows: list[dict[str, Any]] = file.read(known if columns else None).to_pylist()
+            names = RENAMED.get(path.stem, {})
+            stored = {names.get(name, name): name for name in file.schema_arrow.names}
+            known = [name for name in columns or stored if name in stored]
+            in_file = [stored[name] for name in known]
+            table = file.read(in_file).select(in_file).rename_columns(known)
     except (OSError, pa.ArrowException) as cause:
         remedy = "restore it from a copy, or measure again"
         raise DamagedRunError("E-FILE-DAMAGED", f"{path} cannot be read: {cause}", remedy) from cause
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows

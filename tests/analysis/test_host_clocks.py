@@ -14,7 +14,7 @@ from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.analysis.latency import trial_pairs
 from hopmeter.analysis.latency.arrivals import Times
 from hopmeter.analysis.latency.clock_claims import claim_ranking, coarse_deadline_warning, widen_ratio
-from hopmeter.analysis.latency.deadlines import Misses, judge_deadline, miss_columns
+from hopmeter.analysis.latency.deadlines import MissedCount, judge_deadline, missed_columns
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Topology
 from hopmeter.plan.topology import topology as plan_topology
@@ -202,14 +202,14 @@ def test_a_hop_within_one_host_is_exact_beside_a_hop_between_hosts(tmp_path: Pat
 def test_a_deadline_is_judged_with_all_errors_that_the_clocks_may_have() -> None:
     due: Times = array([0] * 100)
     done: Times = array([each * 10 * US for each in range(100)])
-    misses = judge_deadline(due, done, 500e-6, 100e3)
-    assert (misses.missed, misses.bounds) == (49, (39, 59))
+    counted = judge_deadline(due, done, 500e-6, 100e3)
+    assert (counted.missed, counted.bounds) == (49, (39, 59))
     assert judge_deadline(due, done, 500e-6).bounds == (49, 49)
-    sure, unsure = (miss_columns(0.0005, [each] * 5) for each in (Misses(100, 49, 49), misses))
-    assert sure["miss_share"] == unsure["miss_share"]
-    assert unsure["miss_share_low"] == pytest.approx(sure["miss_share_low"] - 0.1, abs=0.01)
-    assert unsure["miss_share_high"] == pytest.approx(sure["miss_share_high"] + 0.1, abs=0.01)
-    assert (misses + misses).bounds == (78, 118)
+    sure, unsure = (missed_columns(0.0005, [each] * 5) for each in (MissedCount(100, 49, 49), counted))
+    assert sure["missed_share"] == unsure["missed_share"]
+    assert unsure["missed_share_low"] == pytest.approx(sure["missed_share_low"] - 0.1, abs=0.01)
+    assert unsure["missed_share_high"] == pytest.approx(sure["missed_share_high"] + 0.1, abs=0.01)
+    assert (counted + counted).bounds == (78, 118)
 
 
 def ranking(residual_us: float, uncertainty_us: float = 20.0) -> Any:

@@ -36,7 +36,7 @@ def run(
     made = Plan("made", scenario, cells, 7)
 
     def measure(one: Cell, result: TrialResult) -> list[dict[str, Any]]:
-        counts = {"deadlines": MESSAGES, "misses": misses[one.id], "cpu_core_percent": (cpu or {}).get(one.id)}
+        counts = {"deadlines": MESSAGES, "missed": misses[one.id], "cpu_core_percent": (cpu or {}).get(one.id)}
         return [{"cell": one.id, "trial": result.trial, "round": result.round, "good": True, **counts}]
 
     now = 0.0

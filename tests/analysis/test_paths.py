@@ -93,10 +93,10 @@ def test_each_message_with_an_effect_of_its_own(tmp_path: Path) -> None:
     rows = analyse(tmp_path, ALL, EACH)
     assert times(tmp_path, "reaction") == ([5, 5, 5, 6], [5, 5, 5, 6])
     row = rows["reaction"]
-    assert (row["received"], row["lost"], row["misses"], row["deadline_us"]) == (4, 0, 0, 10_000)
+    assert (row["received"], row["lost"], row["missed"], row["deadline_us"]) == (4, 0, 0, 10_000)
     assert (row["reaction_max_us"], row["data_age_max_us"]) == (6000, 6000)
     assert times(tmp_path, "short") == ([3, 3, 3, 3], [3, 3, 3, 3])
-    assert rows["short"]["misses"] is None
+    assert rows["short"]["missed"] is None
 
 
 def test_a_decimated_message_has_its_effect_with_the_next_that_has_one(tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_a_decimated_message_has_its_effect_with_the_next_that_has_one(tmp_path:
     causes = {OBJECTS: [(0, FRAMES_SINK, 1), (1, FRAMES_SINK, 3)], ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 1)]}
     rows = analyse(tmp_path, trial, causes)
     assert times(tmp_path, "reaction") == ([15, 5, 15, 5], [5, 5])
-    assert (rows["reaction"]["misses"], rows["reaction"]["miss_run"], rows["reaction"]["lost"]) == (2, 1, 0)
+    assert (rows["reaction"]["missed"], rows["reaction"]["missed_in_a_row"], rows["reaction"]["lost"]) == (2, 1, 0)
 
 
 def test_a_lost_trigger_is_a_miss_unless_a_newer_one_has_an_effect(tmp_path: Path) -> None:
     trial = ALL | {ORDERS_SINK: arrival_times({0: 5, 2: 25})}
     row = analyse(tmp_path, trial, EACH)["reaction"]
     assert times(tmp_path, "reaction") == ([5, 15, 5, None], [5, 5])
-    assert (row["received"], row["lost"], row["misses"], row["miss_run"]) == (3, 1, 2, 1)
+    assert (row["received"], row["lost"], row["missed"], row["missed_in_a_row"]) == (3, 1, 2, 1)
 
 
 def test_the_first_of_several_effects_counts_and_each_has_an_age(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_the_first_of_several_effects_counts_and_each_has_an_age(tmp_path: Path)
     causes = EACH | {ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 0), (2, OBJECTS_SINK, 1), (3, OBJECTS_SINK, 1)]}
     row = analyse(tmp_path, trial, causes)["reaction"]
     assert times(tmp_path, "reaction") == ([5, 5, None, None], [5, 9, 5, 9])
-    assert (row["misses"], row["miss_run"]) == (2, 2)
+    assert (row["missed"], row["missed_in_a_row"]) == (2, 2)
 
 
 def test_an_effect_that_overtakes_an_older_one_serves_older_messages_too(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_broken_chain_has_no_effect(tmp_path: Path, missing: int) -> None:
     causes = {end: [] if end == missing else rows for end, rows in EACH.items()}
     row = analyse(tmp_path, ALL, causes)["reaction"]
     assert times(tmp_path, "reaction") == ([None] * 4, [])
-    assert (row["received"], row["lost"], row["misses"], row["miss_run"]) == (0, 4, 4, 4)
+    assert (row["received"], row["lost"], row["missed"], row["missed_in_a_row"]) == (0, 4, 4, 4)
     assert row["status"] == "ok" and row["reaction_p50_us"] is None and row["median_us"] is None
 
 
@@ -155,7 +155,7 @@ def test_a_message_after_the_last_look_but_one_of_a_flow_with_latest_does_not_co
     causes = EACH | {ORDERS: [(0, OBJECTS_SINK, 0), (1, OBJECTS_SINK, 2), (2, OBJECTS_SINK, 2)]}
     row = analyse(tmp_path, trial, causes, one)["reaction"]
     assert times(tmp_path, "reaction", one) == ([5, 15, 5], [5, 5, 9])
-    assert (row["received"], row["lost"], row["misses"]) == (3, 0, 1), "the frame at 30 ms came after the last looks"
+    assert (row["received"], row["lost"], row["missed"]) == (3, 0, 1), "the frame at 30 ms came after the last looks"
 
 
 def test_damaged_causes_are_reported_in_the_row(tmp_path: Path) -> None:
@@ -170,7 +170,9 @@ def test_damaged_causes_are_reported_in_the_row(tmp_path: Path) -> None:
 def test_the_row_of_the_whole_has_the_misses_of_all_parts(tmp_path: Path) -> None:
     trial = ALL | {FRAMES_SINK: arrival_times({0: 1, 1: 14, 2: 24, 3: 31})}
     rows = analyse(tmp_path, trial, EACH)
-    assert (rows["frames"]["misses"], rows["frames"]["miss_run"]) == (2, 2)
-    assert (rows["reaction"]["misses"], rows[""]["miss_part"]) == (0, "frames")
-    assert (rows[""]["misses"], rows[""]["miss_share"], rows[""]["miss_run"]) == (2, 0.25, 2), "of all eight deadlines"
+    assert (rows["frames"]["missed"], rows["frames"]["missed_in_a_row"]) == (2, 2)
+    assert (rows["reaction"]["missed"], rows[""]["missed_part"]) == (0, "frames")
+    assert (rows[""]["missed"], rows[""]["missed_share"], rows[""]["missed_in_a_row"]) == (2, 0.25, 2), (
+        "of all eight deadlines"
+    )
     assert rows[""]["received"] == 12

@@ -130,13 +130,13 @@ def make_run(path: Path, misses: dict[str, Sequence[int]], started: str = HOURS[
 
 def _values(part: Cell, missed: int, number: int) -> dict[str, object]:
     own = 0 if part.flow == "commands" else missed
-    return {"deadlines": 2000 if part.is_whole_workload else 1000, "misses": own, "median_us": 100.0 + number}
+    return {"deadlines": 2000 if part.is_whole_workload else 1000, "missed": own, "median_us": 100.0 + number}
 
 
 def _row(part: Cell) -> dict[str, object]:
     planned = {name: part.get(name) for name in PLANNED}
     names = {"flow": part.flow, "path": part.path}
-    return {**planned, **names, "cell": part.id, "status": "ok", "lost": 0, "received": 1000, "miss_share": 0.01}
+    return {**planned, **names, "cell": part.id, "status": "ok", "lost": 0, "received": 1000, "missed_share": 0.01}
 
 
 FEW, MANY = [20, 22, 18, 21, 19, 20, 23, 17], [90, 85, 95, 88, 93, 91, 87, 90]
@@ -174,7 +174,7 @@ def test_the_terminal_and_the_files_show_missed_deadlines(tmp_path: Path, hopmet
     said = " ".join(ran.stdout.split()).replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert ran.returncode == 3
     assert "Missed deadlines: of 3 cells, 2 are late more often (zeromq (rust) the whole workload +" in said
-    assert "gate failed: zeromq (rust) frames (miss_share): misses more deadlines" in said
+    assert "gate failed: zeromq (rust) frames (missed_share): misses more deadlines" in said
     assert "old % missed" in said and "late more often" in summary.read_text()
     assert junit.read_text().count("<failure") == 2
     assert '"missed"' in (tmp_path / "b.json").read_text()
@@ -192,7 +192,7 @@ def test_a_baseline_knows_how_much_missed_deadlines_drift(
     run = make_run(tmp_path / "new", {"c": new})
     ran = hopmeter_here("compare", "main", str(run), "--fail-if", "slower:5%")
     assert ran.returncode == code
-    assert ("gate failed: zeromq (rust) the whole workload (miss_share)" in ran.stdout) == (code == 3)
+    assert ("gate failed: zeromq (rust) the whole workload (missed_share)" in ran.stdout) == (code == 3)
 
 
 def test_a_rule_for_deadlines_needs_deadlines(tmp_path: Path, hopmeter_here: Hopmeter) -> None:

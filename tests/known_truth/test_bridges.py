@@ -158,4 +158,4 @@ def test_a_trigger_that_is_lost_before_the_bridge_is_a_miss_of_the_path(lossy: T
     assert (bridge["sent"], bridge["received"], bridge["lost"]) == (7, 7, 0)
     assert list(lossy.causes("frames>orders", "frames").values()) == [0, 1, 3, 4, 6, 7, 9]
     assert causes(lossy, "orders", "frames>orders") == {seq: seq for seq in range(7)}
-    assert (path["misses"], path["miss_run"]) == (3, 1), "the next frame comes after 100 ms, the deadline after 60 ms"
+    assert (path["missed"], path["missed_in_a_row"]) == (3, 1), "the next frame comes 100 ms later, the deadline 60 ms"

@@ -95,7 +95,7 @@ def test_the_reaction_to_a_call_is_its_first_effect_and_each_effect_has_its_age(
     arrived = streams.times(f"tokens-{name}", 1, "arrived_ns")
     reactions = [arrived[REPEAT * seq] - due[seq] for seq in due]
     ages = [arrived[seq] - due[seq // REPEAT] for seq in arrived]
-    assert (row["received"], row["lost"], row["misses"]) == (5, 0, 0)
+    assert (row["received"], row["lost"], row["missed"]) == (5, 0, 0)
     assert row["reaction_max_us"] == pytest.approx(max(reactions) / 1000)
     assert row["reaction_min_us"] == pytest.approx(min(reactions) / 1000)
     assert row["data_age_count"] == 5 * REPEAT
@@ -149,4 +149,4 @@ def test_a_lost_trigger_has_no_effect_of_its_own_and_is_a_miss(losses: Trial, na
     assert causes == dict(enumerate([0, 1, 2, 4, 5, 6, 8, 9]))
     row = losses.rows[f"way-{name}"]
     assert (row["received"], row["lost"]) == (9, 1), "the effect of a newer message counts; 9 has no newer one"
-    assert row["misses"] == 4, "3 and 7 are lost on the first flow, 4 and 9 on the second"
+    assert row["missed"] == 4, "3 and 7 are lost on the first flow, 4 and 9 on the second"

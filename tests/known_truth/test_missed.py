@@ -68,9 +68,9 @@ def test_the_gate_on_both_sides_of_a_run(
 ) -> None:
     said = done[name].stdout
     assert done[name].returncode == code, said + done[name].stderr
-    assert ("(miss_share): misses more deadlines" in said) == (code == 3)
+    assert ("(missed_share): misses more deadlines" in said) == (code == 3)
     lines = map(json.loads, hopmeter("compare", folder / name, "--json").stdout.splitlines())
-    found = {each["flow"]: each for each in lines if each["metric"] == "miss_share"}
+    found = {each["flow"]: each for each in lines if each["metric"] == "missed_share"}
     assert found.keys() == {"", "forth"}
     for each in found.values():
         assert (each["old"], each["new"]) == (pytest.approx(1 / RARELY), pytest.approx(1 / SIDES[name]))
@@ -88,7 +88,7 @@ def test_the_gate_on_a_baseline(
     assert hopmeter("baseline", "main", "a", "b", "c").returncode == 0
     equal, worse = (hopmeter("compare", "main", name, "--fail-if", "missed:2%") for name in ("equal", "worse"))
     assert (equal.returncode, worse.returncode) == (0, 3), equal.stdout + worse.stdout
-    assert "the whole workload (miss_share): misses more deadlines, by more than 2 points" in worse.stdout
+    assert "the whole workload (missed_share): misses more deadlines, by more than 2 points" in worse.stdout
 
 
 def date_run(folder: Path, hour: int) -> None:

@@ -65,7 +65,7 @@ def test_bytes_beside_objects_are_not_encoded(objects: Trial) -> None:
 
 
 def test_exactly_the_planned_objects_miss_their_deadline(objects: Trial) -> None:
-    assert (objects.rows["numbers"]["misses"], objects.rows["numbers"]["miss_run"]) == (4, 1)
+    assert (objects.rows["numbers"]["missed"], objects.rows["numbers"]["missed_in_a_row"]) == (4, 1)
     due, decoded = objects.times("numbers", 0, "due_ns"), objects.times("numbers", 1, "decoded_ns")
     assert [seq for seq in due if decoded[seq] - due[seq] > 700_000_000] == [9, 19, 29, 39]
 

@@ -87,8 +87,8 @@ def threads(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 @pytest.mark.parametrize("flow", ["forth", "back", "around"])
 def test_exactly_the_planned_messages_miss_the_deadline(deadlines: Trial, flow: str) -> None:
     row = deadlines.rows[flow]
-    assert (row["lost"], row["misses"], row["miss_run"], row["deadline_us"]) == (0, 4, 1, 300_000)
-    assert row["miss_share"] == pytest.approx(0.1)
+    assert (row["lost"], row["missed"], row["missed_in_a_row"], row["deadline_us"]) == (0, 4, 1, 300_000)
+    assert row["missed_share"] == pytest.approx(0.1)
     due, arrived = deadlines.times(flow, 0, "due_ns"), deadlines.times(flow, 1, "arrived_ns")
     late = [seq for seq in due if arrived[seq] - due[seq] > 300_000_000]
     assert late == [9, 19, 29, 39]
@@ -97,12 +97,12 @@ def test_exactly_the_planned_messages_miss_the_deadline(deadlines: Trial, flow: 
 def test_a_call_has_until_its_reply_to_meet_the_deadline(deadlines: Trial) -> None:
     row = deadlines.rows["calls"]
     assert (row["received"], row["lost"]) == (2, 0)
-    assert row["misses"] == 2, "request and reply take 100 ms each"
+    assert row["missed"] == 2, "request and reply take 100 ms each"
 
 
 def test_a_flow_without_a_deadline_has_no_misses(deadlines: Trial) -> None:
-    assert deadlines.rows["none"]["misses"] is None
-    assert deadlines.rows[""]["misses"] == 14
+    assert deadlines.rows["none"]["missed"] is None
+    assert deadlines.rows[""]["missed"] == 14
 
 
 def test_nothing_is_lost_and_all_clocks_send_for_the_same_time(graph: Trial) -> None:
@@ -113,7 +113,7 @@ def test_nothing_is_lost_and_all_clocks_send_for_the_same_time(graph: Trial) -> 
 
 def test_the_latency_of_a_path_is_the_sum_of_its_flows(graph: Trial) -> None:
     row = graph.rows["reaction"]
-    assert row["received"] == 50 and row["misses"] == 0
+    assert row["received"] == 50 and row["missed"] == 0
     assert row["reaction_min_us"] >= 3 * DELAY_US
     assert row["reaction_p50_us"] <= 3 * (DELAY_US + LATE_US)
     assert row["data_age_p50_us"] == pytest.approx(row["reaction_p50_us"]), "each message has exactly one effect"

@@ -48,7 +48,7 @@ def test_a_planned_difference_is_found_by_its_criterion(name: str, rounds: int, 
 
 @pytest.mark.parametrize("cells", [2, 3, 5])
 def test_the_simulation_decides_as_a_run_does(cells: int) -> None:
-    differing = simulation.Workload(stolen_outliers, 0.02, 1, simulation.Effects(misses=2, p99=2, cpu=1.2))
+    differing = simulation.Workload(stolen_outliers, 0.02, 1, simulation.Effects(missed=2, p99=2, cpu=1.2))
     drawn = simulation.draw_tables(differing, cells, 8, 12)
     many = simulation.decide_all(drawn)
     found = [simulation.decide_one(drawn, at) for at in range(12)]

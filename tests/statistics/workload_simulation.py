@@ -53,13 +53,13 @@ CPU_NOISE = 0.2
 
 @dataclass(frozen=True)
 class Effects:
-    """By how much the last transport differs from the others: its share of misses, the p99 of one flow, and its CPU.
+    """By how much the last transport differs from the others: in missed deadlines, the p99 of one flow, and CPU.
 
     `cells` are so many transports at the end that differ, all alike. If `punctual` is not 0, all but so many at the end
     miss ten times as many deadlines.
     """
 
-    misses: float = 1.0
+    missed: float = 1.0
     p99: float = 1.0
     cpu: float = 1.0
     cells: int = 1
@@ -83,10 +83,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class Tables:
-    """Trials of many tables: misses, the logarithms of each flow's p99 and of CPU, and steal; axes table, cell,
+    """Trials of many tables: missed, the logarithms of each flow's p99 and of CPU, and steal; axes table, cell,
     round."""
 
-    misses: NDArray[np.int64]
+    missed: NDArray[np.int64]
     tails: Sequence[Floats]
     cpu: Floats
     steal: Floats
@@ -94,7 +94,7 @@ class Tables:
     @property
     def cells(self) -> int:
         """The number of transports."""
-        return int(self.misses.shape[1])
+        return int(self.missed.shape[1])
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -107,16 +107,16 @@ def draw_tables(one: Workload, cells: int, rounds: int, tables: int, seed: int =
     shape = (tables, cells, rounds)
     drawn = [draw(one.noise, shape, 100 * seed + at) for at in range(3 + one.flows)]
     common, steal = drawn[0]
-    misses, *tails, cpu = ((common + each) / np.sqrt(2) for each, _ in drawn[1:])
+    missed, *tails, cpu = ((common + each) / np.sqrt(2) for each, _ in drawn[1:])
     last = (np.arange(cells) >= cells - one.effects.cells)[:, None]
     tails[0] = tails[0] + last * np.log(one.effects.p99)
     late = one.effects.is_late(cells)[:, None]
-    counts = _draw_misses(one, misses + last * np.log(one.effects.misses) + late * np.log(10), seed)
+    counts = _draw_missed(one, missed + last * np.log(one.effects.missed) + late * np.log(10), seed)
     return Tables(counts, tails, CPU_NOISE * cpu + last * np.log(one.effects.cpu), steal)
 
 
-def _draw_misses(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
-    """Draw the misses of each trial: as many as its noise makes likely, in bursts."""
+def _draw_missed(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
+    """Draw the missed deadlines of each trial: as many as its noise makes likely, together."""
     centred = noise - np.median(noise)
     shares = np.clip(one.share * np.exp(centred), 0.0, 1.0)
     drawn: NDArray[np.int64] = one.burst * np.random.default_rng(seed).binomial(MESSAGES // one.burst, shares)
@@ -129,12 +129,12 @@ def decide_all(tables: Tables) -> dict[str, Floats]:
     A criterion decides only pairs that those before it leave open.
     """
     alpha = share_level(ALPHA, 3)
-    shares = tables.misses / MESSAGES
+    shares = tables.missed / MESSAGES
     fits = [_compare(shares[:, pair], tables.steal[:, pair]) for pair in tables.pairs]
-    counted = [_counts_p_values(tables.misses[:, pair].sum(axis=2)) for pair in tables.pairs]
+    counted = [_counts_p_values(tables.missed[:, pair].sum(axis=2)) for pair in tables.pairs]
     cpu = _compare(tables.cpu, tables.steal)
     found = {DEADLINES: _decide_pairs(tables, _join(fits), alpha, others=np.stack(counted, axis=1))}
-    most = np.sort(tables.misses.sum(axis=2), axis=1)[:, -2:].sum(axis=1)
+    most = np.sort(tables.missed.sum(axis=2), axis=1)[:, -2:].sum(axis=1)
     share = ALPHA * np.where(2 * 0.5**most <= alpha, 1 / 3, 1 / 2)
     open_ = found[DEADLINES] == 0
     tails = _join(list(_tail_fits(tables)))
@@ -191,7 +191,7 @@ def _counts_p_values(counts: NDArray[np.int64]) -> Floats:
 
 def _tail_fits(tables: Tables) -> Iterator[PairTests]:
     """Yield the test of each pair: the product of one's worst flow and the best trial of the other's."""
-    rows = np.arange(len(tables.misses))
+    rows = np.arange(len(tables.missed))
     values = np.stack(tables.tails, axis=1)
     levels = np.stack([_levels(each, tables.steal) for each in tables.tails], axis=1)
     best = levels.argmin(axis=2)
@@ -216,7 +216,7 @@ def decide_one(tables: Tables, at: int) -> Decisions:
     names = [f"c{cell}" for cell in range(tables.cells)]
     known = [(cell, number) for cell in range(tables.cells) for number in range(tables.cpu.shape[2])]
     steal = {(names[c], n): float(tables.steal[at, c, n]) for c, n in known}
-    shares = [ShareTrial(names[c], n, int(tables.misses[at, c, n]), MESSAGES, steal[names[c], n]) for c, n in known]
+    shares = [ShareTrial(names[c], n, int(tables.missed[at, c, n]), MESSAGES, steal[names[c], n]) for c, n in known]
     used = [Observation(names[c], n, float(np.exp(tables.cpu[at, c, n])), steal[names[c], n]) for c, n in known]
     names_of_flows = MANY_FLOWS[: len(tables.tails)]
     tails = {
@@ -259,7 +259,7 @@ def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, see
     across = np.array([(a < first) != (b < first) for a, b in drawn.pairs])
     is_late = one.effects.is_late(cells)
     late = np.array([is_late[a] != is_late[b] for a, b in drawn.pairs])
-    sizes = {DEADLINES: one.effects.misses, TAIL: one.effects.p99, CPU: one.effects.cpu}
+    sizes = {DEADLINES: one.effects.missed, TAIL: one.effects.p99, CPU: one.effects.cpu}
     found = decide_all(drawn)
     true = {name: across & (size != 1) | late & (name == DEADLINES) for name, size in sizes.items()}
     false = [(found[name] != 0) & ~true[name] for name in sizes]
@@ -292,18 +292,18 @@ SETTINGS: dict[str, Workload] = {
     "shm": Workload(shm, 0.02),
     "8 flows": Workload(equal_variances, 0.02, flows=8),
     "8 flows, stolen outliers": Workload(stolen_outliers, 0.02, flows=8),
-    "one misses 4 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=4)),
-    "one misses 1.5 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=1.5)),
-    "one misses 2 times as often, `unix`": Workload(unix, 0.01, 1, Effects(misses=2)),
-    "two miss 4 times as often": Workload(equal_variances, 0.01, 1, Effects(misses=4, cells=2)),
+    "one misses 4 times as often": Workload(equal_variances, 0.01, 1, Effects(missed=4)),
+    "one misses 1.5 times as often": Workload(equal_variances, 0.01, 1, Effects(missed=1.5)),
+    "one misses 2 times as often, `unix`": Workload(unix, 0.01, 1, Effects(missed=2)),
+    "two miss 4 times as often": Workload(equal_variances, 0.01, 1, Effects(missed=4, cells=2)),
     "two have a p99 of 1.5 times": Workload(equal_variances, 0.0, 1, Effects(p99=1.5, cells=2)),
     "all but two miss 10 times as often": Workload(equal_variances, 0.01, 1, Effects(punctual=2)),
 }
 POWERS: dict[str, tuple[str, Workload]] = {
-    "1 % and 2 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(misses=2))),
-    "1 % and 4 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(misses=4))),
-    "0.1 % and 1 % miss": (DEADLINES, Workload(equal_variances, 0.001, 1, Effects(misses=10))),
-    "1 % and 4 % miss, `unix`": (DEADLINES, Workload(unix, 0.01, 1, Effects(misses=4))),
+    "1 % and 2 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(missed=2))),
+    "1 % and 4 % miss": (DEADLINES, Workload(equal_variances, 0.01, 1, Effects(missed=4))),
+    "0.1 % and 1 % miss": (DEADLINES, Workload(equal_variances, 0.001, 1, Effects(missed=10))),
+    "1 % and 4 % miss, `unix`": (DEADLINES, Workload(unix, 0.01, 1, Effects(missed=4))),
     "p99 of one flow 1.5 times": (TAIL, Workload(equal_variances, 0.0, 1, Effects(p99=1.5))),
     "p99 of one flow 2 times": (TAIL, Workload(equal_variances, 0.0, 1, Effects(p99=2))),
     "p99 of one flow 2 times, `unix`": (TAIL, Workload(unix, 0.0, 1, Effects(p99=2))),

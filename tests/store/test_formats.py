@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,7 +19,8 @@ from hopmeter.messages import split_code
 from hopmeter.model.columns import CELLS
 from hopmeter.model.old_names import rename_old_names
 from hopmeter.store import query
-from hopmeter.store.formats import FORMAT, convert_nodes, convert_run
+from hopmeter.store.formats import FORMAT, convert_nodes, convert_row, convert_run
+from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import Samples
 from tests.coded import refuses
@@ -110,6 +112,15 @@ def test_queries_find_old_and_new_runs_under_todays_names(run: Path, tmp_path: P
 def test_samples_of_format_1_are_queried_by_endpoint(run: Path) -> None:
     samples = query.connect([run]).sql("SELECT count(DISTINCT endpoint) FROM samples WHERE cell = 'c3-unix-rust'")
     assert samples.fetchall() == [(4,)]
+
+
+def test_missed_deadlines_of_earlier_trials_have_todays_name(tmp_path: Path) -> None:
+    stored = {"trial": [0, 1], "missed_most": [4, 5], "missed": [2, 3], "deadlines": [9, 9]}
+    pq.write_table(pa.table(stored), tmp_path / "flows.parquet")
+    rows = read_rows(tmp_path / "flows.parquet", ("missed", "missed_most", "missed_least"))
+    assert rows == [{"missed": 2, "missed_most": 4}, {"missed": 3, "missed_most": 5}]
+    assert read_rows(tmp_path / "flows.parquet")[0] == {"trial": 0, "missed_most": 4, "missed": 2, "deadlines": 9}
+    assert convert_row({"missed_share_low": 0.5, "carried_by": ""}) == {"missed_share_low": 0.5, "carried_by": ""}
 
 
 def test_a_broker_of_an_earlier_run_has_its_title() -> None:

@@ -20,7 +20,7 @@ from hopmeter.analysis.latency.clock_claims import (
     coarse_deadline_warning,
     largest,
 )
-from hopmeter.analysis.latency.deadlines import miss_columns
+from hopmeter.analysis.latency.deadlines import missed_columns
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.latency.latencies import CHAIN
@@ -83,7 +83,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         results = [each.result for each in good]
         columns |= _counts(cell, results, measured) | _latencies(cell, measured)
         columns["p99_rounds"] = _rounds_for_p99(headline(cell), columns, measured)
-        columns |= miss_columns(cell.deadline_s, [each.misses for each in measured if each.misses])
+        columns |= missed_columns(cell.deadline_s, [each.missed for each in measured if each.missed])
         columns |= _resources(cell, results, measured, folder)
         columns |= background_load.columns(results)
         columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)

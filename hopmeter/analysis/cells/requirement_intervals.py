@@ -9,7 +9,7 @@ from typing import Any
 
 from hopmeter.analysis.cells.cell import Judged, missing
 from hopmeter.analysis.latency.clock_claims import largest, widen_level
-from hopmeter.analysis.latency.deadlines import miss_interval
+from hopmeter.analysis.latency.deadlines import missed_interval
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.intervals import ALPHA, LEAST_TRIALS, measure_spread
 from hopmeter.analysis.latency.latency_columns import join
@@ -44,15 +44,15 @@ def sample_evidence(
         return {}
     found = {each.text: _tail(each, measured, headline(cell), alpha) for each in wanted if each.metric in TAILS}
     found |= {each.text: _lost(each, measured, alpha) for each in wanted if each.metric == "lost"}
-    return found | {each.text: _miss_share(each, measured, alpha) for each in wanted if each.metric == "miss_share"}
+    return found | {each.text: _missed_share(each, measured, alpha) for each in wanted if each.metric == "missed_share"}
 
 
 def applies(wanted: Requirement, cell: Cell) -> bool:
     """Return whether a cell has the metric of a requirement. Of a workload, flows and paths have latencies, the whole
-    has the CPU, and what has a deadline has a share of misses."""
+    has the CPU, and what has a deadline has a share of missed deadlines."""
     if cell.workload is None:
-        return wanted.metric != "miss_share"
-    if wanted.metric == "miss_share":
+        return wanted.metric != "missed_share"
+    if wanted.metric == "missed_share":
         return cell.is_whole_workload or cell.deadline_s is not None
     return wanted.metric == "lost" or cell.is_whole_workload == (wanted.metric == "cpu")
 
@@ -107,16 +107,16 @@ def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: 
     return Evidence(low, high, spread.tail.trials_needed(wanted.limit * 1000, alpha) if spread.tail else None)
 
 
-def _miss_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
+def _missed_share(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:
     """Return the share of missed deadlines: as counted if none may be missed, otherwise its interval."""
-    misses = [trial.misses for trial in trials if trial.misses]
-    messages = sum(each.messages for each in misses)
+    counts = [trial.missed for trial in trials if trial.missed]
+    messages = sum(each.messages for each in counts)
     if not messages:
         return Evidence()
     if not wanted.limit:
-        least, most = (sum(each) / messages for each in zip(*(one.bounds for one in misses), strict=True))
+        least, most = (sum(each) / messages for each in zip(*(one.bounds for one in counts), strict=True))
         return Evidence(least, most)
-    return Evidence(*miss_interval(misses, alpha))
+    return Evidence(*missed_interval(counts, alpha))
 
 
 def _lost(wanted: Requirement, trials: Sequence[Measured], alpha: float) -> Evidence:

@@ -109,10 +109,10 @@ def _of_any_number(cell: Cell, measured: Measured) -> dict[str, float | None]:
 def _of_workload(cell: Cell, trial: Judged) -> dict[str, Any]:
     """Return the deadlines of a trial and how many were missed; of a whole workload also its CPU."""
     assert trial.measured is not None, "a failed trial has no values"
-    misses = trial.measured.misses
-    found: dict[str, Any] = {"deadlines": misses.messages, "misses": misses.missed} if misses else {}
-    if misses and misses.bounds != (misses.missed, misses.missed):
-        found |= dict(zip(ENDS, misses.bounds, strict=True))
+    counted = trial.measured.missed
+    found: dict[str, Any] = {"deadlines": counted.messages, "missed": counted.missed} if counted else {}
+    if counted and counted.bounds != (counted.missed, counted.missed):
+        found |= dict(zip(ENDS, counted.bounds, strict=True))
     return found | ({"cpu_core_percent": trial_core_percent(trial.result)} if cell.is_whole_workload else {})
 
 

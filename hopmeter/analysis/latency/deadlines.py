@@ -15,81 +15,81 @@ from hopmeter.statistics.shares.late_shares import late_share_interval
 from hopmeter.store.samples import NONE_NS
 
 LEAST_MESSAGES = 30
-"""With fewer messages the share of misses is not resolved."""
+"""With fewer messages the share of missed deadlines is not resolved."""
 
 Missed = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Misses:
-    """The misses of one trial."""
+class MissedCount:
+    """The missed deadlines of one trial."""
 
     messages: int
     missed: int
     longest: int
-    """The most misses one after the other."""
+    """The most missed deadlines one after the other."""
     excused: int = 0
-    """Misses that may be an error of the clocks of two hosts."""
+    """Missed deadlines that may be an error of the clocks of two hosts."""
     doubtful: int = 0
     """Messages in time that may have missed the deadline, because of this error."""
 
-    def __add__(self, other: Misses) -> Misses:
-        """Return the misses of two flows or paths together; each of them has its own misses one after the other."""
+    def __add__(self, other: MissedCount) -> MissedCount:
+        """Return the count of two flows or paths together; `longest` is that of one of them."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
-        return Misses(**sums | {"longest": max(self.longest, other.longest)})
+        return MissedCount(**sums | {"longest": max(self.longest, other.longest)})
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the most misses that the clocks allow."""
+        """The least and the most missed deadlines that the clocks allow."""
         return self.missed - self.excused, self.missed + self.doubtful
 
 
-def find_misses(due: Times, done: Times, deadline_s: float) -> Missed:
+def find_missed(due: Times, done: Times, deadline_s: float) -> Missed:
     """Return which messages missed their deadline; one that never arrived has missed it."""
     late: Missed = (done == NONE_NS) | (done - due > round(deadline_s * 1e9))
     return late
 
 
-def count_misses(late: Missed) -> Misses:
-    """Count the misses of a trial, whose messages are in order."""
+def count_missed(late: Missed) -> MissedCount:
+    """Count the missed deadlines of a trial, whose messages are in order."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], late, [False])).astype(np.int8)))
     runs = edges[1::2] - edges[::2]
-    return Misses(len(late), int(late.sum()), int(runs.max(initial=0)))
+    return MissedCount(len(late), int(late.sum()), int(runs.max(initial=0)))
 
 
-def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> Misses:
-    """Count the misses of a trial; times of two hosts are judged with all errors that their clocks may have."""
-    counted = count_misses(find_misses(due, done, deadline_s))
+def judge_deadline(due: Times, done: Times, deadline_s: float, uncertainty_ns: float = 0.0) -> MissedCount:
+    """Count the missed deadlines of a trial, for times of two hosts with all errors that their clocks may have."""
+    counted = count_missed(find_missed(due, done, deadline_s))
     if not uncertainty_ns:
         return counted
     ends = (deadline_s + uncertainty_ns / 1e9, deadline_s - uncertainty_ns / 1e9)
-    least, most = (int(find_misses(due, done, each).sum()) for each in ends)
+    least, most = (int(find_missed(due, done, each).sum()) for each in ends)
     return replace(counted, excused=counted.missed - least, doubtful=most - counted.missed)
 
 
-def miss_columns(deadline_s: float | None, trials: Sequence[Misses]) -> dict[str, Any]:
+def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> dict[str, Any]:
     """Return the columns of `cells.parquet`; empty without a deadline.
 
-    A whole workload has the misses of all its flows and paths, and no deadline of its own.
+    A whole workload has the missed deadlines of all its flows and paths, and no deadline of its own.
     """
     if not trials:
         return {}
-    messages, misses = sum(each.messages for each in trials), sum(each.missed for each in trials)
-    low, high = miss_interval(trials)
+    messages, missed = sum(each.messages for each in trials), sum(each.missed for each in trials)
+    low, high = missed_interval(trials)
     return {
         "deadline_us": None if deadline_s is None else deadline_s * 1e6,
-        "misses": misses,
-        "miss_share": misses / messages if messages else None,
-        "miss_share_low": low,
-        "miss_share_high": high,
-        "miss_run": max(each.longest for each in trials),
+        "missed": missed,
+        "missed_share": missed / messages if messages else None,
+        "missed_share_low": low,
+        "missed_share_high": high,
+        "missed_in_a_row": max(each.longest for each in trials),
     }
 
 
-def miss_interval(trials: Sequence[Misses], alpha: float = ALPHA) -> tuple[float | None, float | None]:
-    """Return the interval of the share of misses (Clopper and Pearson), None where it is not resolved.
+def missed_interval(trials: Sequence[MissedCount], alpha: float = ALPHA) -> tuple[float | None, float | None]:
+    """Return the interval of the share of missed deadlines (Clopper and Pearson), None where it is not resolved.
 
-    Misses come in clusters, so the trials show how many messages a miss is worth (`late_shares`).
+    MissedCount come in clusters, so the trials show how many messages a miss is worth (`late_shares`).
     """
     messages = [each.messages for each in trials]
     if len(trials) < LEAST_TRIALS or sum(messages) < LEAST_MESSAGES:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopmeter.analysis.latency.arrivals import Times, minus
 from hopmeter.analysis.latency.clock_claims import largest
-from hopmeter.analysis.latency.deadlines import Misses, judge_deadline
+from hopmeter.analysis.latency.deadlines import MissedCount, judge_deadline
 from hopmeter.analysis.latency.growth import trend_of
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.host_clocks import ClockUncertainty
@@ -67,8 +67,8 @@ class Measured:
     missing: Counter[str] = field(default_factory=Counter)
     """How many messages have no latency, because they were lost, by latency."""
     paces: list[Pace] = field(default_factory=list)
-    misses: Misses | None = None
-    """The misses of a flow or path with a deadline."""
+    missed: MissedCount | None = None
+    """The missed deadlines of a flow or path."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
     """The clock uncertainty of each latency that begins on one clock and ends on another."""
     trend: Trend | None = None
@@ -96,7 +96,7 @@ def measure(cell: Cell, path: Path) -> Measured:
         trial.clocks = largest([trial.clocks, clock_uncertainties(pair)])
         if deadline_s is not None:
             doubt = trial.clocks.get("response", ClockUncertainty())
-            trial.misses = judge_deadline(pair.due_times, pair.completion_times, deadline_s, doubt.whole_ns)
+            trial.missed = judge_deadline(pair.due_times, pair.completion_times, deadline_s, doubt.whole_ns)
         trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair) + lost_by_server(pair) + lost_by_sink(pair)
@@ -119,13 +119,13 @@ def _start(cell: Cell, pair: Pair) -> Times:
 
 
 def _measure_workload(cell: Cell, path: Path) -> Measured:
-    """Count the messages of all flows, and the misses of all flows and paths. A message that a bridge passes on counts
-    once. The rows of the flows and paths have the latencies."""
+    """Count the messages of all flows, and the missed deadlines of all flows and paths. A message that a bridge passes
+    on counts once. The rows of the flows and paths have the latencies."""
     running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
     paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]
-    misses = [each.misses for each in (*running, *paths) if each.misses]
+    missed = [each.missed for each in (*running, *paths) if each.missed]
     counts = sum((each.counts for each in running), Counts())
-    return Measured(counts, misses=sum(misses, Misses(0, 0, 0)) if misses else None)
+    return Measured(counts, missed=sum(missed, MissedCount(0, 0, 0)) if missed else None)
 
 
 def _measure_path(cell: Cell, file: Path) -> Measured:
@@ -138,7 +138,7 @@ def _measure_path(cell: Cell, file: Path) -> Measured:
     trial.missing["reaction"] = counts.lost
     trial.clocks = dict.fromkeys(("reaction", "data_age"), times.clock) if times.clock.whole_ns else {}
     if deadline_s is not None:
-        trial.misses = judge_deadline(times.due, times.effect, deadline_s, times.clock.whole_ns)
+        trial.missed = judge_deadline(times.due, times.effect, deadline_s, times.clock.whole_ns)
     return trial
 
 

@@ -24,7 +24,7 @@ from hopmeter.store.formats import convert_row
 from hopmeter.store.parquet_rows import read_rows
 from hopmeter.store.run_folder import RunFolder
 
-OF_TRIALS = ("median_us", "deadlines", "misses", "misses_least", "misses_most", "cpu_core_percent")
+OF_TRIALS = ("median_us", "deadlines", "missed", "missed_least", "missed_most", "cpu_core_percent")
 """The columns of `trials.parquet` that rankings need."""
 TAILS = ("p99", "p999")
 """The percentiles that are shown only with their intervals."""
@@ -110,7 +110,7 @@ class Row(TypedColumns):
     @property
     def criteria(self) -> tuple[float, ...]:
         """What orders the row of a whole workload: its ranks, and among equal ranks the criteria in their order."""
-        names = ("rank_low", "rank_high", "miss_share", "worst_p99_ratio", "cpu_core_percent")
+        names = ("rank_low", "rank_high", "missed_share", "worst_p99_ratio", "cpu_core_percent")
         return tuple(math.inf if self.get(name) is None else float(self.get(name)) for name in names)
 
     def interval(self, column: str) -> tuple[float | None, float | None]:

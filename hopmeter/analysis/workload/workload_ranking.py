@@ -24,7 +24,7 @@ from hopmeter.statistics.single_pairs import judge_pairs
 
 Values = Mapping[str, Any]
 DEADLINES, TAIL, CPU = "deadlines", "p99", "cpu"
-ENDS = ("misses_least", "misses_most")
+ENDS = ("missed_least", "missed_most")
 """The columns of trials with what the clocks of several hosts leave possible."""
 CRITERIA = (DEADLINES, TAIL, CPU)
 """The criteria, the most important one first, as the column `decided_by` names them."""
@@ -75,7 +75,7 @@ def rank_workloads(
 ) -> dict[str, WorkloadRanking]:
     """Return the ranking of each workload by its table.
 
-    `trials` have the misses and the CPU of whole workloads, `flow_trials` the p99 of each flow.
+    `trials` have the missed deadlines and the CPU of whole workloads, `flow_trials` the p99 of each flow.
     """
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -148,9 +148,9 @@ def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: fl
     return found
 
 
-def _share_trial(trial: Values, column: str = "misses") -> ShareTrial:
-    misses = trial["misses"] if trial.get(column) is None else trial[column]
-    return ShareTrial(trial["cell"], trial["round"], misses, trial["deadlines"], trial.get("steal_share"))
+def _share_trial(trial: Values, column: str = "missed") -> ShareTrial:
+    missed = trial["missed"] if trial.get(column) is None else trial[column]
+    return ShareTrial(trial["cell"], trial["round"], missed, trial["deadlines"], trial.get("steal_share"))
 
 
 def _cpu_observations(trials: Iterable[Values]) -> list[Observation]:
@@ -176,7 +176,7 @@ def _first(ranking: WorkloadRanking, rows: Mapping[str, Values]) -> str | None:
     """Return the cell at the top of the table: that with the best ranks, and among those with the best values."""
 
     def place(cell: str) -> tuple[float, ...]:
-        values = (rows[cell]["miss_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])
+        values = (rows[cell]["missed_share"], ranking.worst.ratio(cell), rows[cell]["cpu_core_percent"])
         return (*ranking.ranks[cell], *(math.inf if each is None else float(each) for each in values))
 
     return min(ranking.choices, key=place, default=None)

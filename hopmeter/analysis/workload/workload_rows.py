@@ -12,10 +12,10 @@ Row = dict[str, Any]
 
 def complete_workload(whole: Row, parts: Sequence[Row]) -> None:
     """Fill in which flow or path of a whole workload misses the largest share of its deadlines."""
-    due = [row for row in parts if row["miss_share"] is not None]
-    worst = max(due, key=lambda row: float(row["miss_share"]), default=None)
-    if whole["misses"] and worst is not None:
-        whole["miss_part"] = worst["flow"] or worst["path"]
+    due = [row for row in parts if row["missed_share"] is not None]
+    worst = max(due, key=lambda row: float(row["missed_share"]), default=None)
+    if whole["missed"] and worst is not None:
+        whole["missed_part"] = worst["flow"] or worst["path"]
 
 
 def complete_requirements(whole: Row, parts: Sequence[Row]) -> None:

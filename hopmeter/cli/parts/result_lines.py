@@ -27,7 +27,7 @@ OUTCOME = (
     *("received", "lost", "cpu_percent_mean", "cpu_us_per_message", "highest_rate_hz", "sinks_service_mean_us"),
     "median_us",
 )
-OF_WORKLOAD = ("flow", "path", "miss_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
+OF_WORKLOAD = ("flow", "path", "missed_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
 """Further words in a line of a workload, of one of its flows or of one of its paths."""
 NOTHING = "-"
 

@@ -13,7 +13,7 @@ from hopmeter.report.workload_words import is_whole
 COLUMNS = (
     *("transport", "language", "profile", "rank_low", "rank_high", "decided_by", "received", "lost"),
     *("median_us", "median_low_us", "median_high_us"),
-    *("miss_share", "miss_share_low", "miss_share_high"),
+    *("missed_share", "missed_share_low", "missed_share_high"),
     *("worst_flow", "worst_p99_ratio", "worst_p99_ratio_low", "worst_p99_ratio_high"),
     *("cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high"),
 )

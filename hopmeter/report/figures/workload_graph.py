@@ -91,7 +91,7 @@ def _late_flows(group: Group) -> set[str]:
     """Return the flows of which messages missed their deadline."""
     graph = group.rows[0].cell.graph
     rows = [row for run in {id(row.run): row.run for row in group.rows}.values() for row in run.rows]
-    return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["misses"]}
+    return {str(row["flow"]) for row in rows if row.cell.graph == graph and row["flow"] and row["missed"]}
 
 
 def _cpu_texts(group: Group) -> dict[str, str]:

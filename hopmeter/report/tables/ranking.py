@@ -180,12 +180,12 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
 def _late(_: Context, row: Row) -> Value:
     """Return the share of messages that missed their deadline; empty without a deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
-    ends = (row["miss_share_low"], row["miss_share_high"])
-    style = "missed" if row["misses"] else ""
+    ends = (row["missed_share_low"], row["missed_share_high"])
+    style = "missed" if row["missed"] else ""
     return Value(
         share,
         notes(interval.rstrip(")")),
-        row["miss_share"],
+        row["missed_share"],
         style,
         inline=f"({interval}" if bracket else "",
         ends=ends,
@@ -278,7 +278,7 @@ BEFORE = (
     ),
 )
 AFTER = (
-    Part(Column("Late", "number", INTERVAL, short="late %\n(95 %)", key="miss_share"), _late, _any("miss_share")),
+    Part(Column("Late", "number", INTERVAL, short="late %\n(95 %)", key="missed_share"), _late, _any("missed_share")),
     Part(
         Column("Times alone", "number", INTERVAL, short="×alone\n(95 %)", key="times_alone"),
         _alone,

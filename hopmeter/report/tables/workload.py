@@ -76,7 +76,7 @@ def _kept_share(row: Row) -> Value:
     share, low, high = kept_share(row)
     if share is None:
         return Value(formatting.NOTHING)
-    bracket, style = kept_bracket(low, high), "missed" if row["misses"] else ""
+    bracket, style = kept_bracket(low, high), "missed" if row["missed"] else ""
     return Value(kept_percent(share), notes(bracket.strip("()")), share, style, inline=bracket, ends=(low, high))
 
 
