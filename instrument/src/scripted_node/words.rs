@@ -15,7 +15,7 @@ use crate::spec::{MessageType, PayloadKind, Wait, loopback};
 pub struct Opening {
     pub run: String,
     pub directory: PathBuf,
-    #[serde(default)]
+    #[serde(default, rename = "daemon")]
     pub broker: String,
     #[serde(default = "loopback")]
     pub bind: Ipv4Addr,
