@@ -162,7 +162,8 @@ class NodePool:
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
             address = self._broker.address if self._broker else ""
-            node.execute(run=self.run, directory=str(self.folder), **opening, daemon=address)
+            opening["daemon"] = address
+            node.execute(run=self.run, directory=str(self.folder), **opening)
             self._openings[node.process.pid] = known
         return node
 

@@ -12,10 +12,10 @@ VALUES = {
     "columns": {
         "asking": "dispatch",
         "copies_per_hop": "forward_copies_per_message",
-        "missed": "missed",
-        "missed_in_a_row": "missed_in_a_row",
-        "missed_part": "missed_part",
-        **{f"missed_share{end}": f"missed_share{end}" for end in ("", "_low", "_high")},
+        "misses": "missed",
+        "miss_run": "missed_in_a_row",
+        "miss_part": "missed_part",
+        **{f"miss_share{end}": f"missed_share{end}" for end in ("", "_low", "_high")},
     },
 }
 """Renamed values, by key or column."""

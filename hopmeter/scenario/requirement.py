@@ -10,16 +10,16 @@ from hopmeter.model.units import UNITS_NS
 
 LATENCIES = {"p50": "p50", "median": "p50", "p99": "p99", "p99.9": "p999", "p999": "p999"}
 """The words for a latency, and its name in columns."""
-METRICS = {**LATENCIES, "missed_share": "missed_share"}
-"""The metrics of words that differ from them; `missed_share` is a word of earlier versions."""
-SHARES = ("lost", "missed_share", "missed_share")
+METRICS = {**LATENCIES, "miss_share": "missed_share"}
+"""The metrics of words that differ from them; `miss_share` is a word of earlier versions."""
+SHARES = ("lost", "missed_share", "miss_share")
 """The metrics that count messages."""
 FORMS = (
     'such as "p99 < 1ms" (p50, p99 or p99.9 with ns, us, ms or s), "lost = 0", "lost < 0.1%", "cpu < 5%" (of a core) '
     'or "missed_share < 1%" (of the deadlines of a workload)'
 )
 FORM = (
-    r"\s*(p50|median|p99|p99\.9|p999|lost|cpu|missed_share|missed_share)\s*(<=|<|=)\s*"
+    r"\s*(p50|median|p99|p99\.9|p999|lost|cpu|missed_share|miss_share)\s*(<=|<|=)\s*"
     r"([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m|%)?\s*"
 )
 EXAMPLES = ("p99 < 1ms", "lost = 0", "cpu < 5%", "missed_share < 1%")

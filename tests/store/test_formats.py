@@ -115,12 +115,12 @@ def test_samples_of_format_1_are_queried_by_endpoint(run: Path) -> None:
 
 
 def test_missed_deadlines_of_earlier_trials_have_todays_name(tmp_path: Path) -> None:
-    stored = {"trial": [0, 1], "missed_most": [4, 5], "missed": [2, 3], "deadlines": [9, 9]}
+    stored = {"trial": [0, 1], "misses_most": [4, 5], "misses": [2, 3], "deadlines": [9, 9]}
     pq.write_table(pa.table(stored), tmp_path / "flows.parquet")
     rows = read_rows(tmp_path / "flows.parquet", ("missed", "missed_most", "missed_least"))
     assert rows == [{"missed": 2, "missed_most": 4}, {"missed": 3, "missed_most": 5}]
     assert read_rows(tmp_path / "flows.parquet")[0] == {"trial": 0, "missed_most": 4, "missed": 2, "deadlines": 9}
-    assert convert_row({"missed_share_low": 0.5, "carried_by": ""}) == {"missed_share_low": 0.5, "carried_by": ""}
+    assert convert_row({"miss_share_low": 0.5, "carried_by": ""}) == {"missed_share_low": 0.5, "carried_by": ""}
 
 
 def test_a_broker_of_an_earlier_run_has_its_title() -> None:

@@ -89,7 +89,7 @@ def missed_columns(deadline_s: float | None, trials: Sequence[MissedCount]) -> d
 def missed_interval(trials: Sequence[MissedCount], alpha: float = ALPHA) -> tuple[float | None, float | None]:
     """Return the interval of the share of missed deadlines (Clopper and Pearson), None where it is not resolved.
 
-    MissedCount come in clusters, so the trials show how many messages a miss is worth (`late_shares`).
+    Missed deadlines come in clusters, so the trials show how many messages one is worth (`late_shares`).
     """
     messages = [each.messages for each in trials]
     if len(trials) < LEAST_TRIALS or sum(messages) < LEAST_MESSAGES:
