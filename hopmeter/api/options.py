@@ -108,4 +108,4 @@ def _parse(name: str, word: Any) -> Any:
             raise ValueError
         return parse(word)
     except (TypeError, ValueError) as cause:
-        raise UsageError("E-OPTION-VALUE", f'--{name}: "{word}" is not a {KINDS[parse]}') from cause  # type: ignore[index]
+        raise UsageError("E-OPTION-VALUE", f'--{name.replace("_", "-")}: "{word}" is not a {KINDS[parse]}') from cause  # type: ignore[index]

@@ -22,6 +22,8 @@ UNUSUAL = {IDLE: "idle cores as they are"}
 """Words for a usual condition if others of the report are not."""
 COUNTS = tuple(each.name for each in DECLARED.values() if each.noun)
 """Conditions that the title counts: `20 relays`."""
+RATES = tuple(each.name for each in DECLARED.values() if each.unit == "hz")
+"""Conditions that the words of the pace have."""
 IN_TITLE = {each.name for each in DECLARED.values() if each.leads_title} | {"payload_bytes", *OF_WORKLOAD}
 OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope == "flow")}
 """Conditions that belong to the flows of a workload."""
@@ -76,7 +78,7 @@ def chips(group: Group) -> list[str]:
 
 def describe(group: Group, *except_for: str) -> str:
     """Return all conditions but some."""
-    left_out = {*except_for, "payload_bytes", "rate_hz", "pace"}
+    left_out = {*except_for, "payload_bytes", "pace", *RATES}
     if "payload_bytes" in except_for:
         left_out.add("payload")
     has_pace = "rate_hz" not in except_for and not _is_caused(group)

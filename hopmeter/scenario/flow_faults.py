@@ -8,11 +8,9 @@ from hopmeter.manifest.discovery import GROUPS
 from hopmeter.model.condition_values import PARAMETERS
 from hopmeter.model.paces import SCHEDULED
 from hopmeter.recordings.source import RecordingError, parse_recording
+from hopmeter.scenario.pace_parameters import Fault, idle_parameters, missing_parameters
 from hopmeter.scenario.workload import Flow, Participant
 from hopmeter.system.toml_files import one_of
-
-Fault = tuple[str, str]
-"""The code of an error, and what is wrong."""
 
 
 def flow_faults(name: str, flows: Mapping[str, Flow], participants: Mapping[str, Participant]) -> Iterator[Fault]:
@@ -75,6 +73,8 @@ def _topic_faults(key: str, replay: str) -> Iterator[Fault]:
 
 
 def _pace_faults(key: str, flow: Flow) -> Iterator[Fault]:
+    yield from missing_parameters(f"{key}.", [flow.pace], dict(flow))
+    yield from idle_parameters(f"{key}.", [flow.pace], dict(flow))
     if flow.after or flow.during:
         wrong = [word for word in ("rate", "latest") if getattr(flow, word) is not None]
         if flow.pace != "open":

@@ -9,7 +9,8 @@ from typing import Protocol
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.tables.allowed_words import LANGUAGES
 from hopmeter.model.conditions import CONDITIONS
-from hopmeter.scenario.flow_faults import Fault, causes, flow_faults, receivers
+from hopmeter.scenario.flow_faults import causes, flow_faults, receivers
+from hopmeter.scenario.pace_parameters import Fault
 from hopmeter.scenario.workload import Flow, Participant, Path
 from hopmeter.system.toml_files import one_of
 

@@ -14,11 +14,13 @@ from pydantic import (
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
+from hopmeter.model.condition_values import KEYS
 from hopmeter.model.conditions import MOST_MESSAGES, UNSCHEDULED
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
 from hopmeter.scenario.background import Background
 from hopmeter.scenario.condition_keys import add_axes
 from hopmeter.scenario.graph import check_workload
+from hopmeter.scenario.pace_parameters import idle_parameters, missing_parameters
 from hopmeter.scenario.requirement import parse as parse_requirement
 from hopmeter.scenario.search import Search
 from hopmeter.scenario.values import (
@@ -188,6 +190,20 @@ class Scenario(Axes):
         said = [self.search.asks_for(part) for part in (self, *self.case)] if self.search else []
         if wrong := next(filter(None, said), ""):
             raise RefusedValueError("E-VALUES-CONFLICT", wrong)
+        return self
+
+    @model_validator(mode="after")
+    def _check_pace(self) -> Scenario:
+        if self.flow:
+            return self  # each flow has a pace of its own
+        parts: list[Axes] = [*self.case] or [self]
+        cases = [dict(self) | {key: value for key, value in part if value is not None} for part in parts]
+        paces = [case["pace"] or [KEYS["pace"].default] for case in cases]
+        faults = [each for own, case in zip(paces, cases, strict=True) for each in missing_parameters("", own, case)]
+        every = [pace for own in paces for pace in own]
+        faults += [each for part in (self, *self.case) for each in idle_parameters("", every, dict(part))]
+        for code, what in faults:
+            raise RefusedValueError(code, what)
         return self
 
     @model_validator(mode="after")

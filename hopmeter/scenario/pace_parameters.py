@@ -1,0 +1,30 @@
+"""Checks that the parameter of a pace is given with this pace, and with no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hopmeter.model.paces import PACES
+
+Fault = tuple[str, str]
+"""The code of an error, and what is wrong."""
+NEEDED = {pace.parameter: name for name, pace in PACES.items() if pace.needs_parameter}
+"""The paces that have no meaning without their parameter, by the key of the parameter."""
+
+
+def missing_parameters(where: str, paces: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield the parameters that a pace needs and `keys` lacks; `where` begins the key, such as `flow.a.`."""
+    for key, pace in NEEDED.items():
+        if pace in paces and keys.get(key) is None:
+            yield "E-MISSING-KEY", f'{where}{key} is missing; the pace "{pace}" needs it, such as {key} = 1000'
+
+
+def idle_parameters(where: str, paces: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield the parameters in `keys` that none of the paces has."""
+    for key, pace in NEEDED.items():
+        if pace not in paces and keys.get(key) is not None:
+            yield (
+                "E-VALUES-CONFLICT",
+                f'{where}{key}: only the pace "{pace}" has it; add pace = "{pace}", or omit {key}',
+            )
