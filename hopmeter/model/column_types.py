@@ -21,12 +21,12 @@ FlagOrNone = Literal[
     "quick", "stopped_early"
 ]
 RealOrNone = Literal[
-    "rate_hz", "backlog_ms_per_s", "growth", "growth_low", "growth_high", "clock_uncertainty_us", "clock_residual_us",
-    "achieved_hz", "achieved_mb_s", "forward_copies_per_message", "send_mean_us", "empty_hop_us", "response_mean_us",
-    "response_std_us", "response_min_us", "response_p50_us", "response_p90_us", "response_p99_us", "response_p999_us",
-    "response_max_us", "response_p50_low_us", "response_p50_high_us", "response_p99_low_us", "response_p99_high_us",
-    "response_p999_low_us", "response_p999_high_us", "reaction_mean_us", "reaction_std_us", "reaction_min_us",
-    "reaction_p50_us", "reaction_p90_us", "reaction_p99_us", "reaction_p999_us", "reaction_max_us",
+    "rate_hz", "ramp_to_hz", "backlog_ms_per_s", "growth", "growth_low", "growth_high", "clock_uncertainty_us",
+    "clock_residual_us", "achieved_hz", "achieved_mb_s", "forward_copies_per_message", "send_mean_us", "empty_hop_us",
+    "response_mean_us", "response_std_us", "response_min_us", "response_p50_us", "response_p90_us", "response_p99_us",
+    "response_p999_us", "response_max_us", "response_p50_low_us", "response_p50_high_us", "response_p99_low_us",
+    "response_p99_high_us", "response_p999_low_us", "response_p999_high_us", "reaction_mean_us", "reaction_std_us",
+    "reaction_min_us", "reaction_p50_us", "reaction_p90_us", "reaction_p99_us", "reaction_p999_us", "reaction_max_us",
     "reaction_p50_low_us", "reaction_p50_high_us", "reaction_p99_low_us", "reaction_p99_high_us",
     "reaction_p999_low_us", "reaction_p999_high_us", "data_age_mean_us", "data_age_std_us", "data_age_min_us",
     "data_age_p50_us", "data_age_p90_us", "data_age_p99_us", "data_age_p999_us", "data_age_max_us",

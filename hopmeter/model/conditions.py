@@ -297,6 +297,23 @@ class Conditions:
             asks_default=False,
         ),
     ] = "retain"
+    ramp_to_hz: Annotated[
+        float | None,
+        Condition(
+            option="Messages per second at the end of a trial with the pace ramp.",
+            meaning="Messages per second at the end of each trial with the pace `ramp`, which begins with `rate`.",
+            default=None,
+            type=float,
+            least=LEAST_HZ,
+            flow_least=LEAST_FLOW_HZ,
+            most=MOST_HZ,
+            unit="hz",
+            in_first_ids=False,
+            leads_title=True,
+            phrase="{value}",
+            sentence="with a ramp to {values} Hz",
+        ),
+    ] = None
 
 
 CONDITIONS = conditions_of(Conditions)

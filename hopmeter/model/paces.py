@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-PaceChoice = Literal["open", "poisson", "burst", "closed", "max"]
+PaceChoice = Literal["open", "poisson", "burst", "ramp", "closed", "max"]
 """The paces that a scenario may name; a flow with `replay` has the pace of that name."""
-PaceName = Literal["open", "poisson", "burst", "closed", "max", "replay"]
+PaceName = Literal["open", "poisson", "burst", "ramp", "closed", "max", "replay"]
 MOST_UNSCHEDULED_MESSAGES = 2_000_000
 """The maximum number of messages of a trial that has a duration and no rate."""
 
@@ -71,6 +71,14 @@ PACES: dict[PaceName, Pace] = {
     "open": Pace("one message per period", phrase="at {rate}", question="at even intervals"),
     "poisson": Pace("random gaps that average to the rate", question="at random intervals"),
     "burst": Pace("several messages at once, on average at the rate", parameter="burst", question="in bursts"),
+    "ramp": Pace(
+        "a rate that changes linearly over the trial, from the rate to `ramp_to`",
+        parameter="ramp_to",
+        needs_parameter=True,
+        rates=Rates,
+        phrase="from {rate} to {ramp_to}",
+        question="at a changing rate",
+    ),
     "closed": Pace(
         "the next message when the previous message has come back",
         is_scheduled=False,

@@ -118,6 +118,8 @@ class Flow:
     rate_hz: float | None = None
     """None for a flow without a clock of its own."""
     burst: int = 1
+    ramp_to_hz: float | None = field(default=None, repr=False)
+    """The rate at the end of a trial with the pace `ramp`."""
     messages: int = 0
     """The number of messages that each trial measures; for a flow without a clock the most that it can send, and with
     the pace `closed` the most that are measured."""

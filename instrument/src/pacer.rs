@@ -16,17 +16,19 @@ pub struct Pacer {
     random: Random,
     alarm: Alarm,
     recording: Option<Arc<Recording>>,
+    /// Messages before a `ramp` begins, and messages that it lasts.
+    ramp: (u64, u64),
 }
 
 impl Pacer {
     pub fn new(pace: Pace, start_ns: i64) -> Self {
         let (random, alarm) = (Random(pace.seed), Alarm::new(pace.spin_ns));
-        Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None }
+        Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None, ramp: (0, 0) }
     }
 
     /// The due times of the messages of a flow, which are those of a recording for the pace `replay`.
     pub(crate) fn of_flow(flow: &Flow, recording: Option<&Arc<Recording>>, start_ns: i64) -> Self {
-        Self::new(flow.pace, start_ns).with_recording(recording.cloned())
+        Self { ramp: (flow.warmup, flow.messages), ..Self::new(flow.pace, start_ns) }.with_recording(recording.cloned())
     }
 
     /// The same pacer with the due times of a recording, for the pace `replay`.
@@ -49,6 +51,7 @@ impl Pacer {
                 self.poisson_ns += self.random.exponential() * 1e9 / self.pace.rate_hz;
                 offset_ns
             }
+            PaceKind::Ramp => self.ramp_offset_ns(index),
             PaceKind::Replay => self.recording.as_ref()?.due_ns(index)?,
             PaceKind::Closed | PaceKind::Max => return None,
         };
@@ -58,6 +61,23 @@ impl Pacer {
 
     fn offset_ns(&self, index: u64) -> i64 {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
+    }
+
+    /// When a message of a ramp is due. The warm-up has the first rate. Then, after a time `t`, `n(t) = r0 t + a t² / 2`
+    /// messages were due, where `r0` is the first rate and `a` the change of the rate per second; solved for `t`. A
+    /// message after the ramp has the last rate.
+    fn ramp_offset_ns(&self, index: u64) -> i64 {
+        let (warmup, messages) = self.ramp;
+        if index < warmup {
+            return self.offset_ns(index);
+        }
+        let (first_hz, last_hz) = (self.pace.rate_hz, self.pace.last_hz());
+        let (number, many) = ((index - warmup) as f64, messages as f64);
+        let on_ramp = number.min(many);
+        let change = (last_hz * last_hz - first_hz * first_hz) / many.max(1.0);
+        let rate_hz = (first_hz * first_hz + change * on_ramp).sqrt();
+        let after_s = 2.0 * on_ramp / (first_hz + rate_hz) + (number - on_ramp) / last_hz;
+        self.offset_ns(warmup) + (after_s * 1e9).round() as i64
     }
 
     /// Waits for a due time in the same way as [`Alarm`].
@@ -102,7 +122,7 @@ mod tests {
     use crate::recording::tests::recording;
 
     fn pace(kind: PaceKind, rate_hz: f64, burst: u32) -> Pace {
-        Pace { kind, rate_hz, burst, spin_ns: None, seed: 7, first_ns: 0, turn: None }
+        Pace { kind, rate_hz, burst, ramp_to_hz: None, spin_ns: None, seed: 7, first_ns: 0, turn: None }
     }
 
     #[test]
@@ -126,6 +146,41 @@ mod tests {
         assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);
     }
 
+    /// The due times of a ramp over all its messages, in seconds after the start; the warm-up comes first.
+    fn ramp_s(first_hz: f64, last_hz: f64, warmup: u64, messages: u64) -> Vec<f64> {
+        let pace = Pace { ramp_to_hz: Some(last_hz), ..pace(PaceKind::Ramp, first_hz, 1) };
+        let mut pacer = Pacer { ramp: (warmup, messages), ..Pacer::new(pace, 0) };
+        (0..warmup + messages).filter_map(|_| pacer.next_ns()).map(|due_ns| due_ns as f64 / 1e9).collect()
+    }
+
+    #[test]
+    fn the_due_times_of_a_ramp_integrate_its_rate() {
+        for (first_hz, last_hz) in [(100.0, 1000.0), (1000.0, 100.0), (250.0, 250.0), (1000.0, 0.001)] {
+            let length_s = 10.0;
+            let messages = ((first_hz + last_hz) / 2.0 * length_s) as u64;
+            let length_s = messages as f64 / ((first_hz + last_hz) / 2.0);
+            for (number, t) in ramp_s(first_hz, last_hz, 0, messages).into_iter().enumerate() {
+                let due = first_hz * t + (last_hz - first_hz) * t * t / (2.0 * length_s);
+                assert!((due - number as f64).abs() < 1e-3, "{first_hz} to {last_hz} Hz: {due} at {t} s, not {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_ramp_begins_after_the_warm_up_at_the_first_rate() {
+        let due_s = ramp_s(10.0, 30.0, 2, 40);
+        assert_eq!(due_s[..3], [0.0, 0.1, 0.2]);
+        assert_eq!(due_s[2..].iter().filter(|&&s| s - 0.2 < 1.0 - 1e-9).count(), 15, "10 t + 10 t² / 2 after 1 s");
+    }
+
+    #[test]
+    fn messages_after_a_ramp_have_its_last_rate() {
+        let pace = Pace { ramp_to_hz: Some(100.0), ..pace(PaceKind::Ramp, 50.0, 1) };
+        let mut pacer = Pacer { ramp: (0, 150), ..Pacer::new(pace, 0) };
+        let due_ns: Vec<_> = (0..152).filter_map(|_| pacer.next_ns()).collect();
+        assert_eq!(due_ns[150..], [2_000_000_000, 2_010_000_000]);
+    }
+
     fn due_times(side: u32, kind: PaceKind, many: usize) -> Vec<i64> {
         let turn = Some(Turn { length_ns: 20_000_000, sides: 2, side });
         let mut pacer = Pacer::new(Pace { turn, ..pace(kind, 200.0, 1) }, 1000);
@@ -141,7 +196,7 @@ mod tests {
 
     #[test]
     fn nothing_is_due_in_the_turn_of_the_other_side() {
-        for kind in [PaceKind::Open, PaceKind::Poisson, PaceKind::Burst] {
+        for kind in [PaceKind::Open, PaceKind::Poisson, PaceKind::Burst, PaceKind::Ramp] {
             for side in 0..2 {
                 let due = due_times(side, kind, 5000);
                 assert!(due.is_sorted());

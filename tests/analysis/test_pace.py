@@ -65,6 +65,31 @@ def test_one_late_message_at_the_end_is_no_overload(tmp_path: Path) -> None:
     assert analyse_trials(tmp_path, cell(), {0: sent, 1: arrivals(range(COUNT), 60_000)})["status"] == "ok"
 
 
+def ramp_trial(first_hz: float, last_hz: float, capacity_hz: float) -> Trial:
+    """A source whose rate changes linearly, and a receiver that takes one message after the other."""
+    length_s = COUNT / ((first_hz + last_hz) / 2)
+    change = (last_hz - first_hz) / length_s
+    due_s = [2 * n / (first_hz + (first_hz**2 + 2 * change * n) ** 0.5) for n in range(COUNT)]
+    free_s, arrived_s = 0.0, []
+    for each in due_s:
+        free_s = max(free_s + 1 / capacity_hz, each + 50e-6)
+        arrived_s.append(free_s)
+    sent = [{"seq": n, "due": round(s * 1e9), "sent": round(s * 1e9)} for n, s in enumerate(due_s)]
+    return {0: sent, 1: [{"seq": n, "arrived": round(s * 1e9)} for n, s in enumerate(arrived_s)]}
+
+
+@pytest.mark.parametrize(("first_hz", "last_hz"), [(200.0, 1000.0), (1000.0, 200.0)])
+def test_a_ramp_is_judged_at_its_fast_end(first_hz: float, last_hz: float, tmp_path: Path) -> None:
+    one = cell(pace="ramp", rate_hz=first_hz, ramp_to_hz=last_hz)
+    states = {
+        capacity_hz: analyse_trials(tmp_path / str(capacity_hz), one, ramp_trial(first_hz, last_hz, capacity_hz))
+        for capacity_hz in (800.0, 1100.0)
+    }
+    assert {capacity_hz: row["status"] for capacity_hz, row in states.items()} == {800.0: "saturated", 1100.0: "ok"}
+    assert states[800.0]["reason_code"] == "W-OVERLOAD-QUEUE"
+    assert states[1100.0]["achieved_hz"] == pytest.approx(600, rel=0.01), "the mean of the whole trial"
+
+
 def test_noise_that_rises_and_falls_is_no_backlog(tmp_path: Path) -> None:
     came = growing(0.02)
     for row in came[400:600]:

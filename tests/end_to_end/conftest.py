@@ -57,6 +57,10 @@ CASES = {
     "open": 'transport = "unix"',
     "poisson": 'pace = "poisson"',
     "burst": 'pace = "burst"\nburst = 4',
+    **{
+        f"ramp, {language}": f'pace = "ramp"\nramp_to = 1000\ntransport = "unix"\nlanguage = "{language}"'
+        for language in ("rust", "c++", "python")
+    },
     "max": 'pace = "max"\ntransport = "unix"',
     "spin": 'wait = "spin"\ncores = "cross"',
     "callback": 'wait = "callback"',

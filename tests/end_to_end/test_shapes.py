@@ -163,6 +163,14 @@ def test_bursts_are_due_together_at_the_rate_in_all(measured: Measured) -> None:
     assert {gap for gap in gaps if gap} == {8_000_000}
 
 
+@pytest.mark.parametrize("language", ["rust", "c++", "python"])
+def test_the_due_times_of_a_ramp_integrate_its_rate_in_every_language(measured: Measured, language: str) -> None:
+    length_s = MESSAGES / 750
+    due_s = [sum(gaps_ns(measured, f"ramp, {language}")[:number]) / 1e9 for number in range(MESSAGES)]
+    for number, t in enumerate(due_s):
+        assert 500 * t + 500 * t**2 / (2 * length_s) == pytest.approx(number, abs=1e-3)
+
+
 def test_max_has_no_schedule(measured: Measured) -> None:
     row = measured.by_name["max"]
     assert row["rate_hz"] is row["pacing_error_p50_us"] is None

@@ -40,6 +40,8 @@ pub struct Pace {
     pub rate_hz: f64,
     /// Messages per burst; there are `rate_hz / burst` bursts per second.
     pub burst: u32,
+    /// For `ramp`: the messages per second at the end, above 0.
+    pub ramp_to_hz: Option<f64>,
     /// How long before the due time a thread stops sleeping and spins; 0 never spins, and a missing value makes
     /// the instrument learn the time.
     pub spin_ns: Option<i64>,
@@ -56,7 +58,13 @@ impl Pace {
     /// Whether messages are due one at a time, so that a receiver is idle again before the next message, and at least
     /// at this rate.
     pub fn is_spaced(&self, least_hz: f64) -> bool {
-        matches!(self.kind, PaceKind::Open | PaceKind::Poisson) && self.rate_hz >= least_hz
+        let slowest_hz = self.rate_hz.min(self.last_hz());
+        matches!(self.kind, PaceKind::Open | PaceKind::Poisson | PaceKind::Ramp) && slowest_hz >= least_hz
+    }
+
+    /// The messages per second at the end of the trial.
+    pub fn last_hz(&self) -> f64 {
+        self.ramp_to_hz.unwrap_or(self.rate_hz)
     }
 }
 
@@ -78,6 +86,7 @@ pub enum PaceKind {
     Open,
     Poisson,
     Burst,
+    Ramp,
     Closed,
     Max,
     Replay,
