@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.scenario.model import Scenario
-from hopmeter.scenario.topology_import import read_topology
-from hopmeter.scenario.topology_nodes import topology_error
-from hopmeter.scenario.topology_text import format_scenario
+from hopmeter.scenario.topology.converter import read_topology
+from hopmeter.scenario.topology.nodes import topology_error
+from hopmeter.scenario.topology.text import format_scenario
 from hopmeter.system.toml_files import SUFFIX, validate
 
 EXAMPLE = Path(__file__).with_name("workload_example.toml")

@@ -11,8 +11,8 @@ import pytest
 
 from hopmeter.errors import UsageError
 from hopmeter.scenario import Scenario, files
-from hopmeter.scenario.topology_import import read_topology, type_bytes
-from hopmeter.scenario.topology_text import format_scenario
+from hopmeter.scenario.topology.converter import read_topology, type_bytes
+from hopmeter.scenario.topology.text import format_scenario
 from tests.coded import refuses
 
 NODES: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopmeter.scenario.topology_nodes import (
+from hopmeter.scenario.topology.nodes import (
     ENDS,
     LONGEST_NAME,
     NODE_KEYS,
@@ -21,7 +21,7 @@ from hopmeter.scenario.topology_nodes import (
     topology_error,
     unique_name,
 )
-from hopmeter.scenario.topology_qos import PREFIX, flow_policies, other_policies, settings_for
+from hopmeter.scenario.topology.qos import PREFIX, flow_policies, other_policies, settings_for
 
 TOO_LATE_MS = 50
 """The benchmark calls a message too late after its period, but at most after this time."""

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hopmeter.scenario.topology_import import DURATION_S, TOO_LATE_MS, Graph
+from hopmeter.scenario.topology.converter import DURATION_S, TOO_LATE_MS, Graph
 
 WIDTH = 120
 

@@ -8,7 +8,7 @@ from typing import Any
 from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.discovery import every
 from hopmeter.manifest.model import Manifest
-from hopmeter.scenario.topology_nodes import ENDS, End, Keys, Node
+from hopmeter.scenario.topology.nodes import ENDS, End, Keys, Node
 
 PREFIX = "qos_"
 DEFAULTS: dict[str, Any] = {"reliability": "reliable", "durability": "volatile", "history": "keep-last", "depth": 10}
