@@ -16,8 +16,8 @@ from typing import Any
 from hopmeter import manifest, plan
 from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.plan import Plan
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.executor import Executor
 from hopmeter.scenario import Scenario
 from hopmeter.store.run_folder import RunFolder

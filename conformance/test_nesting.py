@@ -10,8 +10,8 @@ from conformance.node_pool import turn
 from hopmeter import plan
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
 from hopmeter.runtime.work import Work, programs

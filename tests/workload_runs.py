@@ -13,7 +13,7 @@ from hopmeter.analysis.workload.workload_rows import complete_workload
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS
 from hopmeter.model.workload import Flow, Participant, Workload
-from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from tests import cells
 
 MESSAGES = 1000

@@ -14,14 +14,14 @@ from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
 from hopmeter.plan.build_remedy import building_command
-from hopmeter.plan.cores import Machine, NoCoresError
-from hopmeter.plan.crowding import crowding
 from hopmeter.plan.environment_notes import environment_notes
 from hopmeter.plan.expand import World
-from hopmeter.plan.hosts import assume_hosts
-from hopmeter.plan.own_types import type_notes
-from hopmeter.plan.replays import replay_notes
+from hopmeter.plan.payloads.own_types import type_notes
+from hopmeter.plan.placement.cores import Machine, NoCoresError
+from hopmeter.plan.placement.hosts import assume_hosts
 from hopmeter.plan.sides import OLD, OldSide, add_old_sides, check_sides
+from hopmeter.plan.workloads.crowding import crowding
+from hopmeter.plan.workloads.replays import replay_notes
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
@@ -192,7 +192,7 @@ def _build_commands(what: Sequence[str]) -> str:
 
 def check_still_ready(made: Plan, world: World) -> None:
     """Raise UsageError if a transport of a run that shall continue is not ready any more."""
-    from hopmeter.plan.background import load_of
+    from hopmeter.plan.placement.background_load import load_of
     from hopmeter.plan.rules import adapters
 
     try:

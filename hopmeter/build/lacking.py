@@ -16,8 +16,8 @@ from hopmeter.plan.build_remedy import COMMAND, is_buildable
 from hopmeter.plan.carriers import carrier_of
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import OBJECT_CODEC, OBJECT_LANGUAGE, message_languages
-from hopmeter.plan.own_types import OwnType, missing_types
+from hopmeter.plan.payloads.message_objects import OBJECT_CODEC, OBJECT_LANGUAGE, message_languages
+from hopmeter.plan.payloads.own_types import OwnType, missing_types
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.schemas import is_message, library_of, missing_tools
 

@@ -9,7 +9,7 @@ from hopmeter.build.one_language import one_language_each, one_language_for_all
 from hopmeter.build.targets import Target, choices, select_targets
 from hopmeter.manifest import find_transports, select_transports
 from hopmeter.plan.floors import FLOORS, LANGUAGE
-from hopmeter.plan.workloads import participant_axes
+from hopmeter.plan.workloads.workload_cells import participant_axes
 from hopmeter.scenario import Ask, Scenario, asks, files
 from hopmeter.scenario.flow_faults import receivers
 from hopmeter.scenario.graph import has_own_transports

@@ -16,9 +16,9 @@ from hopmeter.model.cell import AXES, Cell
 from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
-from hopmeter.plan.cores import Machine, NoCoresError
-from hopmeter.plan.host_facts import HostFacts
 from hopmeter.plan.language_choice import preferred_language
+from hopmeter.plan.placement.cores import Machine, NoCoresError
+from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of

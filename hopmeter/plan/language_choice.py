@@ -9,7 +9,7 @@ from hopmeter.manifest import LANGUAGES, Manifest, Readiness
 from hopmeter.manifest.tables.language_part import LONG_BUILD_S, LONGEST_BUILD_S, Offer
 from hopmeter.model import units
 from hopmeter.model.cell_parts import waits_of
-from hopmeter.plan.message_objects import object_languages
+from hopmeter.plan.payloads.message_objects import object_languages
 
 INTERPRETED = ("python",)
 """The languages whose nodes take longer for the same message."""

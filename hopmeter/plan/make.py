@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import rates_of, sending_s
 from hopmeter.model.workload import Flow
-from hopmeter.plan.alone import add_cells_alone
-from hopmeter.plan.background import drop_without_cores
 from hopmeter.plan.expand import World, expand
 from hopmeter.plan.floors import add_floors, skip_floors
-from hopmeter.plan.hosts import check_hosts, drop_without_hosts, place_on_hosts
-from hopmeter.plan.objects import set_payload_sizes, with_sizes
-from hopmeter.plan.reach import reach_machines
-from hopmeter.plan.workload_rules import drop_impossible
-from hopmeter.plan.workloads import expand_workload
+from hopmeter.plan.payloads.objects import set_payload_sizes, with_sizes
+from hopmeter.plan.placement.background_load import drop_without_cores
+from hopmeter.plan.placement.hosts import check_hosts, drop_without_hosts, place_on_hosts
+from hopmeter.plan.placement.reach import reach_machines
+from hopmeter.plan.workloads.alone import add_cells_alone
+from hopmeter.plan.workloads.workload_cells import expand_workload
+from hopmeter.plan.workloads.workload_rules import drop_impossible
 from hopmeter.scenario import Scenario, asks
 
 

@@ -13,9 +13,9 @@ from hopmeter.model.conditions import MOST_MESSAGES
 from hopmeter.model.units import MOST_S
 from hopmeter.model.workload import Carrier
 from hopmeter.plan.carriers import axis_carrier, carriers
-from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World, language_parts
-from hopmeter.plan.objects import why_no_object
+from hopmeter.plan.payloads.objects import why_no_object
+from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
 Rule = Callable[[Cell, Manifest, World], str]

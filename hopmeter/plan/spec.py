@@ -17,8 +17,8 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import rpc_of
 from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import ENDS, describe_message, encoded_file
-from hopmeter.plan.own_types import describe_type
+from hopmeter.plan.payloads.message_objects import ENDS, describe_message, encoded_file
+from hopmeter.plan.payloads.own_types import describe_type
 from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 

@@ -10,7 +10,7 @@ from hopmeter.analysis.results import machine_names
 from hopmeter.analysis.results.message_samples import trials
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.machine.measured import STEAL_PERCENT
-from hopmeter.plan.crowding import crowding
+from hopmeter.plan.workloads.crowding import crowding
 from hopmeter.report import formatting
 from hopmeter.report.steal_sentences import steal_sentence
 from hopmeter.report.warning_rules import Caution, measured_rows, names, rule, sentence

@@ -10,7 +10,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.model.cell import WHOLE, Cell
 from hopmeter.model.payload_words import name_payload
 from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
-from hopmeter.plan.workloads import whole_id
+from hopmeter.plan.workloads.workload_cells import whole_id
 from hopmeter.report import formatting
 from hopmeter.report.host_words import group_by_host
 from hopmeter.report.pace_words import flow_pace

@@ -15,10 +15,10 @@ from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Carrier
 from hopmeter.plan import Cell, Plan
-from hopmeter.plan.background import load_of
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.duets import turn_s
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.background_load import load_of
 from hopmeter.plan.sides import OLD
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.recordings.replay_file import ReplayFile

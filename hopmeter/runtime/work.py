@@ -12,8 +12,8 @@ from hopmeter.manifest import Manifest, Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
 from hopmeter.node.contract import LOOPBACK
-from hopmeter.plan.background import Load
 from hopmeter.plan.carriers import carriers
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.plan.spec import Place, Turns
 from hopmeter.plan.topology import core_of, topology
 from hopmeter.runtime.processes.host import Host, TrialHost

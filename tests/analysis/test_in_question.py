@@ -10,8 +10,8 @@ from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
 from hopmeter.analysis.budget.candidates import InQuestion
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.alone import add_cells_alone
 from hopmeter.plan.make import Plan
+from hopmeter.plan.workloads.alone import add_cells_alone
 from hopmeter.scenario import Scenario
 
 from ..cells import cell

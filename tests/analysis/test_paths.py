@@ -15,7 +15,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Flow, Participant, Workload
 from hopmeter.model.workload import Path as FlowPath
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.samples import NONE_NS
 from tests.analysis.made import MS, Rows, cell, run_of

@@ -11,8 +11,8 @@ import pytest
 from hopmeter.analysis.workload.times_alone import set_times_alone
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Workload
-from hopmeter.plan.alone import add_cells_alone
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.alone import add_cells_alone
+from hopmeter.plan.workloads.workload_cells import rows_of
 from tests import cells
 from tests.coded import lacking
 

@@ -25,7 +25,7 @@ from hopmeter.hosts.protocol.host_build import BuildOrder
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
 from hopmeter.plan.expand import World
-from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.schemas import library_of
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from hopmeter.cli.parts.plan_table import print_plan
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.system.terminal import Console
 from tests.plan.world import make_plan, transport, world
 

@@ -17,7 +17,7 @@ from hopmeter.comparison.missed import BetweenRounds, BetweenRuns
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import PLANNED
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.statistics.shares.share_runs import compare_share_runs
 from hopmeter.statistics.shares.share_tests import ShareTrial, compare_share_of_two
 from hopmeter.store.run_folder import RunFolder

@@ -18,8 +18,8 @@ from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import Prepared
 from hopmeter.errors import UsageError
 from hopmeter.plan import Plan, make
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.report import write
 from hopmeter.report.environment import payload_files
 from hopmeter.scenario import Scenario

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hopmeter.plan.background import Load
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from tests.coded import lacking
 from tests.command import hopmeter

@@ -13,7 +13,7 @@ from hopmeter.plan.floors import FLOORS
 from hopmeter.plan.sides import add_old_sides, settings_side
 from hopmeter.plan.spec import node_specs
 from hopmeter.plan.topology import core_of, topology
-from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.runtime.order import planned_trials
 
 from .test_workloads import FLOWS, PARTICIPANTS, PLACE, make_plan

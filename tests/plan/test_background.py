@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hopmeter.model.cell import Cell
-from hopmeter.plan.background import Load, load_of
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.background_load import Load, load_of
+from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking
 
 from .test_workloads import make_plan as make_workload

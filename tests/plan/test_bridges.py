@@ -13,12 +13,12 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier
 from hopmeter.plan import Plan
 from hopmeter.plan.carriers import carriers
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.rules import adapters
 from hopmeter.plan.sides import OldSide, add_old_sides
 from hopmeter.plan.spec import Place, Site, node_specs
 from hopmeter.plan.topology import topology
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking, refuses
 
 from .world import LANGUAGE, make_plan, transport, world

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hopmeter.model.workload import Participant, Workload
-from hopmeter.plan.crowding import crowding
+from hopmeter.plan.workloads.crowding import crowding
 from hopmeter.report.result_rules import warnings
 from tests.cells import cell
 from tests.workload_runs import WORKLOAD, Made, make_run

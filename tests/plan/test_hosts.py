@@ -12,10 +12,10 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan, make
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
-from hopmeter.plan.host_facts import HostFacts
-from hopmeter.plan.hosts import HERE, assume_hosts
+from hopmeter.plan.placement.cores import Machine
+from hopmeter.plan.placement.host_facts import HostFacts
+from hopmeter.plan.placement.hosts import HERE, assume_hosts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.report.workload_words import graph_lines

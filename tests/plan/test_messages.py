@@ -13,9 +13,9 @@ import pytest
 from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.schemas import CODECS, find_schema, library_of
 from hopmeter.schemas.library import folder_of, languages
 from hopmeter.schemas.recorded import FACTS, record

@@ -14,7 +14,8 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.manifest.interpreter import ours
 from hopmeter.messages import split_code
-from hopmeter.plan import Plan, object_sizes
+from hopmeter.plan import Plan
+from hopmeter.plan.payloads import object_sizes
 from hopmeter.plan.spec import Place, node_specs
 from tests.coded import lacking
 from tests.images.made import image, pixels, video

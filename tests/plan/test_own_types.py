@@ -14,8 +14,8 @@ from hopmeter.build.messages import MessageTarget, TypeTarget
 from hopmeter.manifest import type_code
 from hopmeter.manifest.type_code import code_of
 from hopmeter.model.cell import Cell
-from hopmeter.plan import own_types
-from hopmeter.plan.own_types import type_notes
+from hopmeter.plan.payloads import own_types
+from hopmeter.plan.payloads.own_types import type_notes
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.schemas import library_of
 from hopmeter.schemas.library import OBJECT

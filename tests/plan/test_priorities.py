@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking
 
 from .world import make_plan, transport, world

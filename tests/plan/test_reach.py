@@ -12,7 +12,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Workload
 from hopmeter.plan import make
 from hopmeter.plan.expand import World
-from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking

@@ -12,9 +12,9 @@ import pytest
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Replay
-from hopmeter.plan.replays import timing_of
 from hopmeter.plan.spec import Place, node_specs
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.replays import timing_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.report.workload_words import graph_lines
 from tests.coded import lacking, refuses
 from tests.recordings.made import START_NS, payload, write_mcap

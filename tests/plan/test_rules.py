@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopmeter.errors import UsageError
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking, refuses
 
 from .world import LANGUAGE, make_plan, transport, world

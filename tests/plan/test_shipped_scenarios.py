@@ -11,12 +11,12 @@ import pytest
 
 from hopmeter.manifest import Manifest, Readiness, every
 from hopmeter.plan import make
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World, expand
-from hopmeter.plan.hosts import assume_hosts
+from hopmeter.plan.placement.cores import Machine
+from hopmeter.plan.placement.hosts import assume_hosts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
-from hopmeter.plan.workloads import expand_workload
+from hopmeter.plan.workloads.workload_cells import expand_workload
 from hopmeter.scenario import asks, files
 from hopmeter.system import paths
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopmeter.plan.warmup import first_due_s, warmup_messages, warmup_s
+from hopmeter.plan.workloads.warmup import first_due_s, warmup_messages, warmup_s
 from hopmeter.scenario.workload import Flow
 
 

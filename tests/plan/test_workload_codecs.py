@@ -13,11 +13,11 @@ from hopmeter.images.source import Source
 from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.model.cell import Cell
-from hopmeter.plan import object_sizes
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.payloads import object_sizes
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import codecs_of_node
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking
 from tests.images.made import image, pixels
 

@@ -12,10 +12,10 @@ from hopmeter.analysis.latency.headline import headline
 from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import is_chain, topology
-from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking

@@ -6,8 +6,8 @@ from typing import Any
 
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.plan import Plan, make
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 

@@ -12,8 +12,8 @@ from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.sides import OldSide, add_old_sides
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.signals import Alarm

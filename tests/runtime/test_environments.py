@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.expand import World
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.executor import Executor
 from hopmeter.store.run_folder import RunFolder
 from tests.plan.world import make_plan, transport

@@ -11,7 +11,7 @@ from hopmeter.analysis.cells.whole_run import trial_values
 from hopmeter.analysis.workload.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.store.run_folder import RunFolder
 
 Measure = Callable[[Cell, TrialResult], Sequence[Mapping[str, Any]]]

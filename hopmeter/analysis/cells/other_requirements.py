@@ -9,7 +9,7 @@ from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
 from hopmeter.analysis.cells.requirements import Judge
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.analysis.workload.workload_rows import complete_requirements
-from hopmeter.plan.workloads import whole_id
+from hopmeter.plan.workloads.workload_cells import whole_id
 from hopmeter.store.run_folder import RunFolder
 
 COLUMNS = ("require", "require_each", "require_rounds")

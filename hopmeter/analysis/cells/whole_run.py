@@ -26,7 +26,7 @@ from hopmeter.analysis.workload.times_alone import set_times_alone
 from hopmeter.analysis.workload.workload_ranking import ENDS, rank_workloads, set_workload_ranks
 from hopmeter.analysis.workload.workload_rows import complete_requirements, complete_workload
 from hopmeter.model.cell import Cell
-from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.scenario.resolve import decision
 from hopmeter.scenario.search import Search
 from hopmeter.statistics.trends import Trend

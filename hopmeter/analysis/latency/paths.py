@@ -20,7 +20,7 @@ from hopmeter.analysis.latency.trial_pairs import pairs
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow
 from hopmeter.plan.topology import topology
-from hopmeter.plan.workloads import flow_cell
+from hopmeter.plan.workloads.workload_cells import flow_cell
 from hopmeter.store.causes import Causes, read_causes
 from hopmeter.store.samples import NONE_NS, Samples
 

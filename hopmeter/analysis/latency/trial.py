@@ -25,7 +25,7 @@ from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.flows import flows
-from hopmeter.plan.workloads import flow_cell, rows_of
+from hopmeter.plan.workloads.workload_cells import flow_cell, rows_of
 from hopmeter.statistics.trends import Trend
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples

@@ -12,7 +12,7 @@ from hopmeter.analysis.results import machine_names
 from hopmeter.analysis.results.builds import build_words, qualifiers
 from hopmeter.model.cell import CONDITIONS as CONDITIONS
 from hopmeter.model.cell import DEFAULTS, table_key
-from hopmeter.plan.workloads import part_place
+from hopmeter.plan.workloads.workload_cells import part_place
 from hopmeter.system import humanize
 
 if TYPE_CHECKING:

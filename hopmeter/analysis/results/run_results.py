@@ -18,7 +18,7 @@ from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.model.column_types import TypedColumns
 from hopmeter.model.row_role import Role, role_of
-from hopmeter.plan.workloads import rows_of, whole_id
+from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.store.disk import check_files
 from hopmeter.store.formats import convert_row
 from hopmeter.store.parquet_rows import read_rows

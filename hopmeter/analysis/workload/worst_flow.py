@@ -13,7 +13,7 @@ from hopmeter.analysis.latency.host_clocks import ClockUncertainty
 from hopmeter.analysis.latency.percentiles import PERMILLE, is_resolved
 from hopmeter.analysis.ranking.ranked_cells import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.plan.workloads import flow_cell
+from hopmeter.plan.workloads.workload_cells import flow_cell
 from hopmeter.statistics import Observation, Pair, Ranking
 from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 

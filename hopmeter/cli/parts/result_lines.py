@@ -7,7 +7,7 @@ from typing import Any
 
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.plan import Cell
-from hopmeter.plan.workloads import rows_of
+from hopmeter.plan.workloads.workload_cells import rows_of
 
 MARK = "[RESULT]"
 CONDITIONS = (

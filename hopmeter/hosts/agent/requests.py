@@ -19,8 +19,8 @@ from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.content_store import PIECE_BYTES, ContentStore, decode, encode
 from hopmeter.manifest import Manifest, Readiness, readiness
 from hopmeter.manifest.readiness import readiness_with_codecs
-from hopmeter.plan.background import Load
-from hopmeter.plan.cores import Machine
+from hopmeter.plan.placement.background_load import Load
+from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from hopmeter.runtime.processes.broker import BrokerProcess
 from hopmeter.runtime.processes.node import LocalNode

@@ -13,7 +13,7 @@ from hopmeter.hosts.coordinator.remote_processes import RemoteBackground, names_
 from hopmeter.hosts.coordinator.remote_trial import RemoteTrial
 from hopmeter.hosts.protocol.content_store import content_hash, pieces
 from hopmeter.manifest import Manifest
-from hopmeter.plan.background import Load
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.runtime.processes.this_host import LEAD_NS
 
 LEAST_LEAD_NS = 30_000_000

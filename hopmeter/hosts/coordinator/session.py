@@ -21,7 +21,7 @@ from hopmeter.hosts.protocol import value_checks
 from hopmeter.hosts.protocol.greeting import Greeting, HostError, join_errors
 from hopmeter.machine import advice
 from hopmeter.manifest import Readiness
-from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.schemas.library import NAME
 from hopmeter.system.scratch_dir import ScratchDir

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hopmeter.model.workload import Replay
 from hopmeter.plan import Plan
-from hopmeter.plan.replays import read_replays, timing_of
+from hopmeter.plan.workloads.replays import read_replays, timing_of
 from hopmeter.recordings.replay_file import ReplayFile, write_replay
 from hopmeter.runtime.inputs.run_files import make_files
 

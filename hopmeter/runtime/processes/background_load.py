@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest.readiness import environment
-from hopmeter.plan.background import Load
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import end_with_launcher, kill_group
 

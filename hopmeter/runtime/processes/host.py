@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from hopmeter.manifest import Manifest
 from hopmeter.node.contract import LOOPBACK
-from hopmeter.plan.background import Load
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.processes.background_load import Achieved
 from hopmeter.runtime.processes.node import Node, Start

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest import Manifest
-from hopmeter.plan.background import Load
+from hopmeter.plan.placement.background_load import Load
 from hopmeter.plan.spec import Site
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess

@@ -9,7 +9,7 @@ from typing import Any
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import World, join_languages
 from hopmeter.plan.rules import why_not
-from hopmeter.plan.workloads import drop_flow, flow_cell
+from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
 def drop_impossible(judged: Cell, cell: Cell, world: World) -> Cell:

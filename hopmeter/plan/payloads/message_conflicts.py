@@ -8,7 +8,7 @@ from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import ENDS
+from hopmeter.plan.payloads.message_objects import ENDS
 from hopmeter.plan.topology import topology
 from hopmeter.schemas import Library, is_message, library_of, without_folders
 from hopmeter.schemas.payload import KIND

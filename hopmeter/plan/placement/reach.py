@@ -11,11 +11,11 @@ from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier, Flow, Workload
-from hopmeter.plan.bridges import split_participants, why_not_split
 from hopmeter.plan.carriers import axis_carrier
 from hopmeter.plan.expand import World, profile_of
-from hopmeter.plan.host_facts import HostFacts
+from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.plan.topology import Topology, topology
+from hopmeter.plan.workloads.bridges import split_participants, why_not_split
 from hopmeter.scenario import Ask, Scenario
 
 Hosts = Mapping[str, HostFacts]

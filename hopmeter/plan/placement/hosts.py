@@ -9,11 +9,11 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
-from hopmeter.plan.cores import Machine
 from hopmeter.plan.flows import flows
-from hopmeter.plan.host_facts import HostFacts
-from hopmeter.plan.message_objects import ENDS
-from hopmeter.plan.reach import reach_faults
+from hopmeter.plan.payloads.message_objects import ENDS
+from hopmeter.plan.placement.cores import Machine
+from hopmeter.plan.placement.host_facts import HostFacts
+from hopmeter.plan.placement.reach import reach_faults
 from hopmeter.plan.topology import Endpoint, core_of, topology
 from hopmeter.scenario import Scenario
 from hopmeter.schemas import is_message, library_of

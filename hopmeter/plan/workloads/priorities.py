@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Participant, Workload
-from hopmeter.plan.crowding import why_spinning
 from hopmeter.plan.expand import World
 from hopmeter.plan.topology import Endpoint, core_of, topology
+from hopmeter.plan.workloads.crowding import why_spinning
 
 
 def why_no_threads(cell: Cell, world: World) -> str:

@@ -17,7 +17,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.workload import MESSAGE, NO_CODEC, Carrier, Flow, Replay
 from hopmeter.plan.carriers import carrier_of
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_objects import encoded_file
+from hopmeter.plan.payloads.message_objects import encoded_file
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.schemas import is_message
 from hopmeter.schemas.ros2.types import RosType, payload_type, read_installed, split_definitions

@@ -14,9 +14,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import OF_FLOWS, flow_values
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.workload import NO_CODEC, PER_FLOW, Carrier, Flow, Participant, Path, Workload
-from hopmeter.plan.bridges import split_participants, why_not_split
 from hopmeter.plan.carriers import encodes_objects, own_carriers, own_transport, together
-from hopmeter.plan.cores import NoCoresError
 from hopmeter.plan.expand import (
     World,
     cell_of,
@@ -26,10 +24,12 @@ from hopmeter.plan.expand import (
     transports_of,
 )
 from hopmeter.plan.language_choice import preferred_language
-from hopmeter.plan.message_counts import message_counts
-from hopmeter.plan.priorities import why_no_threads
-from hopmeter.plan.replays import plan_replays
-from hopmeter.plan.warmup import first_due_s, warmup_s
+from hopmeter.plan.placement.cores import NoCoresError
+from hopmeter.plan.workloads.bridges import split_participants, why_not_split
+from hopmeter.plan.workloads.message_counts import message_counts
+from hopmeter.plan.workloads.priorities import why_no_threads
+from hopmeter.plan.workloads.replays import plan_replays
+from hopmeter.plan.workloads.warmup import first_due_s, warmup_s
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.scenario.flow_faults import receivers
 from hopmeter.scenario.graph import has_own_transports

@@ -15,15 +15,15 @@ from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import object_of
 from hopmeter.model.workload import Flow
-from hopmeter.plan.bridges import split_participants
 from hopmeter.plan.carriers import carrier_of, codecs
 from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
-from hopmeter.plan.message_conflicts import why_not_together
-from hopmeter.plan.message_objects import message_bytes, message_languages, why_no_message, why_not_built
-from hopmeter.plan.object_sizes import Asked, Weights, weights
-from hopmeter.plan.own_types import why_no_type
-from hopmeter.plan.workloads import drop_flow
+from hopmeter.plan.payloads.message_conflicts import why_not_together
+from hopmeter.plan.payloads.message_objects import message_bytes, message_languages, why_no_message, why_not_built
+from hopmeter.plan.payloads.object_sizes import Asked, Weights, weights
+from hopmeter.plan.payloads.own_types import why_no_type
+from hopmeter.plan.workloads.bridges import split_participants
+from hopmeter.plan.workloads.workload_cells import drop_flow
 from hopmeter.schemas import is_message
 
 OBJECTS = ("array", "image")

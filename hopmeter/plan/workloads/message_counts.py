@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hopmeter.model.condition_values import rates_of_keys
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES
-from hopmeter.plan.warmup import warmup_messages, warmup_s
+from hopmeter.plan.workloads.warmup import warmup_messages, warmup_s
 from hopmeter.scenario import Scenario
 from hopmeter.scenario.flow_faults import causes
 from hopmeter.scenario.workload import Flow

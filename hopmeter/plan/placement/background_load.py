@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
-from hopmeter.plan.cores import Machine, NoCoresError
+from hopmeter.plan.placement.cores import Machine, NoCoresError
 from hopmeter.scenario import Scenario
 
 
