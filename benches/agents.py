@@ -25,7 +25,7 @@ from typing import Any
 from ending import orderly
 
 from hopmeter import plan
-from hopmeter.api.planning import this_world
+from hopmeter.api.planning import local_capabilities
 from hopmeter.hosts.coordinator.session import HostSession, open_hosts
 from hopmeter.runtime.running_trial import RunningTrial
 from hopmeter.runtime.signals import Alarm
@@ -161,14 +161,16 @@ def _run(
     session: HostSession, asked: Scenario, times: Times, trials: int, folder: Path, alarm: Alarm, ground: ScratchDir
 ) -> None:
     with times.measure("describe"):
-        world = this_world(session)
+        capabilities = local_capabilities(session)
     with times.measure("examine"):
         session.describe()
-    cell = next(each for each in plan.make("agents", asked, world).runnable if each.is_whole_workload)
-    ready = programs(cell, world.ready)
+    cell = next(each for each in plan.make("agents", asked, capabilities).runnable if each.is_whole_workload)
+    ready = programs(cell, capabilities.ready)
     with session.compare_clocks(folder) as clocks:
         for trial in range(trials):
-            work = Work(cell, trial, trial, trial, world.manifests["tcp"], ready, logs=folder, hosts=session.remote)
+            work = Work(
+                cell, trial, trial, trial, capabilities.manifests["tcp"], ready, logs=folder, hosts=session.remote
+            )
             with execute_trial(work, ground, alarm) as outcome:
                 with times.measure("comparison"):
                     clocks.compare()

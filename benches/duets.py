@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from hopmeter.api.planning import prepare
 from hopmeter.comparison.interleaved import estimate
 from hopmeter.plan import Cell
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.duets import SIDES, TURN_S
-from hopmeter.plan.expand import World
 from hopmeter.plan.spec import Turns
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import Outcome, execute_duet, execute_trial
@@ -72,9 +72,9 @@ Round = dict[str, list[Side]]
 class Measuring:
     """Measures rounds of one cell against itself."""
 
-    def __init__(self, cell: Cell, world: World, alarm: Alarm, ground: ScratchDir, logs: Path) -> None:
-        manifest = world.manifests[cell.axes.transport]
-        self._work = Work(cell, 0, 0, 0, manifest, programs(cell, world.ready), logs)
+    def __init__(self, cell: Cell, capabilities: Capabilities, alarm: Alarm, ground: ScratchDir, logs: Path) -> None:
+        manifest = capabilities.manifests[cell.axes.transport]
+        self._work = Work(cell, 0, 0, 0, manifest, programs(cell, capabilities.ready), logs)
         self._alarm, self._ground = alarm, ground
 
     def round(self) -> Round:
@@ -164,11 +164,11 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def cell_of(transport: str, no_idle_states: bool) -> tuple[Cell, World]:
+def cell_of(transport: str, no_idle_states: bool) -> tuple[Cell, Capabilities]:
     """Return the cell of a transport, and the transports of this machine."""
     asked = GIVEN | {"transport": [transport], "language": ["one"], "no_idle_states": no_idle_states}
     made = prepare("quick", asked, [], full=False, against=None, console=Console(stderr=True))
-    return next(cell for cell in made.plan.runnable if cell.axes.transport == transport), made.world
+    return next(cell for cell in made.plan.runnable if cell.axes.transport == transport), made.capabilities
 
 
 if __name__ == "__main__":

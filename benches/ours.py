@@ -16,7 +16,7 @@ from typing import Any
 from hopmeter import manifest, plan
 from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.executor import Executor
 from hopmeter.scenario import Scenario
@@ -30,17 +30,17 @@ class NothingMeasuredError(Exception):
 
 
 @cache
-def world(transports: tuple[str, ...]) -> World:
+def capabilities(transports: tuple[str, ...]) -> Capabilities:
     """Return the given transports and their readiness. Checking all transports of a checkout would take seconds."""
     known = {name: each for name, each in manifest.every().items() if name in transports}
-    return World(known, manifest.readiness_of_all(known.values()), Machine.here())
+    return Capabilities(known, manifest.readiness_of_all(known.values()), Machine.here())
 
 
 @cache
-def _make_plan(scenario: str) -> tuple[Plan, World]:
+def _make_plan(scenario: str) -> tuple[Plan, Capabilities]:
     asked = tomllib.loads(scenario)
     names = asked["transport"]
-    here = world(tuple([names] if isinstance(names, str) else names))
+    here = capabilities(tuple([names] if isinstance(names, str) else names))
     made = plan.make("bench", validate(Scenario, asked, "the bench's scenario"), here)
     ranked = [cell for cell in made.cells if cell.comparison.ranked]
     if dropped := [cell.dropped for cell in ranked if cell.dropped]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from ending import orderly
 
 from hopmeter import plan
-from hopmeter.api.planning import this_world
+from hopmeter.api.planning import local_capabilities
 from hopmeter.plan import Cell
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
 from hopmeter.runtime.work import Work, programs
@@ -38,12 +38,12 @@ timeout = "60s"
 """
 
 
-def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
+def cells(asked: argparse.Namespace, capabilities: Capabilities) -> Iterator[Cell]:
     """Yield one cell for each transport, language and pattern, with its first wait."""
     table = tomllib.loads(SCENARIO) | {name: getattr(asked, name) for name in ("placement", "relays", "messages")}
     table |= {"transport": asked.transport.split(","), "pattern": asked.pattern.split(",")}
     seen = set()
-    for cell in plan.make("starting", Scenario.model_validate(table), world).runnable:
+    for cell in plan.make("starting", Scenario.model_validate(table), capabilities).runnable:
         which = cell.axes.transport, cell.axes.language, cell.axes.pattern
         is_asked = asked.transport == "all" or cell.axes.transport in table["transport"]  # the plan adds floors, too
         if is_asked and which not in seen:
@@ -51,11 +51,13 @@ def cells(asked: argparse.Namespace, world: World) -> Iterator[Cell]:
             yield cell
 
 
-def measure_start(cell: Cell, world: World, folder: Path, alarm: Alarm, ground: ScratchDir) -> tuple[float | None, str]:
+def measure_start(
+    cell: Cell, capabilities: Capabilities, folder: Path, alarm: Alarm, ground: ScratchDir
+) -> tuple[float | None, str]:
     """Return the seconds from the start of the trial, including the broker, until message 0 was due; also return
     failures and losses."""
-    ready = programs(cell, world.ready)
-    work = Work(cell, 0, 0, 0, world.manifests[cell.axes.transport], ready, logs=folder)
+    ready = programs(cell, capabilities.ready)
+    work = Work(cell, 0, 0, 0, capabilities.manifests[cell.axes.transport], ready, logs=folder)
     began_ns = time.monotonic_ns()
     with execute_trial(work, ground, alarm) as outcome:
         result = outcome.result
@@ -88,10 +90,10 @@ def main(words: Sequence[str] | None = None) -> int:
     ask.add_argument("--placement", default="thread")
     ask.add_argument("--relays", type=int, default=RELAYS)
     ask.add_argument("--messages", type=int, default=50)
-    asked, world, all_hold = ask.parse_args(words), this_world(), True
+    asked, capabilities, all_hold = ask.parse_args(words), local_capabilities(), True
     with tempfile.TemporaryDirectory() as folder, Alarm() as alarm, ScratchDir() as ground:
-        for cell in cells(asked, world):
-            said, holds = line(cell, *measure_start(cell, world, Path(folder), alarm, ground))
+        for cell in cells(asked, capabilities):
+            said, holds = line(cell, *measure_start(cell, capabilities, Path(folder), alarm, ground))
             print(said, flush=True)
             all_hold = all_hold and holds
     return 0 if all_hold else 1

@@ -10,7 +10,7 @@ from conformance.node_pool import turn
 from hopmeter import plan
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_trial
@@ -69,10 +69,10 @@ def plan_cell(case: Case) -> Cell:
     """The cell of the case, without the floors that the plan adds."""
     name = case.manifest.name
     scenario: dict[str, Any] = {**SCENARIO, "transport": name, "language": case.sender, "wait": case.wait}
-    world = World(
+    capabilities = Capabilities(
         {name: case.manifest}, {key: each for key, each in READINESS.items() if key[0] == name}, Machine.here()
     )
-    cells = plan.make("nesting", Scenario.model_validate(scenario), world).cells
+    cells = plan.make("nesting", Scenario.model_validate(scenario), capabilities).cells
     candidates = [cell for cell in cells if cell.axes.transport == name]
     # The synthetic transport is in no ranking, and `memory` is its own floor.
     cell = next((cell for cell in candidates if cell.comparison.ranked), candidates[0])

@@ -28,7 +28,7 @@ from hopmeter.manifest.examples import Example, check_folder, find_example, writ
 from hopmeter.model.language_names import languages_in
 from hopmeter.plan import budget
 from hopmeter.plan.build_remedy import COMMAND
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.report.advice.lines import RunAdvice
 from hopmeter.system.humanize import time as humanize_time
 from hopmeter.system.terminal import Console
@@ -178,7 +178,7 @@ def prepare(
 def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str, str]]:
     """Plan the run over the transports that the user names, or over all that can be installed and are ready or can be
     built."""
-    world = planning.this_world(hosts)
+    capabilities = planning.local_capabilities(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
     given = {"budget": BUDGET, **asked.given}
@@ -190,27 +190,29 @@ def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str
         )
     if "until" not in given and not (given.get("require") or toml.get("require")) and not toml.get("flow"):
         given |= UNTIL_BEST
-    chosen, not_ready = _transports(given.get("transport"), asked, world)
+    chosen, not_ready = _transports(given.get("transport"), asked, capabilities)
     given["transport"] = chosen
     options = scenario_options(given)
-    short = scenario.shorten(add_lossless(toml, given, chosen, world), options)
-    wanted = scenario.override(short, options, asked.settings, world.manifests)
+    short = scenario.shorten(add_lossless(toml, given, chosen, capabilities), options)
+    wanted = scenario.override(short, options, asked.settings, capabilities.manifests)
     own = scenario_options(asked.given)
     if (own or asked.settings) and not wanted.flow:
         wanted = planning.name_question(wanted, own, asked.settings, None)
-    return Prepared(plan.make(path.stem, wanted, world), world, hosts=hosts), not_ready
+    return Prepared(plan.make(path.stem, wanted, capabilities), capabilities, hosts=hosts), not_ready
 
 
-def _transports(named: Any, asked: Request, world: World) -> tuple[list[str], dict[str, str]]:
+def _transports(named: Any, asked: Request, capabilities: Capabilities) -> tuple[list[str], dict[str, str]]:
     """Return the transports to measure, and the command that installs each transport that is not ready."""
-    ready = {name for (name, _), state in world.ready.items() if state.ready or (asked.build and _is_built_by(state))}
-    own = manifest.find_transports([asked.now], dict(world.manifests)) if asked.now else {}
+    ready = {
+        name for (name, _), state in capabilities.ready.items() if state.ready or (asked.build and _is_built_by(state))
+    }
+    own = manifest.find_transports([asked.now], dict(capabilities.manifests)) if asked.now else {}
     if named:
         words = named.split(",") if isinstance(named, str) else list(named)
-        chosen = list(manifest.select_transports(words, dict(world.manifests)))
+        chosen = list(manifest.select_transports(words, dict(capabilities.manifests)))
         return list(dict.fromkeys([*chosen, *own])), {}
-    possible = [name for name, each in world.manifests.items() if each.ranked and each.installable]
-    gone = {name: _remedy(name, world) for name in possible if name not in ready}
+    possible = [name for name, each in capabilities.manifests.items() if each.ranked and each.installable]
+    gone = {name: _remedy(name, capabilities) for name in possible if name not in ready}
     return list(dict.fromkeys([*(name for name in possible if name in ready), *own])), gone
 
 
@@ -219,8 +221,8 @@ def _is_built_by(state: manifest.Readiness) -> bool:
     return state.get.startswith(COMMAND)
 
 
-def _remedy(name: str, world: World) -> str:
-    return next(state.get for (transport, _), state in world.ready.items() if transport == name)
+def _remedy(name: str, capabilities: Capabilities) -> str:
+    return next(state.get for (transport, _), state in capabilities.ready.items() if transport == name)
 
 
 def _check_now(now: str | None, prepared: Prepared) -> None:
@@ -238,7 +240,7 @@ def _fit_budget(prepared: Prepared) -> Prepared:
         return prepared
     for seconds in SHORTER_S:
         wanted = _with_duration(made.scenario, f"{seconds:g}s")
-        shorter = plan.make(made.name, wanted, prepared.world)
+        shorter = plan.make(made.name, wanted, prepared.capabilities)
         if budget.least_s(shorter) < budget.least_s(made) and budget.least_s(shorter) * MARGIN <= limit_s:
             note = f"each trial lasts {seconds:g} s, so that enough rounds fit into {humanize_time(limit_s)}"
             return replace(_mark(prepared, shorter), notes=[*prepared.notes, note])

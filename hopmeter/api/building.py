@@ -50,11 +50,11 @@ def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes:
 
 def mark(prepared: Prepared, made: Plan) -> Prepared:
     """Return what was prepared with another plan, in which cells say what could not be built for them."""
-    return replace(prepared, plan=mark_failures(made, prepared.world, prepared.failures))
+    return replace(prepared, plan=mark_failures(made, prepared.capabilities, prepared.failures))
 
 
 def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
-    lacking = find_lacking(prepared.plan, prepared.world)
+    lacking = find_lacking(prepared.plan, prepared.capabilities)
     rest = {host: [part for part in parts if (host, part.title) not in tried] for host, parts in lacking.items()}
     return {host: parts for host, parts in rest.items() if parts}
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.scenario.requirement import Requirement, parse
 
 
 def add_lossless(
-    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], world: World
+    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
 ) -> dict[str, Any]:
     """Return a scenario with the settings with which transports lose nothing, if that is required; its own settings
     stay."""
@@ -21,7 +21,7 @@ def add_lossless(
     receivers = max(_receivers(toml, given))
     settings = dict(toml.get("settings", {}))
     for name in chosen:
-        lossless = world.manifests[name].lossless
+        lossless = capabilities.manifests[name].lossless
         if lossless and (lossless.max_receivers is None or receivers <= lossless.max_receivers):
             settings[name] = {**lossless.settings, **settings.get(name, {})}
     return {**toml, "settings": {name: values for name, values in settings.items() if values}}

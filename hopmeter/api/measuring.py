@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from hopmeter import scenario
-from hopmeter.api.planning import Prepared, check_measurable, check_still_ready, prepare_old_side, this_world
+from hopmeter.api.planning import Prepared, check_measurable, check_still_ready, local_capabilities, prepare_old_side
 from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.session import HostSession
 from hopmeter.messages import tag
 from hopmeter.plan import Plan, budget
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import OldSide
 from hopmeter.store.names import NAMES
 from hopmeter.store.pack import refuse_packed
@@ -76,7 +76,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
     from hopmeter.runtime.inputs.run_files import facts
     from hopmeter.runtime.run_metadata import about
 
-    made, world, old = prepared.plan, prepared.world, prepared.old
+    made, capabilities, old = prepared.plan, prepared.capabilities, prepared.old
     final = _run_path(out) if out else paths.results() / f"{datetime.now():%Y-%m-%dT%H%M%S}-{made.name}"
     check_measurable(made, command)
     budget.check(made)
@@ -89,7 +89,7 @@ def measure(prepared: Prepared, out: Path | None, command: Sequence[str], consol
         more |= {"recordings": facts(replayed)} if replayed else {}
         more |= {"against": old.name, "against_commit": old.commit} if old else {}
         more |= {"hosts": prepared.hosts.describe()} if prepared.hosts else {}
-        folder = RunFolder.create(final.parent, final.name, about(made, world, command) | more)
+        folder = RunFolder.create(final.parent, final.name, about(made, capabilities, command) | more)
         lock.enter_context(lock_run(folder.path))
         return folder
 
@@ -125,12 +125,12 @@ def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -
     from hopmeter.runtime.inputs.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
-    world = this_world(hosts)
-    if (before := list(RunFolder.open(asked).about.get("hosts", {}))) != list(world.hosts):
+    capabilities = local_capabilities(hosts)
+    if (before := list(RunFolder.open(asked).about.get("hosts", {}))) != list(capabilities.hosts):
         what = f"the run was planned for {', '.join(before) or 'this machine alone'}"
         raise UsageError("E-HOST-CONFLICT", what, "give the same --hosts file or --cluster as when it began")
-    check_still_ready(made, world)
-    old = _prepare_again(RunFolder.open(asked).about, made, world, consoles.notes)
+    check_still_ready(made, capabilities)
+    old = _prepare_again(RunFolder.open(asked).about, made, capabilities, consoles.notes)
     sweep_leftovers(consoles.notes)
 
     def open_folder(shown: Any, replayed: Any) -> RunFolder:
@@ -139,7 +139,7 @@ def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -
         check_unchanged(replayed, before.get("recordings", {}), "the recording of flow ")
         return RunFolder.resume(asked)
 
-    return _run_trials(Prepared(made, world, old, hosts=hosts), open_folder, consoles)
+    return _run_trials(Prepared(made, capabilities, old, hosts=hosts), open_folder, consoles)
 
 
 def _stored_plan(folder: RunFolder) -> Plan:
@@ -151,9 +151,11 @@ def _stored_plan(folder: RunFolder) -> Plan:
         raise folder.odd(cause) from cause
 
 
-def _prepare_again(about: Mapping[str, Any], made: Plan, world: World, console: Console) -> OldSide | None:
+def _prepare_again(
+    about: Mapping[str, Any], made: Plan, capabilities: Capabilities, console: Console
+) -> OldSide | None:
     """Prepare the old side of a run with two sides as before."""
-    return prepare_old_side(str(about["against"]), made, world, console) if about.get("against") else None
+    return prepare_old_side(str(about["against"]), made, capabilities, console) if about.get("against") else None
 
 
 def sweep_leftovers(console: Console) -> None:
@@ -192,7 +194,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
     made, old = prepared.plan, prepared.old
     search = made.scenario.search
     further = Hunt(made.scenario, search, folder).next_cells if search else list
-    before = old.world if old else None
+    before = old.capabilities if old else None
     done = folder.trials
     rounds = None
     if made.scenario.budget_s:
@@ -206,7 +208,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
         )
     hosts = prepared.hosts.remote if prepared.hosts else {}
     executor = Executor(
-        made, prepared.world, folder, console, further, old=before, rounds=rounds, hosts=hosts, **payloads
+        made, prepared.capabilities, folder, console, further, old=before, rounds=rounds, hosts=hosts, **payloads
     )
     if prepared.hosts is None:
         return executor.run(done)

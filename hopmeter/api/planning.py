@@ -14,8 +14,8 @@ from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
 from hopmeter.plan import Plan
 from hopmeter.plan.build_remedy import building_command
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.environment_notes import environment_notes
-from hopmeter.plan.expand import World
 from hopmeter.plan.payloads.own_types import type_notes
 from hopmeter.plan.placement.cores import Machine, NoCoresError
 from hopmeter.plan.placement.hosts import assume_hosts
@@ -38,7 +38,7 @@ class Prepared:
     """What a run measures: its cells, the transports of this machine, and the old side if it has two."""
 
     plan: Plan
-    world: World
+    capabilities: Capabilities
     old: OldSide | None = None
     notes: Sequence[str] = ()
     """What the user should know about the plan."""
@@ -72,7 +72,7 @@ def prepare(
     if not against:
         return prepared
     check_sides(prepared.plan)
-    old = prepare_old_side(against, prepared.plan, prepared.world, console)
+    old = prepare_old_side(against, prepared.plan, prepared.capabilities, console)
     return replace(prepared, plan=add_old_sides(prepared.plan, old), old=old)
 
 
@@ -96,22 +96,22 @@ def _plan(
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
-    world = this_world(hosts)
-    wanted = scenario.override(toml, given, settings, world.manifests)
-    if against and wanted.no_idle_states == "both" and world.may_keep_awake:
+    capabilities = local_capabilities(hosts)
+    wanted = scenario.override(toml, given, settings, capabilities.manifests)
+    if against and wanted.no_idle_states == "both" and capabilities.may_keep_awake:
         wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []), given)
-    if dry and hosts is None and (assumed := assume_hosts(wanted, world.ready, world.machine)):
-        world = replace(world, hosts=assumed)
+    if dry and hosts is None and (assumed := assume_hosts(wanted, capabilities.ready, capabilities.machine)):
+        capabilities = replace(capabilities, hosts=assumed)
         notes = [*notes, ASSUMED.format(hosts=", ".join(assumed))]
-    made = plan.make(path.stem, wanted, world)
-    crowded = crowding(made.runnable, world.machine.allowed)
-    replayed = [*replay_notes(made.cells), *type_notes(made.cells, world.manifests)]
+    made = plan.make(path.stem, wanted, capabilities)
+    crowded = crowding(made.runnable, capabilities.machine.allowed)
+    replayed = [*replay_notes(made.cells), *type_notes(made.cells, capabilities.manifests)]
     notes = [*notes, *replayed, *([crowded] if crowded else [])]
-    notes += environment_notes(made.runnable, world)
-    return Prepared(made, world, notes=notes, hosts=hosts)
+    notes += environment_notes(made.runnable, capabilities)
+    return Prepared(made, capabilities, notes=notes, hosts=hosts)
 
 
 def name_question(
@@ -133,11 +133,11 @@ def fixed_options(asked: str) -> dict[str, str]:
     return {"rate": "a search sets the rates"} if wanted.search else {}
 
 
-def this_world(hosts: HostSession | None = None) -> World:
+def local_capabilities(hosts: HostSession | None = None) -> Capabilities:
     """Return the transports of this machine and their readiness, and the hosts of `--hosts` or `--cluster`."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
-    return World(
+    return Capabilities(
         known,
         ready,
         Machine.here(),
@@ -147,11 +147,11 @@ def this_world(hosts: HostSession | None = None) -> World:
     )
 
 
-def prepare_old_side(name: str, made: Plan, world: World, console: Console) -> OldSide:
+def prepare_old_side(name: str, made: Plan, capabilities: Capabilities, console: Console) -> OldSide:
     """Install or build what `--against` names."""
     from hopmeter.build.versions import old_sides
 
-    return old_sides.prepare(name, made, world, lambda said: console.print(said, style="dim", markup=False))
+    return old_sides.prepare(name, made, capabilities, lambda said: console.print(said, style="dim", markup=False))
 
 
 def is_measurable(made: Plan) -> bool:
@@ -190,20 +190,20 @@ def _build_commands(what: Sequence[str]) -> str:
     return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])
 
 
-def check_still_ready(made: Plan, world: World) -> None:
+def check_still_ready(made: Plan, capabilities: Capabilities) -> None:
     """Raise UsageError if a transport of a run that shall continue is not ready any more."""
     from hopmeter.plan.placement.background_load import load_of
     from hopmeter.plan.rules import adapters
 
     try:
-        load_of(made.scenario, world.machine)
+        load_of(made.scenario, capabilities.machine)
     except NoCoresError as absent:
         raise UsageError("E-NO-LONGER-READY", f"background.cores: {absent}", "allow these cores again") from absent
     for cell in made.runnable:
         for carrier, language in adapters(cell) if cell.comparison.side != OLD else ():
-            state = world.node(carrier.transport, language, carrier.settings)
+            state = capabilities.node(carrier.transport, language, carrier.settings)
             if state is None or not state.ready:
-                reference = world.manifests[carrier.transport].for_settings(carrier.settings).reference
+                reference = capabilities.manifests[carrier.transport].for_settings(carrier.settings).reference
                 raise UsageError(
                     "E-NO-LONGER-READY",
                     f"{carrier.transport} ({language}) was ready when this run began, but is not ready now",

@@ -11,7 +11,7 @@ from typing import Any
 
 from hopmeter import manifest, plan
 from hopmeter.api.measuring import Consoles
-from hopmeter.api.planning import check_measurable, this_world
+from hopmeter.api.planning import check_measurable, local_capabilities
 from hopmeter.hosts.coordinator.connection import naming_damage
 from hopmeter.hosts.coordinator.session import HostSession, naming
 from hopmeter.hosts.protocol import value_checks
@@ -25,7 +25,7 @@ from hopmeter.interactive.meeting_point import MeetingPoint
 from hopmeter.messages import split_code, with_remedy
 from hopmeter.model import units
 from hopmeter.plan import Cell, Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.runtime.executor import Executor
 from hopmeter.runtime.inputs.frames import decode_payloads
 from hopmeter.runtime.signals import Alarm
@@ -47,13 +47,13 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
     with Alarm() as alarm, _meet(points, within_s, alarm, say) as peers:
         servers = [read_offer(name, peers[name].offer) for name in points]
         session = join_hosts(peers, HERE)
-        world = this_world(session)
+        capabilities = local_capabilities(session)
         # The endpoints of a scatter are placed in this order.
-        world = replace(world, hosts={name: world.hosts[name] for name in (HERE, *points)})
-        made = plan.make("ask", make_scenario(asked, servers), world)
+        capabilities = replace(capabilities, hosts={name: capabilities.hosts[name] for name in (HERE, *points)})
+        made = plan.make("ask", make_scenario(asked, servers), capabilities)
         check_measurable(made)
         limited = [cell.with_values(limit_s=asked.limit_s(servers)) for cell in made.runnable]
-        return _measure(replace(made, cells=limited), world, session, Answers(asked, servers, _size(asked)), say)
+        return _measure(replace(made, cells=limited), capabilities, session, Answers(asked, servers, _size(asked)), say)
 
 
 @contextmanager
@@ -88,11 +88,13 @@ def _size(asked: Frames) -> Size:
     return size
 
 
-def _measure(made: Plan, world: World, session: HostSession, found: Answers, say: Callable[[str], object]) -> Answers:
+def _measure(
+    made: Plan, capabilities: Capabilities, session: HostSession, found: Answers, say: Callable[[str], object]
+) -> Answers:
     with decode_payloads(made) as pictures, ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "ask", {})
         more: dict[str, Any] = {"pictures": pictures, "hosts": session.remote, "brokers": brokers(found.servers)}
-        executor = Executor(made, world, folder, Consoles.silent().progress, keeps_cut=True, **more)
+        executor = Executor(made, capabilities, folder, Consoles.silent().progress, keeps_cut=True, **more)
         say(f"calling {found.names}; Ctrl-C ends it")
         complete = executor.run()
         described = "".join(decoded.describe(each.facts) for each in pictures.values())

@@ -13,7 +13,7 @@ import numpy as np
 from hopmeter.analysis.latency.host_clocks import HostClocks, translate
 from hopmeter.analysis.latency.trial import sum_counter
 from hopmeter.api.measuring import Consoles
-from hopmeter.api.planning import this_world
+from hopmeter.api.planning import local_capabilities
 from hopmeter.clocks.bursts import ClockError
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.session import naming
@@ -35,7 +35,7 @@ from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan, make
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.runtime.executor import Executor
 from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
 from hopmeter.runtime.signals import Alarm
@@ -84,16 +84,16 @@ def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: f
 def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str]) -> Iterator[Study]:
     """Plan all pairs, and compare the clocks inside the `with` block."""
     session = join_hosts({PUBLISHER: peer}, LISTENER)
-    world, one_machine = this_world(session), peer.reached.greeting.network == Greeting.own().network
+    capabilities, one_machine = local_capabilities(session), peer.reached.greeting.network == Greeting.own().network
     found = find_pairs(publisher, listener, one_machine)
     pairs = [pair for pair, absence in found.items() if absence is None]
-    plan = _plan(pairs, listener, settings, world)
+    plan = _plan(pairs, listener, settings, capabilities)
     with ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "run", {"cells": []})
         with session.compare_clocks(folder.path) as clocks:
             executor = Executor(
                 plan,
-                world,
+                capabilities,
                 folder,
                 Consoles.silent().progress,
                 hosts=session.remote,
@@ -104,7 +104,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
             yield Study(peer, listener, found, executor)
 
 
-def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World) -> Plan:
+def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:
     """Plan a cell for each pair."""
     size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
     flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
@@ -114,8 +114,8 @@ def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], world: World) 
     devices = dict.fromkeys(each.device for each in plugins)
     cases = [{"device": name, "codec": [each.codec for each in plugins if each.device == name]} for name in devices]
     table = {**SCENARIO, **flow, **length, "transport": transports, "case": cases}
-    wanted = override(table, {}, settings, world.manifests)
-    return make("objects", wanted, world) if pairs else Plan("objects", wanted, [], 0)
+    wanted = override(table, {}, settings, capabilities.manifests)
+    return make("objects", wanted, capabilities) if pairs else Plan("objects", wanted, [], 0)
 
 
 @dataclass

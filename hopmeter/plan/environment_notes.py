@@ -7,20 +7,22 @@ from collections.abc import Iterable, Iterator
 
 from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import carriers
-from hopmeter.plan.expand import World
 
 
-def environment_notes(cells: Iterable[Cell], world: World) -> list[str]:
+def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list[str]:
     """Return which environment variables of the user have no effect, because all cells of a transport set them."""
     used: dict[str, list[dict[str, object]]] = {}
-    for each in (carrier for cell in cells for carrier in carriers(cell) if carrier.transport in world.manifests):
+    for each in (
+        carrier for cell in cells for carrier in carriers(cell) if carrier.transport in capabilities.manifests
+    ):
         used.setdefault(each.transport, []).append(each.settings)
     return [
         f"{variable}={os.environ[variable]} of your shell has no effect here: every cell of {transport} sets {name}"
         for transport, settings in used.items()
-        for name, variable in _user_variables(world.manifests[transport])
-        if all(each[name] != world.manifests[transport].settings[name].default for each in settings)
+        for name, variable in _user_variables(capabilities.manifests[transport])
+        if all(each[name] != capabilities.manifests[transport].settings[name].default for each in settings)
     ]
 
 

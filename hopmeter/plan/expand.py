@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
-from hopmeter.manifest import Manifest, Readiness, find_transports, select_transports
-from hopmeter.manifest.readiness import readiness
+from hopmeter.manifest import Manifest, find_transports, select_transports
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
 from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.language_choice import preferred_language
 from hopmeter.plan.placement.cores import Machine, NoCoresError
-from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.scenario import Ask, Scenario
 from hopmeter.schemas import is_message
 from hopmeter.system.toml_files import one_of
@@ -31,67 +29,35 @@ IN_NAME = ("transport", "language")
 DISPATCH = DECLARED["dispatch"]
 
 
-@dataclass(frozen=True)
-class World:
-    """The facts about this machine and its transports that a plan depends on."""
-
-    manifests: Mapping[str, Manifest]
-    ready: Mapping[tuple[str, str], Readiness]
-    machine: Machine
-    carrier: Callable[[Manifest, str], Readiness] = lambda manifest, codec: readiness(manifest, "python", codec)
-    """The Python nodes that carry the objects of a codec, by transport and codec."""
-    may_keep_awake: bool = False
-    """Whether this user may keep idle cores awake."""
-    hosts: Mapping[str, HostFacts] = field(default_factory=dict)
-    """The hosts of `--hosts` or `--cluster`, in their order; empty if all nodes run on this machine."""
-    highest_priority: int = 99
-    """The highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
-    describe: Callable[[Manifest, str], Readiness] = readiness
-    """Returns the node of a manifest in the environment that settings choose, by language."""
-    _chosen: dict[tuple[str, str], Readiness] = field(default_factory=dict, compare=False)
-    """The nodes in environments that settings choose, by the key of the manifest and language."""
-
-    def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
-        """Return the node of a transport with these settings, or None if the transport has none in this language."""
-        known = self.manifests.get(transport)
-        chosen = known.for_settings(settings) if known else None
-        if chosen is None or chosen is known or not chosen.chooses_for(language):
-            return self.ready.get((transport, language))
-        key = (chosen.key, language)
-        if key not in self._chosen:
-            self._chosen[key] = self.describe(chosen, language)
-        return self._chosen[key]
-
-
-def expand(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
+def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
     """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
-    transports = transports_of(ask, world)
+    transports = transports_of(ask, capabilities)
     for values in itertools.product(*(ask.axes[name] for name in names)):
         axes = dict(zip(names, values, strict=True))
         for manifest in transports:
-            for language in _languages(manifest, ask.axes["language"], axes, world):
+            for language in _languages(manifest, ask.axes["language"], axes, capabilities):
                 for settings in settings_of(manifest, ask):
-                    cell = cell_of(scenario, ask, manifest, language, settings, axes, world.machine)
-                    yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, world))
+                    cell = cell_of(scenario, ask, manifest, language, settings, axes, capabilities.machine)
+                    yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, capabilities))
 
 
-def idle_states(scenario: Scenario, world: World) -> list[bool]:
+def idle_states(scenario: Scenario, capabilities: Capabilities) -> list[bool]:
     """Return the values of `no_idle_states`: true, false, or first true and then false."""
     if scenario.no_idle_states == "both":
-        return [True, False] if world.may_keep_awake and scenario.budget_s else [False]
+        return [True, False] if capabilities.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
 
 
-def transports_of(ask: Ask, world: World) -> list[Manifest]:
+def transports_of(ask: Ask, capabilities: Capabilities) -> list[Manifest]:
     """Return the transports that a case names."""
-    _check_settings(ask, world)
-    return list(select_transports(ask.axes["transport"], dict(world.manifests)).values())
+    _check_settings(ask, capabilities)
+    return list(select_transports(ask.axes["transport"], dict(capabilities.manifests)).values())
 
 
-def _check_settings(ask: Ask, world: World) -> None:
+def _check_settings(ask: Ask, capabilities: Capabilities) -> None:
     for name, settings in ask.settings.items():
-        manifest = find_transports([name], dict(world.manifests))[name]
+        manifest = find_transports([name], dict(capabilities.manifests))[name]
         for key, values in settings.items():
             if key not in manifest.settings:
                 raise UsageError("E-UNKNOWN-SETTING", f"settings.{name}: {one_of(key, manifest.settings)}")
@@ -102,12 +68,12 @@ def _check_settings(ask: Ask, world: World) -> None:
                     raise UsageError("E-SETTING-VALUE", f"settings.{name}.{key}: {cause.what}") from cause
 
 
-def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], world: World) -> list[str]:
+def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], capabilities: Capabilities) -> list[str]:
     offered = list(manifest.offers)
     found: list[str] = []
     for word in asked:
         if word == "one":
-            found.append(preferred_language([manifest], axes, world.ready))
+            found.append(preferred_language([manifest], axes, capabilities.ready))
         elif word == "each":
             found += offered
         elif word == "pairs":

@@ -7,7 +7,7 @@ from typing import Any
 
 from hopmeter.messages import tag
 from hopmeter.model.cell import AXES, Cell
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.rules import why_not
 
 FLOORS = {"thread": "memory", "process": "shm"}
@@ -17,7 +17,7 @@ SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup",
 """The fields in which a floor agrees with its cells."""
 
 
-def add_floors(cells: list[Cell], world: World) -> list[Cell]:
+def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
     """Return the cells, and add unranked floor cells for those whose floor is missing among the cells."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
@@ -26,8 +26,8 @@ def add_floors(cells: list[Cell], world: World) -> list[Cell]:
         key = _key(cell)
         if cell.dropped or cell.workload is not None or key in floors or key in reasons:
             continue
-        candidate = _floor_of(cell, world)
-        reason = candidate if isinstance(candidate, str) else why_not(candidate, world)
+        candidate = _floor_of(cell, capabilities)
+        reason = candidate if isinstance(candidate, str) else why_not(candidate, capabilities)
         if reason:
             reasons[key] = f"no floor: {reason}"
         elif isinstance(candidate, Cell):
@@ -61,12 +61,12 @@ def no_floor(why: str) -> str:
     return tag("W-NO-FLOOR", why)
 
 
-def _floor_of(cell: Cell, world: World) -> Cell | str:
+def _floor_of(cell: Cell, capabilities: Capabilities) -> Cell | str:
     if cell.nodes.hosts:
         return tag("W-FLOOR-HOSTS", "floors are measured on one machine, and this cell runs on several")
     if cell.axes.codec != "none":
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
-    manifest = world.manifests.get(FLOORS[cell.axes.placement])
+    manifest = capabilities.manifests.get(FLOORS[cell.axes.placement])
     if manifest is None or LANGUAGE not in manifest.offers:
         return no_floor(f"the transport {FLOORS[cell.axes.placement]} in {LANGUAGE} is missing here")
     offer = manifest.offers[LANGUAGE]

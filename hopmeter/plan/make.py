@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import rates_of, sending_s
 from hopmeter.model.workload import Flow
-from hopmeter.plan.expand import World, expand
+from hopmeter.plan.capabilities import Capabilities
+from hopmeter.plan.expand import expand
 from hopmeter.plan.floors import add_floors, skip_floors
 from hopmeter.plan.payloads.objects import set_payload_sizes, with_sizes
 from hopmeter.plan.placement.background_load import drop_without_cores
@@ -64,26 +65,26 @@ def _sending_s(flow: Flow) -> float:
     return flow.first_due_s + sending_s(rates, flow.messages if flow.messages > 1 else 0, flow.warmup)
 
 
-def make(name: str, scenario: Scenario, world: World) -> Plan:
+def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
     """Plan every cell that the scenario requests, with floors; drop cells that cannot be measured, with the reason."""
     expand_cells = expand_workload if scenario.flow else expand
-    check_hosts(scenario, world.hosts)
+    check_hosts(scenario, capabilities.hosts)
     asked = [
-        reach_machines(cell, scenario, ask, world)
+        reach_machines(cell, scenario, ask, capabilities)
         for ask in asks(scenario)
-        for cell in place_on_hosts(expand_cells(scenario, ask, world), world.hosts)
+        for cell in place_on_hosts(expand_cells(scenario, ask, capabilities), capabilities.hosts)
     ]
-    judged = drop_without_cores(_drop_impossible(_distinct(asked), world), scenario, world.machine)
-    judged = drop_without_hosts(judged, world.hosts, world.manifests)
-    cells = skip_floors(judged) if scenario.search else add_floors(judged, world)
+    judged = drop_without_cores(_drop_impossible(_distinct(asked), capabilities), scenario, capabilities.machine)
+    judged = drop_without_hosts(judged, capabilities.hosts, capabilities.manifests)
+    cells = skip_floors(judged) if scenario.search else add_floors(judged, capabilities)
     cells = add_cells_alone(cells) if scenario.alone else cells
     return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
 
 
-def _drop_impossible(cells: list[Cell], world: World) -> list[Cell]:
+def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
     """Drop the cells that cannot be measured. Object sizes are computed only for cells that pass every other rule."""
-    first = [drop_impossible(_without_sizes(cell), cell, world) for cell in cells]
-    return [drop_impossible(cell, cell, world) for cell in set_payload_sizes(first, world)]
+    first = [drop_impossible(_without_sizes(cell), cell, capabilities) for cell in cells]
+    return [drop_impossible(cell, cell, capabilities) for cell in set_payload_sizes(first, capabilities)]
 
 
 def _without_sizes(cell: Cell) -> Cell:

@@ -12,20 +12,21 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.conditions import MOST_MESSAGES
 from hopmeter.model.units import MOST_S
 from hopmeter.model.workload import Carrier
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import axis_carrier, carriers
-from hopmeter.plan.expand import World, language_parts
+from hopmeter.plan.expand import language_parts
 from hopmeter.plan.payloads.objects import why_no_object
 from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
-Rule = Callable[[Cell, Manifest, World], str]
+Rule = Callable[[Cell, Manifest, Capabilities], str]
 """A function that returns the reason why a cell is impossible, with a code at the end; or an empty text."""
 
 
-def why_not(cell: Cell, world: World) -> str:
+def why_not(cell: Cell, capabilities: Capabilities) -> str:
     """Return the reason why this cell cannot be measured here; empty if it can be measured."""
-    manifest = world.manifests[cell.axes.transport]
-    answers = (rule(cell, manifest, world) for rule in RULES)
+    manifest = capabilities.manifests[cell.axes.transport]
+    answers = (rule(cell, manifest, capabilities) for rule in RULES)
     return cell.dropped or next((answer for answer in answers if answer), "")
 
 
@@ -46,7 +47,7 @@ def adapters(cell: Cell) -> list[tuple[Carrier, str]]:
     return list({(carrier.key, language): (carrier, language) for carrier, language in found}.values())
 
 
-def _language(cell: Cell, manifest: Manifest, _: World) -> str:
+def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     absent = [word for word in languages(cell) if word not in manifest.offers]
     if not absent:
         return ""
@@ -59,7 +60,7 @@ def _existing(cell: Cell, manifest: Manifest) -> list[str]:
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
 
-def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
+def _mixture(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     if len(languages(cell)) == 1:
         return ""
     if cell.axes.placement == "thread":
@@ -70,7 +71,7 @@ def _mixture(cell: Cell, manifest: Manifest, _: World) -> str:
     return tag("D-NO-CROSS-LANGUAGE", f"{said} (it has {', '.join(_existing(cell, manifest))})")
 
 
-def _check_offer(cell: Cell, manifest: Manifest, _: World) -> str:
+def _check_offer(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     for language in languages(cell):
         offer = manifest.offers[language]
         asked: list[tuple[str, str, Sequence[str]]] = [
@@ -126,7 +127,7 @@ def _are(many: int) -> str:
     return f"{'is' if many == 1 else 'are'} {many}"
 
 
-def _copies(cell: Cell, manifest: Manifest, _: World) -> str:
+def _copies(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     lacking = [word for word in languages(cell) if not manifest.offers[word].copies]
     is_own = any(work.get("way") == "own" for work in units.works(cell.axes.work))
     return tag("D-NO-COPY", f"{cell.axes.transport} ({lacking[0]}) has no copy function") if is_own and lacking else ""
@@ -148,7 +149,7 @@ def _object(cell: Cell, *_: object) -> str:
     return why_no_object(cell, (source, sink))
 
 
-def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
+def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     """Reject a codec on a transport that encodes objects itself: objects would be encoded twice, and neither encoding
     measured alone."""
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
@@ -160,7 +161,7 @@ def _own_encoders(cell: Cell, manifest: Manifest, _: World) -> str:
     )
 
 
-def _size(cell: Cell, manifest: Manifest, _: World) -> str:
+def _size(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     for language in languages(cell):
         most = manifest.offers[language].max_payload_bytes
         if cell.carriage.payload_bytes > most:
@@ -169,14 +170,14 @@ def _size(cell: Cell, manifest: Manifest, _: World) -> str:
     return ""
 
 
-def _sizes(cell: Cell, manifest: Manifest, _: World) -> str:
+def _sizes(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     if cell.axes.pace != "replay" or manifest.varying_sizes:
         return ""
     said = f"{cell.axes.transport} carries messages of one size on each link, and those of a recording differ"
     return tag("D-SIZES-VARY", said)
 
 
-def _receivers(cell: Cell, manifest: Manifest, _: World) -> str:
+def _receivers(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     most = manifest.max_receivers
     if most is None or cell.axes.pattern != "pubsub" or cell.axes.sinks <= most:
         return ""
@@ -197,7 +198,7 @@ def _length(cell: Cell, *_: object) -> str:
     return ""
 
 
-def _idle_settings(cell: Cell, manifest: Manifest, _: World) -> str:
+def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     """Reject a setting that has no effect in this cell: its row would suggest that the setting makes no difference."""
     here = {
         "languages": set(languages(cell)),
@@ -229,8 +230,8 @@ def endpoints(cell: Cell) -> int:
     return cell.axes.pairs * (1 + cell.axes.relays + last)
 
 
-def _spinning(cell: Cell, _: Manifest, world: World) -> str:
-    cores = len(set(cell.nodes.core_list) or set(world.machine.allowed))
+def _spinning(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
+    cores = len(set(cell.nodes.core_list) or set(capabilities.machine.allowed))
     # Only receivers whose wait is not `spin` sleep; sources count as spinning, because they spin before each message.
     threads = endpoints(cell) - cell.axes.pairs * sum(wait != "spin" for wait in cell.axes.waits)
     if "spin" not in cell.axes.waits or threads <= cores:
@@ -238,9 +239,9 @@ def _spinning(cell: Cell, _: Manifest, world: World) -> str:
     return why_spinning(threads, cores)
 
 
-def _check_build(cell: Cell, _: Manifest, world: World) -> str:
+def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
     for language in languages(cell):
-        state = world.node(cell.axes.transport, language, cell.carriage.settings)
+        state = capabilities.node(cell.axes.transport, language, cell.carriage.settings)
         if state is None or not state.ready:
             missing, get = (state.missing, state.get) if state else (NOT_BUILT, "")
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"

@@ -12,7 +12,8 @@ from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import describe
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
-from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.capabilities import Capabilities
+from hopmeter.plan.expand import profile_of
 from hopmeter.plan.make import Plan
 from hopmeter.plan.rules import languages, why_not
 from hopmeter.system.toml_files import one_of
@@ -28,7 +29,7 @@ class OldSide:
 
     name: str
     """The reference, as the user wrote it."""
-    world: World
+    capabilities: Capabilities
     cell: Callable[[Cell], Cell]
     """Returns the old side of a cell; a dropped cell with the reason, if the cell has no old side."""
     commit: str = ""
@@ -68,7 +69,7 @@ def cells_with_sides(plan: Plan) -> list[Cell]:
 
 def _both(cell: Cell, old: OldSide) -> list[Cell]:
     other = old.cell(cell)
-    reason = other.dropped or why_not(other, old.world)
+    reason = other.dropped or why_not(other, old.capabilities)
     if reason:
         return [replace(cell, dropped=reason)]
     before = other.with_values(id=f"{cell.id}-{OLD}", side=OLD, counterpart=cell.id)
@@ -82,17 +83,17 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
         raise UsageError("E-AGAINST", f"--against {name}: no cell of this run has an old side", why)
 
 
-def node_side(name: str, world: World, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
+def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
     """Return the old side on which a transport has this node in one language; `why_same` says why a cell would be the
     same on both sides."""
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
         if (chosen.name, language) != (node.transport, node.language):
-            return world.describe(chosen, language)
+            return capabilities.describe(chosen, language)
         return describe(chosen, language, node.command, {**node.environment, **chosen.variables})
 
-    ready = {**world.ready, (node.transport, node.language): node}
-    old = replace(world, ready=ready, describe=describe_old, _chosen={})
+    ready = {**capabilities.ready, (node.transport, node.language): node}
+    old = replace(capabilities, ready=ready, describe=describe_old, _chosen={})
     return OldSide(name, old, lambda cell: replace(cell, dropped=why_same(cell)))
 
 
@@ -103,15 +104,15 @@ def why_unused(cell: Cell, transport: str, language: str) -> str:
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
 
 
-def settings_side(name: str, world: World, transports: Sequence[str]) -> OldSide:
+def settings_side(name: str, capabilities: Capabilities, transports: Sequence[str]) -> OldSide:
     """Return the old side in which some settings have other values: `set:hwm=1000,endpoint=tcp`."""
-    values = _parse(name.removeprefix(SETTINGS), [world.manifests[each] for each in transports])
+    values = _parse(name.removeprefix(SETTINGS), [capabilities.manifests[each] for each in transports])
 
     def old_cell(cell: Cell) -> Cell:
-        manifest, own = world.manifests[cell.axes.transport], values.get(cell.axes.transport, {})
+        manifest, own = capabilities.manifests[cell.axes.transport], values.get(cell.axes.transport, {})
         return _with_settings(cell, manifest, {**cell.carriage.settings, **own})
 
-    return OldSide(name, world, old_cell)
+    return OldSide(name, capabilities, old_cell)
 
 
 def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) -> Cell:

@@ -15,9 +15,9 @@ from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Carrier
 from hopmeter.plan import Cell, Plan
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.duets import turn_s
-from hopmeter.plan.expand import World
 from hopmeter.plan.placement.background_load import load_of
 from hopmeter.plan.sides import OLD
 from hopmeter.plan.topology import codecs_of_node, topology
@@ -76,7 +76,7 @@ class Executor:
     """Executes the trials of a plan."""
 
     plan: Plan
-    world: World
+    capabilities: Capabilities
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
@@ -85,7 +85,7 @@ class Executor:
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
     """The files from which flows replay recordings, by flow."""
-    old: World | None = None
+    old: Capabilities | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
     """The source of rounds, if the run has a budget."""
@@ -202,8 +202,8 @@ class Executor:
         return self._bad[planned.cell.id] >= HOPELESS and not self._good[planned.cell.id]
 
     def _work(self, planned: PlannedTrial) -> Work:
-        cell, world = planned.cell, self._world_of(planned.cell)
-        manifests = [world.manifests[name] for name in dict.fromkeys(each.transport for each in carriers(cell))]
+        cell, capabilities = planned.cell, self._capabilities_of(planned.cell)
+        manifests = [capabilities.manifests[name] for name in dict.fromkeys(each.transport for each in carriers(cell))]
         return Work(
             cell=cell,
             trial=planned.trial,
@@ -217,15 +217,15 @@ class Executor:
             cpu=self.folder.cpu_path(cell.id, planned.trial) if self.plan.scenario.sample_cpu else None,
             pictures=self.pictures,
             recordings={flow: one.file for flow, one in self.recordings.items()},
-            load=load_of(self.plan.scenario, self.world.machine),
+            load=load_of(self.plan.scenario, self.capabilities.machine),
             hosts=self.hosts,
-            addresses={name: each.address for name, each in world.hosts.items()},
+            addresses={name: each.address for name, each in capabilities.hosts.items()},
             keeps_cut=self.keeps_cut,
             brokers=self.brokers,
         )
 
-    def _world_of(self, cell: Cell) -> World:
-        return self.old if self.old is not None and cell.comparison.side == OLD else self.world
+    def _capabilities_of(self, cell: Cell) -> Capabilities:
+        return self.old if self.old is not None and cell.comparison.side == OLD else self.capabilities
 
     def _programs(self, cell: Cell) -> dict[int, Readiness]:
         """Return the program of each node of a cell, by its number. A Python node that carries objects of codecs may
@@ -241,14 +241,16 @@ class Executor:
         return programs
 
     def _ready(self, cell: Cell, host: str, carrier: Carrier, language: str, codecs: tuple[str, ...]) -> Readiness:
-        world = self._world_of(cell)
+        capabilities = self._capabilities_of(cell)
         if host in self.hosts:
-            return world.hosts[host].ready[carrier.transport, language]
-        if language != "python" or not codecs or world is not self.world:
-            node = world.node(carrier.transport, language, carrier.settings)
+            return capabilities.hosts[host].ready[carrier.transport, language]
+        if language != "python" or not codecs or capabilities is not self.capabilities:
+            node = capabilities.node(carrier.transport, language, carrier.settings)
             assert node is not None, "the cell is runnable"
             return node
-        return readiness_with_codecs(self.world.manifests[carrier.transport].for_settings(carrier.settings), codecs)
+        return readiness_with_codecs(
+            self.capabilities.manifests[carrier.transport].for_settings(carrier.settings), codecs
+        )
 
     def _add_all(self, outcomes: Sequence[Outcome], progress: RunBar) -> None:
         for each in outcomes:

@@ -11,13 +11,13 @@ from typing import Any
 import hopmeter
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.rules import adapters
 
 
-def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
+def about(plan: Plan, capabilities: Capabilities, command: Sequence[str]) -> dict[str, Any]:
     """Return all metadata; this runs short probes of the machine."""
-    nodes = _nodes(plan, world)
+    nodes = _nodes(plan, capabilities)
     return {
         "scenario_name": plan.name,
         "title": plan.scenario.title,
@@ -37,12 +37,12 @@ def about(plan: Plan, world: World, command: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _nodes(plan: Plan, world: World) -> dict[str, Readiness]:
+def _nodes(plan: Plan, capabilities: Capabilities) -> dict[str, Readiness]:
     found: dict[str, Readiness] = {}
     for carrier, language in (each for cell in plan.runnable for each in adapters(cell)):
-        node = world.node(carrier.transport, language, carrier.settings)
+        node = capabilities.node(carrier.transport, language, carrier.settings)
         assert node is not None, "the cell is runnable"
-        chosen = world.manifests[carrier.transport].for_settings(carrier.settings).choice
+        chosen = capabilities.manifests[carrier.transport].for_settings(carrier.settings).choice
         found[f"{carrier.transport} ({', '.join([language, *chosen])})"] = node
     return found
 

@@ -21,7 +21,7 @@ from hopmeter.cli.parts.run_display import Display, show_run
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.runtime.failures import InterruptedRunError
 from hopmeter.store.disk import StoreError
 from hopmeter.store.run_folder import RunFolder
@@ -29,7 +29,7 @@ from hopmeter.system.terminal import Console
 from tests.cells import cell
 from tests.coded import lacking
 from tests.images.made import image, pixels
-from tests.plan.world import make_plan, transport, world
+from tests.plan.capabilities import capabilities, make_plan, transport
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def finished_run(tmp_path: Path, made: Plan, **changed: Any) -> Path:
     return folder.finish([])
 
 
-def in_world(monkeypatch: pytest.MonkeyPatch, where: World) -> None:
-    monkeypatch.setattr(measuring, "this_world", lambda *_: where)
+def with_capabilities(monkeypatch: pytest.MonkeyPatch, where: Capabilities) -> None:
+    monkeypatch.setattr(measuring, "local_capabilities", lambda *_: where)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    made, said = make_plan(world(transport("bus"))), io.StringIO()
+    made, said = make_plan(capabilities(transport("bus"))), io.StringIO()
     folder = RunFolder.create(tmp_path, "run", {"cells": [cell.as_json() for cell in made.cells]})
     monkeypatch.setattr("hopmeter.runtime.executor.Executor.run", lambda *_: True)
     monkeypatch.setattr(stopped, stop)
     display = Display(Console(file=said, width=200))
-    prepared = Prepared(made, world())
+    prepared = Prepared(made, capabilities())
     assert show_run(lambda: measuring._run_trials(prepared, lambda *_: folder, Consoles.silent()), display) == 130
     assert says.format(tmp_path) in said.getvalue()
     assert folder.path.is_dir()
@@ -99,7 +99,7 @@ def test_whoever_stops_it_at_whatever_moment_is_told_where_the_run_is(
 def test_a_run_writes_its_report_unless_told_not_to(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, with_report: bool
 ) -> None:
-    made = make_plan(world(transport("bus")))
+    made = make_plan(capabilities(transport("bus")))
     path = finished_run(tmp_path, made)
     folder = RunFolder.open(path)
     display = Display(Console(file=io.StringIO(), width=200), as_json=True, with_report=with_report)
@@ -112,9 +112,9 @@ def test_whoever_stops_it_while_files_are_decoded_leaves_no_run(
 ) -> None:
     monkeypatch.setattr("hopmeter.runtime.inputs.frames.decode", Mock(side_effect=InterruptedRunError))
     monkeypatch.setattr("hopmeter.runtime.run_metadata.about", Mock(side_effect=AssertionError("nothing may begin")))
-    made = make_plan(world(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
+    made = make_plan(capabilities(transport("bus")), payload=f"image:{image(tmp_path / 'one.png', pixels()[0])}")
     with pytest.raises(KeyboardInterrupt) as stopped:
-        measuring.measure(Prepared(made, world()), tmp_path / "run", [], Consoles.silent())
+        measuring.measure(Prepared(made, capabilities()), tmp_path / "run", [], Consoles.silent())
     assert not isinstance(stopped.value, StoppedRunError)
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
@@ -130,8 +130,8 @@ def resume_error(run: Path) -> HopmeterError:
 
 def test_a_finished_run_that_cannot_go_on_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bus = transport("bus")
-    run = finished_run(tmp_path, make_plan(world(bus)))
-    in_world(monkeypatch, world(bus, unready=(("bus", "rust"),)))
+    run = finished_run(tmp_path, make_plan(capabilities(bus)))
+    with_capabilities(monkeypatch, capabilities(bus, unready=(("bus", "rust"),)))
     assert lacking(str(resume_error(run)), "E-NO-LONGER-READY bus (rust)") == []
 
 
@@ -146,8 +146,8 @@ def test_a_finished_run_that_cannot_go_on_stays_as_it_is(monkeypatch: pytest.Mon
 def test_a_run_of_another_hopmeter_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, odd: dict[str, Any]
 ) -> None:
-    in_world(monkeypatch, world())
-    run = finished_run(tmp_path, make_plan(world(transport("bus"))), **odd)
+    with_capabilities(monkeypatch, capabilities())
+    run = finished_run(tmp_path, make_plan(capabilities(transport("bus"))), **odd)
     assert lacking(str(resume_error(run)), "E-RUN-DAMAGED run.json") == []
     if "cells" in odd:
         with pytest.raises(StoreError, match="E-RUN-DAMAGED"):
@@ -155,8 +155,8 @@ def test_a_run_of_another_hopmeter_is_told_as_such(
 
 
 def test_a_run_that_says_nothing_of_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    in_world(monkeypatch, world())
-    run = finished_run(tmp_path, make_plan(world(transport("bus"))))
+    with_capabilities(monkeypatch, capabilities())
+    run = finished_run(tmp_path, make_plan(capabilities(transport("bus"))))
     (run / "run.json").write_text("{}")
     assert lacking(str(resume_error(run)), "E-RUN-DAMAGED 'scenario'") == []
 

@@ -18,7 +18,7 @@ from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.build.test_python import wheel
 from tests.coded import lacking
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.22)

@@ -15,7 +15,7 @@ from hopmeter.cli.parts.application import app, register_all
 from hopmeter.codecs import lookup
 from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Offer, codec_interpreter, interpreter
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 
 @pytest.fixture

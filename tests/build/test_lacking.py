@@ -24,26 +24,26 @@ from hopmeter.hosts.coordinator.session import HostSession
 from hopmeter.hosts.protocol.host_build import BuildOrder
 from hopmeter.manifest import Readiness
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.schemas import library_of
 from hopmeter.system import paths
 from hopmeter.system.terminal import Console
 from tests.coded import lacking, refuses
-from tests.plan.world import make_plan, transport, world
+from tests.plan.capabilities import capabilities, make_plan, transport
 
 COMMAND = ["hopmeter", "run", "my scenario.toml", "--rate", "10"]
 ONE = "hopmeter run 'my scenario.toml' --rate 10 --build"
 SCHEMA = 'syntax = "proto3";\nmessage Pose { double x = 1; }\n'
 
 
-def lacks(where: World, **given: Any) -> dict[str, list[str]]:
+def lacks(where: Capabilities, **given: Any) -> dict[str, list[str]]:
     found = find_lacking(make_plan(where, wait="block", cores="free", **given), where)
     return {host: [part.title for part in parts] for host, parts in found.items()}
 
 
-def unready(*pairs: tuple[str, str], get: str = "hopmeter build it") -> World:
-    where = world(transport("bus"), transport("tram"))
+def unready(*pairs: tuple[str, str], get: str = "hopmeter build it") -> Capabilities:
+    where = capabilities(transport("bus"), transport("tram"))
     ready = {key: replace(state, ready=key not in pairs, get=get) for key, state in where.ready.items()}
     return replace(where, ready=ready)
 
@@ -65,14 +65,14 @@ def test_the_code_of_a_message_is_found_in_each_language(tmp_path: Path, monkeyp
     library_of.cache_clear()
     (tmp_path / "p.proto").write_text(SCHEMA)
     message = {"payload": f"message:{tmp_path}/p.proto:Pose", "codec": "protobuf"}
-    found = lacks(world(transport("bus")), language="rust>python", **message)
+    found = lacks(capabilities(transport("bus")), language="rust>python", **message)
     assert found == {"": [f"{tmp_path}/p.proto:Pose (protobuf, {each})" for each in ("rust", "python")]}
 
 
 def test_a_host_lacks_what_is_not_ready_there() -> None:
     ready = {("bus", "rust"): Readiness("bus", "rust", ready=False, missing="?", get="hopmeter build bus")}
     hosts = {"a": HostFacts("a", is_here=True), "b": HostFacts("b", ready=ready, cores=(0, 1))}
-    assert lacks(replace(world(transport("bus")), hosts=hosts)) == {"b": ["bus (rust)"]}
+    assert lacks(replace(capabilities(transport("bus")), hosts=hosts)) == {"b": ["bus (rust)"]}
 
 
 def print_to_text(made: Plan, command: list[str]) -> str:
@@ -154,7 +154,7 @@ def test_what_a_host_lacks_is_ordered_there_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(building, "build_on_hosts", build)
     ready = {("bus", "rust"): Readiness("bus", "rust", ready=False, missing="?", get="hopmeter build bus")}
     hosts = {"a": HostFacts("a", is_here=True), "b": HostFacts("b", ready=ready, cores=(0, 1))}
-    where = replace(world(transport("bus")), hosts=hosts)
+    where = replace(capabilities(transport("bus")), hosts=hosts)
     made = Prepared(make_plan(where, wait="block", cores="free"), where, hosts=cast("HostSession", object()))
     prepared = building.build_lacking(made, lambda: made, Consoles.silent().notes)
     assert orders == [(["bus"], ["rust"], ())]

@@ -16,11 +16,11 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import SPEC_FORMAT, describe
 from hopmeter.messages import split_code
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import add_old_sides
 from hopmeter.system import paths
 from tests.coded import refuses
-from tests.plan.world import make_plan, transport, world
+from tests.plan.capabilities import capabilities, make_plan, transport
 
 WAITS = {"waits": ["spin", "block"], "library": "L"}
 BUS = transport("bus", languages={"rust": WAITS, "python": {**WAITS, "pip": ["some-bus[fast]==2.*", "helper>=1"]}})
@@ -41,7 +41,7 @@ APT = transport("train", languages={"c++": {**WAITS, "apt": ["libtrain-dev"]}})
 PLAIN = transport("walk", languages={"rust": WAITS})
 
 
-def prepare(name: str, where: World, **given: Any) -> Any:
+def prepare(name: str, where: Capabilities, **given: Any) -> Any:
     return old_sides.prepare(name, make_plan(where, **given), where, lambda _: None)
 
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_had_in_two_versions_is_refused_with_the_reason(
     name: str, given: dict[str, Any], says: str
 ) -> None:
     with refuses(UsageError, says):
-        prepare(name, world(BUS, APT, PLAIN), **given)
+        prepare(name, capabilities(BUS, APT, PLAIN), **given)
 
 
 @pytest.mark.parametrize("home", ["", "/opt/tram"])
@@ -68,7 +68,7 @@ def test_a_package_of_an_installation_has_no_other_version_and_installations_are
 ) -> None:
     monkeypatch.setenv("TRAM_HOME", home)
     with refuses(UsageError, f"E-AGAINST net@ {says} line=red,blue"):
-        prepare(name, world(transport("net", **SETS)), transport="net", language="python")
+        prepare(name, capabilities(transport("net", **SETS)), transport="net", language="python")
 
 
 @pytest.fixture
@@ -96,18 +96,18 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]
 def test_another_version_is_installed_once_into_an_environment_of_its_own(
     name: str, installed: list[list[str]]
 ) -> None:
-    where = world(BUS)
+    where = capabilities(BUS)
     side = prepare(name, where, transport="bus", language="python")
     again = prepare(name, where, transport="bus", language="python")
     assert installed == [["some-bus[fast]==1.5", "helper>=1"]]
-    command = side.world.ready["bus", "python"].command
-    assert command == again.world.ready["bus", "python"].command
+    command = side.capabilities.ready["bus", "python"].command
+    assert command == again.capabilities.ready["bus", "python"].command
     assert "against-bus-1.5" in command[0]
     assert where.ready["bus", "python"].command == (), "the new side keeps its own node"
 
 
 def test_cells_without_the_library_are_dropped(installed: list[list[str]]) -> None:
-    where = world(BUS, PLAIN)
+    where = capabilities(BUS, PLAIN)
     plan = make_plan(where, transport=["bus", "walk"], language="each")
     made = add_old_sides(plan, old_sides.prepare("bus@1.5", plan, where, lambda _: None))
     dropped = {(each.axes.transport, each.axes.language): split_code(each.dropped)[1] for each in made.cells}
@@ -160,7 +160,7 @@ def test_a_revision_whose_source_has_another_format_is_refused_before_it_is_buil
         git(tree, "add", ".")
         git(tree, "commit", "-qm", f"format {number}")
     with refuses(UsageError, f"E-AGAINST-FORMAT HEAD~1 {SPEC_FORMAT - 1} {SPEC_FORMAT}") as refused:
-        prepare("HEAD~1", world(BUS), transport="bus")
+        prepare("HEAD~1", capabilities(BUS), transport="bus")
     assert refused.value.remedy == f"choose a revision since {git(tree, 'rev-parse', '--short', 'HEAD').strip()}"
     assert not (tree / "build").exists()
 
@@ -175,8 +175,8 @@ def test_the_old_side_has_the_settings_of_the_old_manifest() -> None:
     settings = {"hwm": {"default": 10, "min": 0, "help": "H."}, "new": {"default": 1, "min": 0, "help": "N."}}
     now = transport("bus", settings=settings)
     before = transport("bus", settings={"hwm": {**settings["hwm"], "default": 5}})
-    usual, high = make_plan(world(now), settings={"bus": {"hwm": [10, 99]}}).cells[:2]
-    recent = make_plan(world(now), settings={"bus": {"new": [7]}}).cells[0]
+    usual, high = make_plan(capabilities(now), settings={"bus": {"hwm": [10, 99]}}).cells[:2]
+    recent = make_plan(capabilities(now), settings={"bus": {"new": [7]}}).cells[0]
     assert revisions._old_cell(usual, now, before).carriage.settings == {"hwm": 5}
     assert revisions._old_cell(high, now, before).carriage.settings == {"hwm": 99}
     assert split_code(revisions._old_cell(recent, now, before).dropped)[1] == "D-NO-OLD-SIDE"
@@ -226,10 +226,10 @@ def test_a_version_names_the_crate_if_the_run_has_no_python_node_with_the_packag
         return Readiness(one.name, "rust", ready=True, command=("node",))
 
     monkeypatch.setattr(crate_versions, "_build", build)
-    where = world(manifest)
+    where = capabilities(manifest)
     side = prepare("cart@2.9.0", where, transport="cart")
     assert built == ["cart 2.9.0"]
-    assert side.world.ready["cart", "rust"].command == ("node",)
+    assert side.capabilities.ready["cart", "rust"].command == ("node",)
 
 
 def test_the_copy_for_another_crate_has_the_changes_of_the_working_tree(

@@ -18,7 +18,7 @@ from hopmeter.manifest import discovery, interpreter
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 ADAPTER = """
 import sys

@@ -15,7 +15,7 @@ from hopmeter.build.targets import Target
 from hopmeter.manifest import interpreter
 from hopmeter.manifest.readiness import node_command
 from hopmeter.system import paths
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 WORKSPACE = """
 [workspace]

@@ -19,7 +19,7 @@ from hopmeter.manifest import Readiness
 from hopmeter.messages import tag
 from hopmeter.system import subprocesses
 from tests.coded import lacking
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 
 def target(

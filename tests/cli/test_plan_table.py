@@ -8,7 +8,7 @@ from typing import Any
 from hopmeter.cli.parts.plan_table import print_plan
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.system.terminal import Console
-from tests.plan.world import make_plan, transport, world
+from tests.plan.capabilities import capabilities, make_plan, transport
 
 FLOWS = {
     "frames": {"from": "camera", "to": "gateway", "rate": 30, "payload": "bytes:500", "transport": "shuttle"},
@@ -18,7 +18,7 @@ FLOWS = {
 
 def dry_run(**given: Any) -> str:
     table = {"participant": {"camera": {}, "gateway": {}, "motor": {}}, "flow": FLOWS, **given}
-    where = world(transport("bus"), transport("shuttle"), machine=Machine((0, 1)))
+    where = capabilities(transport("bus"), transport("shuttle"), machine=Machine((0, 1)))
     said = io.StringIO()
     made = make_plan(where, wait="block", cores="free", duration="1s", **table)
     print_plan(Console(file=said, width=200), made)

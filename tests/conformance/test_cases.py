@@ -9,7 +9,7 @@ import pytest
 
 from conformance import cases
 from hopmeter.manifest.model import ConformanceSettings, Manifest
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 LANGUAGES = {
     "rust": {"waits": ["block"], "library": "one"},

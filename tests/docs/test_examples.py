@@ -8,7 +8,7 @@ from pathlib import Path
 from hopmeter.manifest import every
 from hopmeter.plan import make
 from hopmeter.scenario import load
-from tests.plan.world import world
+from tests.plan.capabilities import capabilities
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def test_the_scenario_of_the_guide_plans_all_its_cells(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(block[1])
     scenario, _ = load(tmp_path / "mine.toml")
     transports = [manifest for name, manifest in every().items() if name in ("shm", "zenoh", "iceoryx2")]
-    plan = make("mine", scenario, world(*transports))
+    plan = make("mine", scenario, capabilities(*transports))
     planned = {
         (cell["transport"], cell["payload"], cell["profile"])
         for cell in plan.cells

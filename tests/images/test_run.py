@@ -18,7 +18,7 @@ from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import Prepared
 from hopmeter.errors import UsageError
 from hopmeter.plan import Plan, make
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.report import write
 from hopmeter.report.environment import payload_files
@@ -71,7 +71,7 @@ Transport = Witnessed
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def capabilities(tmp_path: Path) -> Capabilities:
     """A transport that keeps what arrives, and one of the floors."""
     folder, kept = tmp_path / "witness", tmp_path / "kept"
     (folder / "python").mkdir(parents=True)
@@ -79,10 +79,10 @@ def world(tmp_path: Path) -> World:
     (folder / "transport.toml").write_text(MANIFEST)
     (folder / "python/adapter.py").write_text(ADAPTER.replace("KEPT", str(kept)))
     known = {"witness": manifest.discovery.load(folder / "transport.toml"), **manifest.find_transports(["unix"])}
-    return World(known, manifest.readiness_of_all(known.values()), Machine.here())
+    return Capabilities(known, manifest.readiness_of_all(known.values()), Machine.here())
 
 
-def make_plan(world: World, payload: str, **more: Any) -> Plan:
+def make_plan(capabilities: Capabilities, payload: str, **more: Any) -> Plan:
     given: dict[str, Any] = {
         "transport": "witness",
         "pattern": "scatter",
@@ -96,11 +96,11 @@ def make_plan(world: World, payload: str, **more: Any) -> Plan:
         "checksum": True,
     }
     table = {"title": "t", "question": "q?", "payload": payload, **given, **more}
-    return make("shown", validate(Scenario, table, "test"), world)
+    return make("shown", validate(Scenario, table, "test"), capabilities)
 
 
-def measure(plan: Plan, world: World, folder: Path) -> Run:
-    outcome = measuring.measure(Prepared(plan, world), folder / "run", ["hopmeter"], Consoles.silent())
+def measure(plan: Plan, capabilities: Capabilities, folder: Path) -> Run:
+    outcome = measuring.measure(Prepared(plan, capabilities), folder / "run", ["hopmeter"], Consoles.silent())
     run = read(folder / "run")
     assert outcome.complete and "failed" not in [row["status"] for row in run.rows], [row["reason"] for row in run.rows]
     return run
@@ -119,11 +119,11 @@ def arrivals(kept: Path, frame_bytes: int) -> list[tuple[int, bytes]]:
     [(video, "a.mkv", pixels(5)), (lambda path, all_: image(path, all_[0]), "a.png", pixels(1))],
 )
 def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
-    tmp_path: Path, trials: Path, world: World, make_file: Any, name: str, shown: Pixels
+    tmp_path: Path, trials: Path, capabilities: Capabilities, make_file: Any, name: str, shown: Pixels
 ) -> None:
     file = make_file(tmp_path / name, shown)
     payload = f"{'image' if name == 'a.png' else 'video'}:{file}"
-    run = measure(make_plan(world, payload), world, tmp_path)
+    run = measure(make_plan(capabilities, payload), capabilities, tmp_path)
     for link in ("l0", "l1"):
         got = arrivals(tmp_path / "kept" / f"{link}_request", HEADER_BYTES + shown[0].nbytes)
         assert [number for number, _ in got] == list(range(MESSAGES))
@@ -139,12 +139,12 @@ def test_every_server_gets_the_pixels_of_the_file_in_their_order_over_and_over(
 @pytest.mark.parametrize("codec", ["numpy", "pillow", "pickle-in-band"])
 @pytest.mark.parametrize("kind", ["image", "video"])
 def test_a_codec_carries_the_frames_of_a_file_as_its_objects(
-    tmp_path: Path, world: World, codec: str, kind: str
+    tmp_path: Path, capabilities: Capabilities, codec: str, kind: str
 ) -> None:
     file = video(tmp_path / "a.mkv", pixels(3)) if kind == "video" else image(tmp_path / "a.png", pixels()[0])
     asked: dict[str, Any] = {"transport": "unix", "language": "python", "placement": "process", "pattern": "pubsub"}
     asked |= {"sinks": 1, "pace": "open", "rate": 100, "codec": codec}
-    run = measure(make_plan(world, f"{kind}:{file}", **asked), world, tmp_path)
+    run = measure(make_plan(capabilities, f"{kind}:{file}", **asked), capabilities, tmp_path)
     (row,) = [row for row in run.measured_rows if row.candidate]
     assert row["status"] in MEASURED and row["content_errors"] == 0
     (trial,) = row.trials
@@ -166,36 +166,40 @@ def left_behind(trials: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["rust", "c++", "rust>python", "c++>python"])
-def test_nodes_of_other_languages_send_resized_frames_whole(tmp_path: Path, world: World, language: str) -> None:
+def test_nodes_of_other_languages_send_resized_frames_whole(
+    tmp_path: Path, capabilities: Capabilities, language: str
+) -> None:
     for each in language.split(">"):
-        if not (here := world.ready["unix", each]).ready:
+        if not (here := capabilities.ready["unix", each]).ready:
             pytest.skip(f"{here.missing}: {here.get}")
     payload = f"video:32x20:{video(tmp_path / 'a.mkv', pixels(3))}"
     run = measure(
-        make_plan(world, payload, transport="unix", language=language, pattern="rpc", sinks=1), world, tmp_path
+        make_plan(capabilities, payload, transport="unix", language=language, pattern="rpc", sinks=1),
+        capabilities,
+        tmp_path,
     )
     (row,) = [row for row in run.measured_rows if row.candidate]
     assert row["status"] in MEASURED and (row["payload_bytes"], row["content_errors"]) == (32 * 20 * 3, 0)
     assert np.prod(run.about["pictures"][payload]["shape"]) == 32 * 20 * 3
 
 
-def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, trials: Path, world: World) -> None:
+def test_a_video_that_breaks_later_on_leaves_no_run(tmp_path: Path, trials: Path, capabilities: Capabilities) -> None:
     file = tmp_path / "a.mp4"
     whole = video(file, pixels(20, 48, 62), "mpeg4", "yuv420p", movflags="faststart").read_bytes()
     file.write_bytes(whole[: len(whole) * 2 // 3])
-    plan = make_plan(world, f"video:{file}", messages=20)
+    plan = make_plan(capabilities, f"video:{file}", messages=20)
     with pytest.raises(UsageError, match="E-NOT-DECODABLE"):
-        measure(plan, world, tmp_path)
+        measure(plan, capabilities, tmp_path)
     assert not list(tmp_path.glob("*run*"))
     assert left_behind(trials) == []
 
 
 def test_a_run_goes_on_only_with_what_it_began_with(
-    tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capabilities: Capabilities, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = image(tmp_path / "a.png", pixels()[0])
-    measure(make_plan(world, f"image:{file}"), world, tmp_path)
-    monkeypatch.setattr(measuring, "this_world", lambda *_: world)
+    measure(make_plan(capabilities, f"image:{file}"), capabilities, tmp_path)
+    monkeypatch.setattr(measuring, "local_capabilities", lambda *_: capabilities)
     assert measuring.resume(tmp_path / "run", Consoles.silent()).complete
     image(file, pixels()[1])
     with pytest.raises(UsageError, match=rf"{file}.*E-PAYLOAD-CHANGED"):

@@ -15,7 +15,7 @@ from hopmeter.client import connect
 from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest import Manifest, discovery, readiness
 from tests.coded import refuses
-from tests.plan import world
+from tests.plan import capabilities
 
 ADAPTER = """
 import os
@@ -53,7 +53,7 @@ BROKER = {
 def bus(folder: Path, **given: Any) -> Manifest:
     python = {"waits": ["block"], "library": "bus"}
     settings = {"flavour": FLAVOUR, "config": CONFIG, "depth": {"default": 1, "help": "H."}}
-    found = world.transport("bus", languages={"python": python}, settings=settings, broker=BROKER, **given)
+    found = capabilities.transport("bus", languages={"python": python}, settings=settings, broker=BROKER, **given)
     found._folder = folder / "bus"
     (found.folder / "python").mkdir(parents=True, exist_ok=True)
     (found.folder / "python/adapter.py").write_text(ADAPTER)
@@ -129,7 +129,7 @@ def test_an_installation_and_a_flavour_combine(tmp_path: Path, monkeypatch: pyte
     python = {"waits": ["block"], "library": "bus", "installations": {"old": old}}
     edition = {"default": "yours", "choices": ["yours", "old"], "help": "H."}
     made = bus(tmp_path)
-    made = world.transport(
+    made = capabilities.transport(
         "bus", languages={"python": python}, settings={"flavour": FLAVOUR, "edition": edition}
     ).model_copy()
     made._folder = tmp_path / "bus"
@@ -206,7 +206,7 @@ def test_a_broker_that_is_not_installed_is_missed_only_where_it_is_needed(tmp_pa
 
 def test_a_broker_for_a_value_that_no_setting_has_is_refused() -> None:
     with pytest.raises(ValidationError, match="sweetness"):
-        world.transport("bus", broker=BROKER | {"where": {"sweetness": ["much"]}})
+        capabilities.transport("bus", broker=BROKER | {"where": {"sweetness": ["much"]}})
 
 
 def test_a_program_must_begin_with_the_environment_that_its_settings_need(monkeypatch: pytest.MonkeyPatch) -> None:

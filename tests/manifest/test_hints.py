@@ -18,7 +18,7 @@ from hopmeter.report.result_rules import warnings
 from tests.analysis.made import analyse_trials, arrivals, messages
 from tests.cells import cell as planned
 from tests.coded import refuses
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 from tests.report.rows import cell, print_table, run_of
 
 SETTINGS = {"profile": {"default": "default", "choices": ["default", "large"], "help": "H."}}

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from hopmeter.manifest import Manifest, interpreter, readiness
 from hopmeter.manifest.readiness import node_command, node_variables
-from tests.plan import world
+from tests.plan import capabilities
 
 VARIABLE = "BUS_ROOT"
 USER = {"variable": VARIABLE, "remedy": "install it and set BUS_ROOT", "otherwise": "new"}
@@ -42,7 +42,7 @@ def bus(folder: Path, **part: Any) -> Manifest:
     edition = {"default": "yours", "choices": ["yours", "new", "old"], "help": "H.", "languages": ["python"]}
     flavour = {"default": "", "help": "H.", "variables": {"FLAVOUR": "{value}"}}
     settings = {"edition": edition, "flavour": flavour}
-    found = world.transport("bus", languages={"c++": cpp, "python": python}, settings=settings)
+    found = capabilities.transport("bus", languages={"c++": cpp, "python": python}, settings=settings)
     found._folder = folder / "bus"
     (found.folder / "python").mkdir(parents=True, exist_ok=True)
     (found.folder / "python/adapter.py").write_text(ADAPTER)
@@ -140,5 +140,5 @@ def test_another_language_has_no_packages_of_its_own(language: str, made: dict[s
         "python": part | {"installations": {"new": {"pip": ["bus"]}}},
     }
     with pytest.raises(ValidationError) as refused:
-        world.transport("bus", languages=languages)
+        capabilities.transport("bus", languages=languages)
     assert "E-VALUES-CONFLICT" in str(refused.value) and next(iter(made)) in str(refused.value)

@@ -16,13 +16,13 @@ from hopmeter.manifest import Manifest, interpreter, readiness
 from hopmeter.messages import tag
 from hopmeter.system import paths
 from tests.coded import lacking
-from tests.plan import world
+from tests.plan import capabilities
 
 CHECKOUT = Path(__file__).parents[2]
 
 
 def transport(folder: Path | None = None, language: str = "python", **part: Any) -> Manifest:
-    found = world.transport("apart", languages={language: {"waits": ["block"], "library": "L", **part}})
+    found = capabilities.transport("apart", languages={language: {"waits": ["block"], "library": "L", **part}})
     if folder is not None:
         found._folder = folder / "apart"
         (found.folder / "python").mkdir(parents=True)

@@ -13,7 +13,7 @@ from hopmeter.build.targets import Target
 from hopmeter.cli.build import register
 from hopmeter.manifest import Manifest, readiness
 from hopmeter.system import paths
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 THEIRS = {"variable": "BROUGHT_ROOT", "remedy": "install it and set BROUGHT_ROOT"}
 MANIFEST = transport("brought", languages={"c++": {"waits": ["block"], "library": "theirs", "user": THEIRS}})

@@ -16,8 +16,8 @@ from hopmeter.plan.topology import core_of, topology
 from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.runtime.order import planned_trials
 
+from .capabilities import capabilities, transport
 from .test_workloads import FLOWS, PARTICIPANTS, PLACE, make_plan
-from .world import transport, world
 
 DEADLINES = FLOWS | {name: FLOWS[name] | {"deadline": "9ms"} for name in ("frames", "state", "nested")}
 CHAINS = {"frames": {"frames"}, "state": {"frames", "objects", "state"}, "ask": {"ask"}, "nested": {"ask", "nested"}}
@@ -102,7 +102,7 @@ def test_a_dropped_workload_has_no_flows_alone() -> None:
 
 
 def test_a_run_with_two_sides_measures_no_flow_alone() -> None:
-    where = world(transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}))
+    where = capabilities(transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}))
     with pytest.raises(UsageError, match="E-OPTION-CONFLICT"):
         add_old_sides(plan(), settings_side("set:hwm=2", where, ["bus"]))
 

@@ -11,14 +11,14 @@ from hopmeter.plan.placement.background_load import Load, load_of
 from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking
 
+from .capabilities import capabilities, make_plan, transport
 from .test_workloads import make_plan as make_workload
-from .world import make_plan, transport, world
 
 LOAD = {"cpu": "50%", "memory": "500MB/s"}
 
 
 def plan(**given: Any) -> Any:
-    return make_plan(world(transport("bus")), cores="free", **given)
+    return make_plan(capabilities(transport("bus")), cores="free", **given)
 
 
 def group(cells: list[Cell]) -> set[str]:

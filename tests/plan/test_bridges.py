@@ -21,7 +21,7 @@ from hopmeter.plan.topology import topology
 from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking, refuses
 
-from .world import LANGUAGE, make_plan, transport, world
+from .capabilities import LANGUAGE, capabilities, make_plan, transport
 
 BUS = transport("bus", rpc="native", settings={"depth": {"default": 1, "help": "H."}})
 SHUTTLE = transport("shuttle", settings={"slots": {"default": 4, "help": "H."}})
@@ -49,7 +49,7 @@ PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
 
 def plan(*manifests: Any, unready: tuple[tuple[str, str], ...] = (), **given: Any) -> Plan:
     table = {"participant": PARTICIPANTS, "flow": FLOWS, "path": PATHS, "duration": "2s", "wait": "block", **given}
-    where = world(*(manifests or (BUS, SHUTTLE)), unready=unready, machine=Machine(tuple(range(4))))
+    where = capabilities(*(manifests or (BUS, SHUTTLE)), unready=unready, machine=Machine(tuple(range(4))))
     return make_plan(where, cores="free", **table)
 
 
@@ -261,7 +261,10 @@ def test_messages_that_return_over_another_transport_are_bridged() -> None:
 
 def test_the_receivers_of_bridges_spin_too() -> None:
     two = {name: FLOWS[name] for name in ("frames", "objects")}
-    where, table = world(BUS, SHUTTLE, machine=Machine(tuple(range(3)))), {"participant": PARTICIPANTS, "flow": two}
+    where, table = (
+        capabilities(BUS, SHUTTLE, machine=Machine(tuple(range(3)))),
+        {"participant": PARTICIPANTS, "flow": two},
+    )
     (found,) = make_plan(where, wait="spin", cores="free", duration="2s", **table).cells
     assert lacking(found.dropped, "D-SPINNING 4 spinning threads 3 cores") == []
 
@@ -284,7 +287,7 @@ def test_a_cell_with_bridges_is_the_same_after_it_was_stored() -> None:
 
 
 def test_a_run_with_two_sides_has_no_flow_with_a_transport_of_its_own() -> None:
-    where = world(BUS, SHUTTLE)
+    where = capabilities(BUS, SHUTTLE)
     with refuses(UsageError, "E-OPTION-CONFLICT --against flow frames"):
         add_old_sides(plan(), OldSide("set:depth=2", where, lambda each: each))
 

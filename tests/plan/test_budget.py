@@ -10,11 +10,11 @@ import pytest
 from hopmeter.errors import UsageError
 from hopmeter.plan import Plan, budget
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 
 def plan(may_keep_awake: bool = False, **given: Any) -> Plan:
-    return make_plan(replace(world(transport("bus")), may_keep_awake=may_keep_awake), cores="free", **given)
+    return make_plan(replace(capabilities(transport("bus")), may_keep_awake=may_keep_awake), cores="free", **given)
 
 
 def test_a_budget_that_is_too_short_names_the_least_one() -> None:
@@ -30,7 +30,7 @@ BOTH = {"transport": ["zeta", "tram", "omega"], "language": ["rust", "python"], 
 
 
 def short(**given: Any) -> tuple[Plan, str]:
-    where = world(*(transport(name) for name in ("zeta", "tram", "omega")))
+    where = capabilities(*(transport(name) for name in ("zeta", "tram", "omega")))
     made = make_plan(where, wait="block", cores="free", **{**BOTH, **given})
     with pytest.raises(UsageError) as refused:
         budget.check(made)
@@ -59,7 +59,7 @@ def test_the_advice_names_the_user_s_own_values_and_what_it_names_fits(
     if option:
         name, _, values = option.removeprefix("--").partition(" ")
         chosen = [float(each) if name == "rate" else each for each in values.split(",")]
-        where = world(*(transport(name) for name in ("zeta", "tram", "omega")))
+        where = capabilities(*(transport(name) for name in ("zeta", "tram", "omega")))
         made = make_plan(where, wait="block", cores="free", **{**BOTH, **given, name: chosen, "budget": limit})
         budget.check(made)
 

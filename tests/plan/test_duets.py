@@ -12,7 +12,7 @@ from hopmeter.model.cell import Cell
 from hopmeter.plan.duets import TURN_S, turn_s
 from tests.cells import cell
 
-from .world import transport
+from .capabilities import transport
 
 BROKER = BrokerTable(title="Broker", command=["broker"], version=["broker", "--version"], ready="port")
 

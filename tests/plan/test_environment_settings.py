@@ -11,12 +11,12 @@ import pytest
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.messages import split_code
 from hopmeter.plan import Plan
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.duets import turn_s
 from hopmeter.plan.environment_notes import environment_notes
-from hopmeter.plan.expand import World
 from hopmeter.plan.sides import node_side
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 FLAVOUR = {"default": "yours", "pattern": "bus_[a-z]+", "help": "H.", "variables": {"FLAVOUR": "{value}"}}
 CONFIG = {"default": "", "file": True, "help": "H.", "variables": {"C": "{value}"}, "where": {"flavour": ["bus_b"]}}
@@ -38,8 +38,8 @@ def find_node(chosen: Manifest, language: str) -> Readiness:
     )
 
 
-def plan(**settings: Any) -> tuple[Plan, World]:
-    where = world(transport("bus", settings={"flavour": FLAVOUR, "config": CONFIG}, broker=BROKER))
+def plan(**settings: Any) -> tuple[Plan, Capabilities]:
+    where = capabilities(transport("bus", settings={"flavour": FLAVOUR, "config": CONFIG}, broker=BROKER))
     where = replace(where, describe=find_node, _chosen={})
     return make_plan(where, settings={"bus": settings}, payload="bytes:100"), where
 
@@ -97,10 +97,10 @@ def test_an_old_node_is_described_in_the_environment_of_its_cell(monkeypatch: py
     monkeypatch.setattr("hopmeter.plan.sides.describe", describe)
     assert where.node("bus", "rust", {"flavour": "bus_a"}) is not None, "known on the new side"
     old = node_side("old", where, Readiness("bus", "rust", True, command=("old",), environment={"TREE": "old"}), str)
-    node = old.world.node("bus", "rust", {"flavour": "bus_a"})
+    node = old.capabilities.node("bus", "rust", {"flavour": "bus_a"})
     assert node is not None and node.command == ("old",)
     assert asked == [(["old"], {"TREE": "old", "FLAVOUR": "bus_a"})]
-    assert old.world.node("bus", "python", {"flavour": "bus_a"}) == find_node(
+    assert old.capabilities.node("bus", "python", {"flavour": "bus_a"}) == find_node(
         where.manifests["bus"].for_settings({"flavour": "bus_a"}), "python"
     )
 

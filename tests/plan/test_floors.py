@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.coded import lacking
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 BUS = transport("bus")
 
 
 def test_a_floor_is_added_once_for_each_set_of_conditions() -> None:
-    made = make_plan(world(BUS), language="each", rate=[10, 100], placement=["thread", "process"])
+    made = make_plan(capabilities(BUS), language="each", rate=[10, 100], placement=["thread", "process"])
     added = [cell for cell in made.cells if not cell.comparison.ranked]
     assert sorted((cell.axes.transport, cell.axes.rate_hz) for cell in added) == [
         ("memory", 10),
@@ -28,7 +28,7 @@ def test_a_floor_is_added_once_for_each_set_of_conditions() -> None:
 
 
 def test_a_floor_that_is_asked_for_is_not_added_again_and_is_ranked() -> None:
-    made = make_plan(world(BUS), transport=["shm", "bus"])
+    made = make_plan(capabilities(BUS), transport=["shm", "bus"])
     assert [(cell.axes.transport, cell.comparison.ranked, cell.comparison.floor) for cell in made.cells] == [
         ("shm", True, "c1-shm-rust"),
         ("bus", True, "c1-shm-rust"),
@@ -37,7 +37,7 @@ def test_a_floor_that_is_asked_for_is_not_added_again_and_is_ranked() -> None:
 
 def test_another_profile_of_the_floor_is_no_floor() -> None:
     slots = transport("shm", placements=["process"], settings={"slots": {"default": 4, "min": 1, "help": "S."}})
-    made = make_plan(world(slots), transport="shm", settings={"shm": {"slots": [8]}})
+    made = make_plan(capabilities(slots), transport="shm", settings={"shm": {"slots": [8]}})
     assert [(cell.carriage.profile, cell.comparison.floor) for cell in made.cells] == [
         ("slots=8", "c2-shm-rust"),
         ("", "c2-shm-rust"),
@@ -45,7 +45,7 @@ def test_another_profile_of_the_floor_is_no_floor() -> None:
 
 
 def test_where_there_is_no_floor_the_cell_says_why() -> None:
-    made = make_plan(world(BUS, unready=(("shm", "rust"),)))
+    made = make_plan(capabilities(BUS, unready=(("shm", "rust"),)))
     (cell,) = made.cells
     assert cell.comparison.floor is None
     assert (
@@ -55,12 +55,12 @@ def test_where_there_is_no_floor_the_cell_says_why() -> None:
         )
         == []
     )
-    made = make_plan(world(transport("bus", max_payload_bytes=5000)), payload="bytes:2000")
+    made = make_plan(capabilities(transport("bus", max_payload_bytes=5000)), payload="bytes:2000")
     assert lacking(made.cells[0].comparison.floor_reason, "D-TOO-LARGE 2000 shm (1000)") == []
 
 
 def test_a_floor_that_cannot_serve_so_many_is_not_tried() -> None:
-    few = world(transport("bus"), transport("shm", placements=["process"], max_receivers=64))
+    few = capabilities(transport("bus"), transport("shm", placements=["process"], max_receivers=64))
     for sinks, reason in ((64, ""), (65, "D-RECEIVERS 65 shm (64)")):
         (bus, *floors) = make_plan(few, sinks=sinks).cells
         assert (lacking(bus.comparison.floor_reason, reason), bus.dropped, len(floors)) == ([], "", not reason)
@@ -69,12 +69,12 @@ def test_a_floor_that_cannot_serve_so_many_is_not_tried() -> None:
 
 
 def test_dropped_cells_need_no_floor() -> None:
-    assert [cell.axes.transport for cell in make_plan(world(BUS), wait="callback").cells] == ["bus"]
+    assert [cell.axes.transport for cell in make_plan(capabilities(BUS), wait="callback").cells] == ["bus"]
 
 
 def test_cells_that_differ_only_in_how_much_is_measured_are_one_with_the_most_of_it() -> None:
     cases = [{"messages": 300, "warmup": 50}, {"messages": 10, "warmup": 2}, {"messages": 400, "warmup": 2, "rate": 30}]
-    made = make_plan(world(BUS), rate=100, case=cases)
+    made = make_plan(capabilities(BUS), rate=100, case=cases)
     assert [
         (cell.axes.transport, cell.axes.rate_hz, cell.schedule.messages, cell.schedule.warmup) for cell in made.cells
     ] == [

@@ -12,7 +12,7 @@ from hopmeter.errors import UsageError
 from hopmeter.manifest import Readiness
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan, make
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.plan.placement.hosts import HERE, assume_hosts
@@ -24,7 +24,7 @@ from hopmeter.schemas import Library, library_of
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 READY = {("bus", language): Readiness("bus", language, ready=True) for language in ("rust", "python")}
 FLOW = {"frames": {"from": "camera", "to": "motor", "rate": 10}}
@@ -37,8 +37,8 @@ def hosts(*names: str, **changed: Any) -> dict[str, HostFacts]:
     return {each.name: each for each in (here, *others[:-1], replace(others[-1], **changed))}
 
 
-def on(found: dict[str, HostFacts], manifest: Any = None) -> World:
-    return replace(world(manifest or transport("bus")), hosts=found)
+def on(found: dict[str, HostFacts], manifest: Any = None) -> Capabilities:
+    return replace(capabilities(manifest or transport("bus")), hosts=found)
 
 
 def plan(found: dict[str, HostFacts], manifest: Any = None, **given: Any) -> Plan:
@@ -122,7 +122,7 @@ def test_a_host_that_nobody_serves_is_named(found: dict[str, HostFacts], given: 
 
 
 def test_a_plan_without_hosts_assumes_that_they_are_machines_like_this_one() -> None:
-    where = world(transport("bus"), machine=Machine((0, 1)))
+    where = capabilities(transport("bus"), machine=Machine((0, 1)))
     given = {"participant": {"camera": {"host": "b"}, "motor": {}}, "flow": FLOW, "wait": "block"}
     scenario = validate(Scenario, {"title": "t", "question": "q?", "transport": "bus", **given}, "test")
     assumed = assume_hosts(scenario, where.ready, where.machine)

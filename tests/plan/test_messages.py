@@ -22,7 +22,7 @@ from hopmeter.schemas.recorded import FACTS, record
 from hopmeter.system import paths
 from tests.coded import lacking
 
-from .world import LANGUAGE, make_plan, transport, world
+from .capabilities import LANGUAGE, capabilities, make_plan, transport
 
 ALL = {"rust": LANGUAGE, "c++": LANGUAGE, "python": LANGUAGE}
 BUS = transport("bus", max_payload_bytes=1_000_000, languages=ALL, cross_language=True)
@@ -32,7 +32,7 @@ SIZES = {"c++": 900, "rust": 910, "python": 920}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The codec libraries of a world in which none is built."""
+    """The codec libraries if none is built."""
     monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path)
     library_of.cache_clear()
     yield tmp_path
@@ -51,7 +51,7 @@ def plan(missing: str = "", **given: Any) -> Plan:
         return Readiness(manifest.name, "python", ready=not missing, missing=missing, get="hopmeter build it")
 
     asked = {"language": "c++", "codec": "protobuf", "payload": PAYLOAD, **given}
-    return make_plan(replace(world(BUS), carrier=carrier), **asked)
+    return make_plan(replace(capabilities(BUS), carrier=carrier), **asked)
 
 
 def reasons(made: Plan) -> list[str]:
@@ -158,7 +158,7 @@ def workload(**given: Any) -> Cell:
     def carrier(manifest: Manifest, _codec: str) -> Readiness:
         return Readiness(manifest.name, "python", ready=True)
 
-    where = replace(world(BUS, machine=Machine((0, 1, 2, 3))), carrier=carrier)
+    where = replace(capabilities(BUS, machine=Machine((0, 1, 2, 3))), carrier=carrier)
     table = {"participant": PARTICIPANTS, "flow": FLOWS, "duration": "2s", "wait": "block", **given}
     (found,) = [each for each in make_plan(where, **table).cells if each.comparison.ranked]
     return found

@@ -20,7 +20,7 @@ from hopmeter.plan.spec import Place, node_specs
 from tests.coded import lacking
 from tests.images.made import image, pixels, video
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 BUS = transport("bus", max_payload_bytes=1_000_000)
 CAB = transport("cab", max_payload_bytes=1_000_000)
@@ -34,13 +34,13 @@ def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan_with_node(node: tuple[str, ...] = NODE, missing: str = "", get: str = "", **given: Any) -> Plan:
-    """A plan in a world whose Python nodes carry codecs as said."""
+    """A plan whose Python nodes carry codecs as said."""
 
     def carrier(manifest: Manifest, _codec: str) -> Readiness:
         return Readiness(manifest.name, "python", ready=not missing, missing=missing, get=get, command=node)
 
     asked = {"language": "python", "codec": "numpy", "payload": "array:20x30", **given}
-    return make_plan(replace(world(BUS, CAB), carrier=carrier), **asked)
+    return make_plan(replace(capabilities(BUS, CAB), carrier=carrier), **asked)
 
 
 def drop_reasons(made: Plan) -> list[str]:
@@ -117,7 +117,7 @@ def test_a_transport_that_encodes_by_itself_has_its_own_codecs_only() -> None:
         return Readiness(manifest.name, "python", ready=True, command=NODE)
 
     asked = {"language": "python", "codec": ["numpy", "pickle-in-band"], "payload": "array:20x30"}
-    made = make_plan(replace(world(own), carrier=carrier), **asked)
+    made = make_plan(replace(capabilities(own), carrier=carrier), **asked)
     first, second = drop_reasons(made)
     assert not first
     assert made.cells[0].carriage.own_encoders

@@ -26,24 +26,24 @@ from tests.coded import lacking
 from tests.recordings.made import START_NS, write_ros1
 from tests.recordings.mcap_bytes import Kind, Parts, Sent, write
 
-from .world import LANGUAGE, make_plan, transport, world
+from .capabilities import LANGUAGE, capabilities, make_plan, transport
 
 TYPES = {**LANGUAGE, "types": {"codec": "cdr", "packages": "interfaces"}}
 BUS = transport("bus", rpc="native", max_payload_bytes=100_000, languages={"rust": LANGUAGE, "python": TYPES})
-WORLD = world(BUS)
+CAPABILITIES = capabilities(BUS)
 STRING = ("std_msgs/msg/String", "ros2msg", "string data")
 
 
 @pytest.fixture(autouse=True)
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An installation with one package, in a world in which no code is built."""
+    """An installation with one package, with no code built."""
     file = tmp_path / "prefix/share/std_msgs/msg/String.msg"
     file.parent.mkdir(parents=True)
     file.write_text("string data")
     for module in (type_code, own_types):
         monkeypatch.setattr(module, "prefixes", lambda _: [tmp_path / "prefix"])
     monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path / "codecs")
-    monkeypatch.setattr(own_types, "_manifests", lambda _: WORLD.manifests)
+    monkeypatch.setattr(own_types, "_manifests", lambda _: CAPABILITIES.manifests)
     library_of.cache_clear()
     yield tmp_path
     library_of.cache_clear()
@@ -75,7 +75,9 @@ def pretend_generated(wanted: RosType) -> str:
 
 def plan_cell(payload: str, **given: Any) -> Cell:
     [cell] = [
-        each for each in make_plan(WORLD, language="python", payload=payload, **given).cells if each.comparison.ranked
+        each
+        for each in make_plan(CAPABILITIES, language="python", payload=payload, **given).cells
+        if each.comparison.ranked
     ]
     return cell
 
@@ -102,12 +104,12 @@ def test_what_is_missing_is_built_before_the_run(state: str) -> None:
     pretend_encoded(state)
     cell = plan_cell(state)
     assert lacking(cell.dropped, "D-MESSAGE-NOT-BUILT my_msgs/msg/State --codec none") == []
-    parts = find_lacking(make_plan(WORLD, language="python", payload=state), WORLD)[""]
+    parts = find_lacking(make_plan(CAPABILITIES, language="python", payload=state), CAPABILITIES)[""]
     assert [type(part) for part in parts] == [TypeTarget]
     library_of.cache_clear()
     (library_of(state, "cdr", "python").folder / FACTS).unlink()
     library_of.cache_clear()
-    parts = find_lacking(make_plan(WORLD, language="python", payload=state), WORLD)[""]
+    parts = find_lacking(make_plan(CAPABILITIES, language="python", payload=state), CAPABILITIES)[""]
     assert {type(part) for part in parts} == {TypeTarget, MessageTarget}
 
 
@@ -123,7 +125,7 @@ def test_a_cell_that_cannot_send_objects_is_dropped(state: str, given: dict[str,
     pretend_generated(payload_type(state))
     [cell] = [
         each
-        for each in make_plan(WORLD, **{"language": "python", "payload": state, **given}).cells
+        for each in make_plan(CAPABILITIES, **{"language": "python", "payload": state, **given}).cells
         if each.comparison.ranked
     ]
     assert lacking(cell.dropped, reason) == []
@@ -164,7 +166,7 @@ def test_a_package_that_the_installation_defines_differently_is_refused(tmp_path
 def replay_cell(path: Path, call: bool = False) -> Cell:
     flow = {"from": "a", ("call" if call else "to"): "b", "replay": f"{path}:/text"}
     given = {"participant": {"a": {}, "b": {}}, "flow": {"text": flow}, "wait": "block", "duration": "1s"}
-    return make_plan(WORLD, language="python", **given).cells[0]
+    return make_plan(CAPABILITIES, language="python", **given).cells[0]
 
 
 def record(folder: Path, kind: Kind) -> Path:
@@ -178,8 +180,8 @@ def record(folder: Path, kind: Kind) -> Path:
 def test_recorded_messages_are_octets_of_their_type_without_any_code(tmp_path: Path) -> None:
     cell = replay_cell(record(tmp_path, STRING))
     assert [flow["message"] for flow in flow_specs(cell)] == [{"name": STRING[0], "code": ""}] * 2
-    assert type_notes([cell], WORLD.manifests) == []
-    assert find_lacking(make_plan(WORLD), WORLD) == {}
+    assert type_notes([cell], CAPABILITIES.manifests) == []
+    assert find_lacking(make_plan(CAPABILITIES), CAPABILITIES) == {}
 
 
 def test_the_type_of_a_recording_without_a_definition_is_that_of_the_installation(tmp_path: Path) -> None:
@@ -201,19 +203,19 @@ def test_the_type_of_a_recording_without_a_definition_is_that_of_the_installatio
 def test_a_note_says_why_recorded_messages_are_bytes(tmp_path: Path, kind: Kind, word: str) -> None:
     cell = replay_cell(record(tmp_path, kind))
     assert not any("message" in flow for flow in flow_specs(cell))
-    [note] = type_notes([cell], WORLD.manifests)
+    [note] = type_notes([cell], CAPABILITIES.manifests)
     assert word in note
 
 
 def test_messages_of_ros_1_are_bytes(tmp_path: Path) -> None:
     cell = replay_cell(write_ros1(tmp_path / "a.bag", {"/text": [(START_NS + at, bytes(9)) for at in range(5)]}))
     assert not any("message" in flow for flow in flow_specs(cell))
-    assert len(type_notes([cell], WORLD.manifests)) == 1
+    assert len(type_notes([cell], CAPABILITIES.manifests)) == 1
 
 
 def test_the_code_of_recorded_types_is_built_although_their_cells_can_run(tmp_path: Path) -> None:
     flow = {"from": "a", "to": "b", "replay": f"{record(tmp_path, ('new_msgs/msg/New', 'ros2msg', 'int8 x'))}:/text"}
     given = {"participant": {"a": {}, "b": {}}, "flow": {"text": flow}, "wait": "block", "duration": "1s"}
-    [part] = find_lacking(make_plan(WORLD, language="python", **given), WORLD)[""]
+    [part] = find_lacking(make_plan(CAPABILITIES, language="python", **given), CAPABILITIES)[""]
     assert isinstance(part, TypeTarget)
     assert part.wanted.name == "new_msgs/msg/New"

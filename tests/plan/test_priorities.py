@@ -10,7 +10,7 @@ import pytest
 from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 FLOWS = {
     "there": {"from": "one", "to": "other", "rate": 10},
@@ -20,7 +20,7 @@ FLOWS = {
 
 def drop_reason(one: dict[str, Any], other: dict[str, Any], cores: int = 4, highest: int = 99, **given: Any) -> str:
     """Why the workload is dropped; empty if it is not."""
-    where = world(transport("bus", rpc="native"), machine=Machine(tuple(range(cores))))
+    where = capabilities(transport("bus", rpc="native"), machine=Machine(tuple(range(cores))))
     table = {"participant": {"one": one, "other": other}, "flow": FLOWS, "cores": "free", **given}
     return make_plan(replace(where, highest_priority=highest), **table).cells[0].dropped
 

@@ -16,7 +16,7 @@ from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.report.pace_words import describe_pace, flow_pace, rate_words
 from tests.coded import refuses
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
 RAMP: dict[str, Any] = {"pace": "ramp", "rate": 100.0, "ramp_to": 400.0}
@@ -24,7 +24,7 @@ PARTICIPANTS: dict[str, Any] = {"camera": {}, "motor": {}}
 
 
 def plan(**given: Any) -> Plan:
-    return make_plan(world(transport("bus")), **given)
+    return make_plan(capabilities(transport("bus")), **given)
 
 
 def cell(**given: Any) -> Cell:

@@ -11,13 +11,13 @@ from hopmeter.manifest import Manifest, Readiness, every
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Workload
 from hopmeter.plan import make
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
-from .world import transport, world
+from .capabilities import capabilities, transport
 
 ENDPOINT = {"endpoint": {"default": "ipc", "choices": ["ipc", "tcp"], "help": "Where."}}
 HWM = {"hwm": {"default": 1000, "min": 0, "help": "Queue."}}
@@ -39,7 +39,7 @@ NEAR = {"a": host("a", "one"), "b": host("b", "one")}
 
 
 def cells(found: dict[str, HostFacts], *manifests: Manifest, **given: Any) -> list[Cell]:
-    where: World = replace(world(*(manifests or (WIRE, LOCAL))), hosts=found)
+    where: Capabilities = replace(capabilities(*(manifests or (WIRE, LOCAL))), hosts=found)
     table = {"title": "t", "question": "q?", "language": "rust", "wait": "block", "cores": "free"}
     return make("s", validate(Scenario, {"transport": "wire", **table, **given}, "test"), where).cells
 
@@ -69,7 +69,7 @@ def test_what_never_leaves_the_machine_is_dropped() -> None:
 def test_every_transport_runs_between_machines_by_default_or_says_that_it_cannot(name: str) -> None:
     one = every()[name]
     ready = {(name, word): Readiness(name, word, ready=True) for word in one.offers}
-    where = replace(world(), manifests=every(), ready=ready, hosts=FAR)
+    where = replace(capabilities(), manifests=every(), ready=ready, hosts=FAR)
     table = {"title": "t", "question": "q?", "transport": name, "wait": next(iter(one.offers.values())).waits[0]}
     (cell,) = make("s", validate(Scenario, table | {"cores": "free"}, "test"), where).cells
     assert ("D-HOST-NETWORK" in cell.dropped) == (one.network is None), cell.dropped

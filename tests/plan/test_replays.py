@@ -19,7 +19,7 @@ from hopmeter.report.workload_words import graph_lines
 from tests.coded import lacking, refuses
 from tests.recordings.made import START_NS, payload, write_mcap
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 MS = 1_000_000
 SIZES = [100, 0, 900, 20, 80]
@@ -39,7 +39,7 @@ def plan_cell(mcap: Path, bus: dict[str, Any] | None = None, duration: str = "2s
     objects = {"from": "detector", "to": "camera", "after": "lidar", "payload": "bytes:30"}
     flows = {"lidar": lidar, "objects": objects}
     given = {"participant": {"camera": {}, "detector": {}}, "flow": flows, "path": {"way": {"flows": [*flows]}}}
-    where = world(transport("bus", **(bus or {})))
+    where = capabilities(transport("bus", **(bus or {})))
     return make_plan(where, **given, wait="block", duration=duration).cells[0]
 
 

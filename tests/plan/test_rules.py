@@ -11,7 +11,7 @@ from hopmeter.errors import UsageError
 from hopmeter.plan.placement.cores import Machine
 from tests.coded import lacking, refuses
 
-from .world import LANGUAGE, make_plan, transport, world
+from .capabilities import LANGUAGE, capabilities, make_plan, transport
 
 BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}})
 
@@ -77,7 +77,7 @@ BUS = transport("bus", settings={"hwm": {"default": 10, "min": 0, "help": "H."}}
     ],
 )
 def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason: str) -> None:
-    made = make_plan(world(BUS, unready=(("bus", "python"),)), **given)
+    made = make_plan(capabilities(BUS, unready=(("bus", "python"),)), **given)
     assert [lacking(cell.dropped, reason) for cell in made.cells if cell.comparison.ranked] == [[]]
     assert made.runnable == []
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_is_dropped_with_its_reason(given: dict[str, Any], reason
 def test_a_language_that_carries_less_drops_only_its_own_cells() -> None:
     narrow = transport("bus", languages={"rust": {**LANGUAGE, "max_payload_bytes": 10}, "python": LANGUAGE})
     dropped = {
-        language: make_plan(world(narrow), payload="bytes:11", language=language).cells[0].dropped
+        language: make_plan(capabilities(narrow), payload="bytes:11", language=language).cells[0].dropped
         for language in ("python", "python>rust", "rust>python")
     }
     too_large = "D-TOO-LARGE 11 bus (rust) (10)"
@@ -115,7 +115,7 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
 ) -> None:
     bus = transport("bus", settings={"hwm": {"default": 1000, "help": "H.", **heeds}})
     for value, expected in ((1000, ""), (1, reason and f"D-SETTING-IDLE hwm bus {reason}")):
-        made = make_plan(world(bus), settings={"bus": {"hwm": value}}, **given)
+        made = make_plan(capabilities(bus), settings={"bus": {"hwm": value}}, **given)
         assert [lacking(cell.dropped, expected) for cell in made.cells if cell.comparison.ranked] == [[]]
 
 
@@ -123,7 +123,7 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     threads = {"default": 2, "help": "T.", "where": {"executor": ["multi", "pool"]}}
     executor = {"default": "single", "help": "E.", "choices": ["single", "multi", "pool"]}
     bus = transport("bus", settings={"executor": executor, "threads": threads})
-    made = make_plan(world(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
+    made = make_plan(capabilities(bus), settings={"bus": {"executor": ["single", "multi"], "threads": [2, 3]}})
     dropped = {cell.carriage.profile: cell.dropped for cell in made.cells if cell.comparison.ranked}
     assert [profile for profile, reason in dropped.items() if reason] == ["threads=3"]
     assert lacking(dropped["threads=3"], "D-SETTING-IDLE threads bus executor=multi executor=pool") == []
@@ -147,11 +147,11 @@ def test_a_setting_that_does_nothing_beside_another_makes_no_cell() -> None:
     ],
 )
 def test_what_can_be_is_not_dropped(given: dict[str, Any]) -> None:
-    assert {cell.dropped for cell in make_plan(world(BUS), **given).cells} == {""}
+    assert {cell.dropped for cell in make_plan(capabilities(BUS), **given).cells} == {""}
 
 
 def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
-    made = make_plan(world(transport("bus", cross_language=False)), language="pairs")
+    made = make_plan(capabilities(transport("bus", cross_language=False)), language="pairs")
     assert [cell.axes.language for cell in made.runnable if cell.comparison.ranked] == ["rust", "python"]
     assert [cell.axes.language for cell in made.cells if cell.dropped] == ["rust>python", "python>rust"]
 
@@ -166,7 +166,7 @@ def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
 )
 def test_what_does_not_exist_is_an_error_and_no_dropped_cell(given: dict[str, Any], says: str) -> None:
     with refuses(UsageError, says):
-        make_plan(world(BUS), **given)
+        make_plan(capabilities(BUS), **given)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_cores_follow_the_machine(machine: Machine, word: str, cores: tuple[int,
 
 
 def test_one_core_is_too_few_for_cross() -> None:
-    (cell,) = [cell for cell in make_plan(world(BUS, machine=Machine((0,)))).cells if cell.comparison.ranked]
+    (cell,) = [cell for cell in make_plan(capabilities(BUS, machine=Machine((0,)))).cells if cell.comparison.ranked]
     assert lacking(cell.dropped, "D-NO-CORES cross") == []
 
 
@@ -198,7 +198,7 @@ def test_one_language_is_the_first_that_is_ready() -> None:
         ((("bus", "rust"),), "python"),
         ((("bus", "rust"), ("bus", "python")), "python"),
     ):
-        made = make_plan(world(heavy, unready=unready), language="one")
+        made = make_plan(capabilities(heavy, unready=unready), language="one")
         assert made.cells[0].axes.language == language
 
 
@@ -213,18 +213,20 @@ def test_one_language_is_one_that_offers_the_cell(given: dict[str, Any]) -> None
         "patterns": ["pubsub"],
         "max_payload_bytes": 999,
     }
-    made = make_plan(world(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given)
+    made = make_plan(
+        capabilities(transport("bus", languages={"rust": less, "python": LANGUAGE})), language="one", **given
+    )
     assert [(cell.axes.language, cell.dropped) for cell in made.cells if cell.comparison.ranked] == [("python", "")]
 
 
 def test_direct_transports_are_those_without_a_broker() -> None:
     broker = transport("broker", broker={"title": "d", "command": ["d"], "ready": "port"})
-    made = make_plan(world(BUS, broker), transport="direct", placement="apart")
+    made = make_plan(capabilities(BUS, broker), transport="direct", placement="apart")
     assert [cell.axes.transport for cell in made.cells] == ["memory", "shm", "bus"]
 
 
 def test_all_transports_are_those_that_can_be_ranked() -> None:
-    made = make_plan(world(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
+    made = make_plan(capabilities(BUS, transport("truth", ranked=False)), transport="all", placement="apart")
     assert [(cell.axes.transport, cell.axes.placement) for cell in made.cells] == [
         ("memory", "thread"),
         ("shm", "process"),
@@ -243,7 +245,7 @@ def test_a_cell_whose_settings_choose_another_installation_needs_its_node(
         "installations": {"old": {"where": {"edition": ["old"]}, "pip": ["p"]}},
     }
     bus = transport("bus", settings={"edition": edition}, languages={"python": python, "rust": LANGUAGE})
-    plan = make_plan(world(bus), language="each", wait="block", settings={"bus": {"edition": ["new", "old"]}})
+    plan = make_plan(capabilities(bus), language="each", wait="block", settings={"bus": {"edition": ["new", "old"]}})
     dropped = {
         (cell.axes.language, cell.carriage.profile): cell.dropped for cell in plan.cells if cell.axes.transport == "bus"
     }

@@ -11,7 +11,8 @@ import pytest
 
 from hopmeter.manifest import Manifest, Readiness, every
 from hopmeter.plan import make
-from hopmeter.plan.expand import World, expand
+from hopmeter.plan.capabilities import Capabilities
+from hopmeter.plan.expand import expand
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.placement.hosts import assume_hosts
 from hopmeter.plan.spec import Place, node_specs
@@ -30,20 +31,22 @@ def carrier(manifest: Manifest, _codec: str) -> Readiness:
     return Readiness(manifest.name, "python", ready=True, command=(sys.executable, "-P", "-m", "hopmeter.node"))
 
 
-def whole_world(*carrier: Any) -> World:
+def all_capabilities(*carrier: Any) -> Capabilities:
     """A machine with four cores, where every transport is built."""
     known = every()
     ready = {
         (each.name, word): Readiness(each.name, word, ready=True) for each in known.values() for word in each.offers
     }
-    return World(known, ready, Machine((0, 1, 2, 3)), *carrier)
+    return Capabilities(known, ready, Machine((0, 1, 2, 3)), *carrier)
 
 
 @pytest.mark.parametrize("name", files.every())
 def test_the_specs_of_a_shipped_scenario_have_the_endpoints_and_links_of_the_topology(name: str) -> None:
     scenario = files.load(files.every()[name])[0]
     expand_cells = expand_workload if scenario.flow else expand
-    cells = [each for ask in asks(scenario) for each in expand_cells(scenario, ask, whole_world()) if not each.dropped]
+    cells = [
+        each for ask in asks(scenario) for each in expand_cells(scenario, ask, all_capabilities()) if not each.dropped
+    ]
     assert cells
     for one in cells[::40]:
         shape, told = topology(one), [spec for _, spec in node_specs(one, PLACE)]
@@ -60,7 +63,7 @@ def test_a_shipped_workload_can_be_measured_over_each_of_its_transports(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOPMETER_HOME", str(tmp_path))
-    scenario, where = files.load(files.every()[name])[0], whole_world(carrier)
+    scenario, where = files.load(files.every()[name])[0], all_capabilities(carrier)
     made = make(name, scenario, replace(where, hosts=assume_hosts(scenario, where.ready, where.machine)))
     assert [cell.dropped for cell in made.cells if cell.dropped] == []
     assert len({cell.axes.transport for cell in made.runnable}) >= 2

@@ -13,13 +13,13 @@ from hopmeter.plan.sides import add_old_sides, settings_side
 from hopmeter.runtime.order import planned_trials
 from tests.coded import refuses
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 SETTINGS = {"hwm": {"default": 10, "min": 0, "help": "H."}, "fast": {"default": False, "help": "F."}}
 
 
 def both(name: str, *, more: tuple[str, ...] = (), **given: Any) -> Plan:
-    where = world(transport("bus", settings=SETTINGS), *(transport(each) for each in more))
+    where = capabilities(transport("bus", settings=SETTINGS), *(transport(each) for each in more))
     made = make_plan(where, **{"transport": ["bus", *more], "payload": "bytes:100", **given})
     return add_old_sides(made, settings_side(name, where, ["bus", *more]))
 

@@ -14,7 +14,7 @@ from hopmeter.plan import Cell
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 
@@ -22,7 +22,9 @@ PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path(
 def cell(**given: Any) -> Cell:
     native = {"rpc": "native", **given.pop("manifest", {})}
     return next(
-        cell for cell in make_plan(world(transport("bus", **native)), **given).cells if cell.axes.transport == "bus"
+        cell
+        for cell in make_plan(capabilities(transport("bus", **native)), **given).cells
+        if cell.axes.transport == "bus"
     )
 
 
@@ -211,7 +213,7 @@ def test_a_trial_ends_by_its_time_where_it_has_nothing_else_to_end_by() -> None:
 def test_how_servers_are_asked_makes_no_difference_where_none_are() -> None:
     given: dict[str, Any] = {"dispatch": ["parallel", "sequential"], "sinks": 2}
     for pattern, asked in (("pubsub", ["parallel"]), ("scatter", ["parallel", "sequential"])):
-        cells = make_plan(world(transport("bus")), pattern=pattern, **given).cells
+        cells = make_plan(capabilities(transport("bus")), pattern=pattern, **given).cells
         assert [cell.axes.dispatch for cell in cells if cell.axes.transport == "bus"] == asked
 
 

@@ -21,7 +21,7 @@ from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking
 from tests.images.made import image, pixels
 
-from .world import make_plan, transport, world
+from .capabilities import capabilities, make_plan, transport
 
 BUS = transport("bus", max_payload_bytes=1_000_000)
 SIZES = {"array:20x30": 5000, "image:8x4": 300}
@@ -61,7 +61,7 @@ def cell(manifest: Manifest = BUS, missing: str = "", flow: dict[str, Any] | Non
         "language": "python",
         **given,
     }
-    where = replace(world(manifest, machine=Machine((0, 1, 2, 3))), carrier=carrier)
+    where = replace(capabilities(manifest, machine=Machine((0, 1, 2, 3))), carrier=carrier)
     (found,) = [each for each in make_plan(where, **{"language": "python", **table}).cells if each.comparison.ranked]
     return found
 

@@ -20,8 +20,8 @@ from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.coded import lacking
 
-from .world import make_plan as world_plan
-from .world import transport, world
+from .capabilities import capabilities, transport
+from .capabilities import make_plan as plan_of_capabilities
 
 PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 PARTICIPANTS = {
@@ -44,8 +44,8 @@ FRAMES, DETECTOR_SINK, MOTOR_SINK, OBJECTS, OBJECTS_SINK, STATE, _, ASK, ASK_SER
 
 def make_plan(*manifests: Manifest, **given: Any) -> Plan:
     table = {"cores": "free", "participant": PARTICIPANTS, "flow": FLOWS, "path": PATHS, "duration": "2s", **given}
-    where = world(*(manifests or (transport("bus", rpc="native"),)), machine=Machine(tuple(range(4))))
-    return world_plan(where, **{"wait": "block", **table})
+    where = capabilities(*(manifests or (transport("bus", rpc="native"),)), machine=Machine(tuple(range(4))))
+    return plan_of_capabilities(where, **{"wait": "block", **table})
 
 
 def cell(*manifests: Manifest, **given: Any) -> Cell:

@@ -12,7 +12,7 @@ from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.sides import OldSide, add_old_sides
 from hopmeter.plan.topology import topology
@@ -20,12 +20,12 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.trial import execute_duet, execute_trial
 from hopmeter.runtime.work import Work
 from hopmeter.system.scratch_dir import ScratchDir
-from tests.plan.world import make_plan, transport
+from tests.plan.capabilities import make_plan, transport
 
 FAKE = Path(__file__).with_name("fake_node.py")
 
 
-def fake_world(broker: BrokerTable | None = None) -> World:
+def fake_capabilities(broker: BrokerTable | None = None) -> Capabilities:
     manifest = transport(
         "fake",
         patterns=["pubsub"],
@@ -37,7 +37,7 @@ def fake_world(broker: BrokerTable | None = None) -> World:
         settings={"breaks": {"default": "never", "help": "What goes wrong."}},
     )
     ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)), about={"turns": True})
-    return World({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
+    return Capabilities({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
 
 
 def fake_plan(**given: Any) -> Plan:
@@ -50,17 +50,17 @@ def fake_plan(**given: Any) -> Plan:
         "timeout": "10s",
         "seed": 5,
     }
-    return make_plan(fake_world(), **{"rate": 1000, **usual, **given})
+    return make_plan(fake_capabilities(), **{"rate": 1000, **usual, **given})
 
 
-def programs(cell: Cell, world: World) -> dict[int, Readiness]:
+def programs(cell: Cell, capabilities: Capabilities) -> dict[int, Readiness]:
     """The fake node, for each node of a cell."""
-    return dict.fromkeys(range(len(topology(cell).nodes)), world.ready["fake", "rust"])
+    return dict.fromkeys(range(len(topology(cell).nodes)), capabilities.ready["fake", "rust"])
 
 
 def with_equal_sides(plan: Plan) -> Plan:
     """Give each cell an old side that is the same."""
-    return add_old_sides(plan, OldSide("itself", fake_world(), lambda cell: cell))
+    return add_old_sides(plan, OldSide("itself", fake_capabilities(), lambda cell: cell))
 
 
 @dataclass
@@ -73,11 +73,11 @@ class Bench:
     def duet(self, *breaks: str, **given: Any) -> list[TrialResult]:
         """Run sides that break in these ways at once."""
         cells = [fake_plan(settings={"fake": {"breaks": each}}, **given).cells[0] for each in breaks]
-        world = fake_world()
+        capabilities = fake_capabilities()
         with Alarm() as alarm, ScratchDir() as ground:
             self.ground = ground.directory
             works = [
-                Work(cell, number, number, 1, world.manifests["fake"], programs(cell, world), self.folder)
+                Work(cell, number, number, 1, capabilities.manifests["fake"], programs(cell, capabilities), self.folder)
                 for number, cell in enumerate(cells)
             ]
             with execute_duet(works, 0.02, ground, alarm) as outcomes:
@@ -86,11 +86,11 @@ class Bench:
 
     def trial(self, breaks: str = "never", **given: Any) -> TrialResult:
         made = fake_plan(settings={"fake": {"breaks": breaks}}, **given)
-        world = fake_world(self.broker)
+        capabilities = fake_capabilities(self.broker)
         with Alarm() as alarm, ScratchDir() as ground:
             self.ground = ground.directory
             cell = made.cells[0]
-            work = Work(cell, 0, 0, 1, world.manifests["fake"], programs(cell, world), self.folder)
+            work = Work(cell, 0, 0, 1, capabilities.manifests["fake"], programs(cell, capabilities), self.folder)
             with execute_trial(work, ground, alarm) as outcome:
                 self.raw = [path.stat().st_size for path in outcome.raw_files]
                 return outcome.result

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hopmeter.runtime.executor import Executor
 from hopmeter.store.run_folder import RunFolder
-from tests.runtime.conftest import fake_plan, fake_world, with_equal_sides
+from tests.runtime.conftest import fake_capabilities, fake_plan, with_equal_sides
 
 DUET = " in a duet"
 
@@ -21,7 +21,7 @@ def main(breaks: str, trials: int, out: Path) -> int:
     made = with_equal_sides(made) if breaks.endswith(DUET) else made
     folder = RunFolder.create(out.parent, out.name, {"cells": [cell.as_json() for cell in made.cells]})
     print("running", flush=True)
-    complete = Executor(made, fake_world(), folder, Console(stderr=True)).run(folder.trials)
+    complete = Executor(made, fake_capabilities(), folder, Console(stderr=True)).run(folder.trials)
     return 0 if complete else 130
 
 

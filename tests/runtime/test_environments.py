@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from hopmeter.manifest import Manifest, Readiness
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.runtime.executor import Executor
 from hopmeter.store.run_folder import RunFolder
-from tests.plan.world import make_plan, transport
+from tests.plan.capabilities import make_plan, transport
 
 from .conftest import FAKE
 
@@ -36,7 +36,7 @@ def broker(mode: str) -> dict[str, Any]:
     }
 
 
-def flavours(mode: str) -> World:
+def flavours(mode: str) -> Capabilities:
     settings = {
         "flavour": {"default": "yours", "help": "H.", "variables": {"FAKE_FLAVOUR": "{value}"}},
         "breaks": {"default": "never", "help": "H."},
@@ -49,7 +49,7 @@ def flavours(mode: str) -> World:
         return Readiness("fake", language, ready=not absent, command=NODE, environment=chosen.variables, get="buy it")
 
     ready = {("fake", "rust"): Readiness("fake", "rust", ready=True, command=NODE)}
-    return World({"fake": made}, ready, Machine((0,)), describe=describe)
+    return Capabilities({"fake": made}, ready, Machine((0,)), describe=describe)
 
 
 def run(folder: Path, mode: str = "well", **given: Any) -> RunFolder:

@@ -19,7 +19,7 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 from tests.coded import lacking
 
-from .conftest import fake_plan, fake_world
+from .conftest import fake_capabilities, fake_plan
 
 BREAKS = ["never", "exits"]
 
@@ -32,7 +32,7 @@ def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ru
         made = fake_plan(**given)
         about = {"cells": [cell.as_json() for cell in made.cells], "seed": made.seed}
         folder = folder or RunFolder.create(tmp_path, name, about)
-        assert Executor(made, fake_world(), folder, Console(file=io.StringIO())).run(folder.trials)
+        assert Executor(made, fake_capabilities(), folder, Console(file=io.StringIO())).run(folder.trials)
         return folder
 
     return execute_plan

@@ -12,7 +12,7 @@ import pytest
 
 from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.model.trial import TrialResult
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.spec import node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.runtime.signals import Alarm
@@ -20,9 +20,9 @@ from hopmeter.runtime.trial import execute_trial
 from hopmeter.runtime.work import Work
 from hopmeter.system.scratch_dir import ScratchDir
 from tests.coded import lacking
-from tests.plan.world import make_plan
+from tests.plan.capabilities import make_plan
 
-from .conftest import fake_world
+from .conftest import fake_capabilities
 
 FAKE_BROKER = Path(__file__).with_name("fake_broker.py")
 SCENARIO: dict[str, Any] = {
@@ -44,13 +44,13 @@ def broker(title: str, mode: str) -> BrokerTable:
     return BrokerTable(title=title, command=command, ready="port", address="{host}:{port}")
 
 
-def world(mode: str) -> World:
+def capabilities(mode: str) -> Capabilities:
     """Two transports that differ in their names and their brokers; the broker of `other` has a mode."""
-    one = fake_world(broker("broker of fake", "well"))
-    manifest = fake_world(broker("broker of other", mode)).manifests["fake"]
+    one = fake_capabilities(broker("broker of fake", "well"))
+    manifest = fake_capabilities(broker("broker of other", mode)).manifests["fake"]
     other = manifest.model_copy(update={"name": "other"})
     ready = {**one.ready, ("other", "rust"): replace(one.ready["fake", "rust"], transport="other")}
-    return World({**one.manifests, "other": other}, ready, one.machine)
+    return Capabilities({**one.manifests, "other": other}, ready, one.machine)
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Run:
 
 
 def run(folder: Path, mode: str = "well") -> Run:
-    where = world(mode)
+    where = capabilities(mode)
     (cell,) = make_plan(where, **SCENARIO).cells
     assert not cell.dropped
     ready = dict.fromkeys(range(len(topology(cell).nodes)), where.ready["fake", "rust"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopmeter.scenario import find, has_own_question, load, override, question
-from tests.plan.world import transport
+from tests.plan.capabilities import transport
 
 MANIFESTS = {name: transport(name, settings={"hwm": {"default": 10, "help": "H."}}) for name in ("bus", "tram", "ship")}
 

@@ -15,7 +15,7 @@ from hopmeter.build.versions.revisions import Revision
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import describe
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import OldSide, node_side, why_unused
 from hopmeter.system import paths
 
@@ -37,12 +37,12 @@ def has_cells(manifest: Manifest, plan: Plan) -> bool:
     return bool(crate(manifest)) and any(not why_unused(cell, manifest.name, LANGUAGE) for cell in plan.runnable)
 
 
-def side(manifest: Manifest, version: str, world: World, say: Callable[[str], object]) -> OldSide:
+def side(manifest: Manifest, version: str, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Build the node with this version of its crate, and return the side that uses it. Raises BuildError if it cannot
     be built."""
     name = manifest.name
     node = _build(manifest, version, say)
-    return node_side(f"{name}@{version}", world, node, lambda cell: why_unused(cell, name, LANGUAGE))
+    return node_side(f"{name}@{version}", capabilities, node, lambda cell: why_unused(cell, name, LANGUAGE))
 
 
 def _build(manifest: Manifest, version: str, say: Callable[[str], object]) -> Readiness:

@@ -18,7 +18,7 @@ from hopmeter.manifest.tables.installation import Installation
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import OldSide, node_side, why_unused
 from hopmeter.system import humanize
 
@@ -40,16 +40,18 @@ class Library:
         return f"{self.manifest.name}@{self.version}"
 
 
-def parse(name: str, world: World) -> Library | None:
+def parse(name: str, capabilities: Capabilities) -> Library | None:
     """Return the library that `NAME@VERSION` names, by transport or by Python package; None if no library matches."""
     word, at, version = name.partition("@")
     if not at or not version or version.startswith("{"):
         return None
-    if word in world.manifests:
-        manifest = world.manifests[word]
+    if word in capabilities.manifests:
+        manifest = capabilities.manifests[word]
         return Library(manifest, next(iter(_packages(manifest)), ""), version)
     found = [
-        (each, text) for each in world.manifests.values() for text in [*_packages(each), *_installed_packages(each)]
+        (each, text)
+        for each in capabilities.manifests.values()
+        for text in [*_packages(each), *_installed_packages(each)]
     ]
     return next((Library(each, text, version) for each, text in found if Requirement(text).name == word), None)
 
@@ -75,7 +77,7 @@ def has_cells(library: Library, plan: Plan) -> bool:
     return bool(library.package) and any(not _why_same(cell, library.manifest.name) for cell in plan.runnable)
 
 
-def side(library: Library, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
+def side(library: Library, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Install this version, and return the side that uses it.
 
     Raises UsageError if no cell of the run uses the package, and BuildError if it cannot be installed.
@@ -86,7 +88,7 @@ def side(library: Library, plan: Plan, world: World, say: Callable[[str], object
     if not has_cells(library, plan):
         raise UsageError("E-AGAINST", f"--against {library.name}: {_refusal(library)}", _remedy(library))
     say(f"installing {name} {library.version} into a separate environment")
-    return node_side(library.name, world, _install(library), lambda cell: _why_same(cell, name))
+    return node_side(library.name, capabilities, _install(library), lambda cell: _why_same(cell, name))
 
 
 def _whole(library: Library) -> str:

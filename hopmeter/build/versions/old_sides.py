@@ -6,23 +6,23 @@ from collections.abc import Callable
 
 from hopmeter.build.versions import crate_versions, library_versions, revisions
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.sides import SETTINGS, OldSide, settings_side
 
 Say = Callable[[str], object]
 """Shows a line about a step that takes a while."""
 
 
-def prepare(name: str, plan: Plan, world: World, say: Say) -> OldSide:
+def prepare(name: str, plan: Plan, capabilities: Capabilities, say: Say) -> OldSide:
     """Return the old side that a reference names: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
 
     Raises UsageError if there is no such side, and BuildError if it cannot be built.
     """
     transports = list(dict.fromkeys(cell.axes.transport for cell in plan.cells))
     if name.startswith(SETTINGS):
-        return settings_side(name, world, transports)
-    if (library := library_versions.parse(name, world)) is not None:
+        return settings_side(name, capabilities, transports)
+    if (library := library_versions.parse(name, capabilities)) is not None:
         if not library_versions.has_cells(library, plan) and crate_versions.has_cells(library.manifest, plan):
-            return crate_versions.side(library.manifest, library.version, world, say)
-        return library_versions.side(library, plan, world, say)
-    return revisions.side(name, plan, world, say)
+            return crate_versions.side(library.manifest, library.version, capabilities, say)
+        return library_versions.side(library, plan, capabilities, say)
+    return revisions.side(name, plan, capabilities, say)

@@ -20,7 +20,8 @@ from hopmeter.manifest.readiness import SPEC_FORMAT, describe
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
-from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.capabilities import Capabilities
+from hopmeter.plan.expand import profile_of
 from hopmeter.plan.rules import languages
 from hopmeter.plan.sides import OldSide, cells_with_sides
 from hopmeter.system import paths
@@ -56,7 +57,7 @@ class Revision:
         return {"PYTHONPATH": str(self.tree)}
 
 
-def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> OldSide:
+def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
     """Build the nodes of a revision, and return the side that uses them.
 
     Raises UsageError if there is no such revision or its nodes read another spec format, and BuildError if it cannot be
@@ -69,10 +70,12 @@ def side(name: str, plan: Plan, world: World, say: Callable[[str], object]) -> O
     manifests = every([revision.tree / "transports"])
     ready = {pair: _readiness(revision, manifests[pair[0]], pair[1]) for pair in needed if _is_offered(manifests, pair)}
     _check_nodes(name, ready.values())
-    old = World(manifests, ready, world.machine, world.carrier, describe=partial(_readiness, revision))
+    old = Capabilities(
+        manifests, ready, capabilities.machine, capabilities.carrier, describe=partial(_readiness, revision)
+    )
 
     def old_cell(cell: Cell) -> Cell:
-        return _old_cell(cell, world.manifests[cell.axes.transport], manifests.get(cell.axes.transport))
+        return _old_cell(cell, capabilities.manifests[cell.axes.transport], manifests.get(cell.axes.transport))
 
     return OldSide(name, old, old_cell, revision.commit)
 

@@ -15,8 +15,8 @@ from hopmeter.messages import split_code, tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.units import object_of
 from hopmeter.model.workload import Flow
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import carrier_of, codecs
-from hopmeter.plan.expand import World
 from hopmeter.plan.flows import flows
 from hopmeter.plan.payloads.message_conflicts import why_not_together
 from hopmeter.plan.payloads.message_objects import message_bytes, message_languages, why_no_message, why_not_built
@@ -75,16 +75,16 @@ def _no_handle(cell: Cell) -> str:
     return "" if cell.axes.codec in known else tag("D-SHARE", said)
 
 
-def set_payload_sizes(cells: Sequence[Cell], world: World) -> list[Cell]:
+def set_payload_sizes(cells: Sequence[Cell], capabilities: Capabilities) -> list[Cell]:
     """Return the cells; flows with a codec have the size of their object, or their cell is dropped with the reason."""
     carried = [cell for cell in cells if cell.has_object and not cell.dropped]
     encoded = [(cell, flow) for cell in carried for flow in _object_flows(cell) if flow.has_codec]
     needed = [(cell, flow) for cell, flow in encoded if "python" in _languages(cell, flow)]
-    used = {(one.key, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, world)]}
+    used = {(one.key, flow.codec): one for cell, flow in needed for one in [_manifest(cell, flow, capabilities)]}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda pair: world.carrier(used[pair], pair[1]), used)
+        found = pool.map(lambda pair: capabilities.carrier(used[pair], pair[1]), used)
         carriers = dict(zip(used, found, strict=True))
-    sizes = _Sizes(carriers, _measure_sizes(carried, carriers, world), world)
+    sizes = _Sizes(carriers, _measure_sizes(carried, carriers, capabilities), capabilities)
     return [sizes.set(cell) if cell.has_object and not cell.dropped else cell for cell in cells]
 
 
@@ -103,10 +103,10 @@ def _object_flows(cell: Cell) -> list[Flow]:
     return [flow for flow in found if flow.has_object]
 
 
-def _manifest(cell: Cell, flow: Flow, world: World) -> Manifest:
+def _manifest(cell: Cell, flow: Flow, capabilities: Capabilities) -> Manifest:
     """Return the manifest of a flow's transport, with the installation that its settings choose."""
     carrier = carrier_of(cell, flow)
-    return world.manifests[carrier.transport].for_settings(carrier.settings)
+    return capabilities.manifests[carrier.transport].for_settings(carrier.settings)
 
 
 def _languages(cell: Cell, flow: Flow) -> Sequence[str]:
@@ -119,12 +119,12 @@ def _key(manifest: Manifest, flow: Flow) -> Key:
 
 
 def _measure_sizes(
-    cells: Sequence[Cell], carriers: Mapping[tuple[str, str], Readiness], world: World
+    cells: Sequence[Cell], carriers: Mapping[tuple[str, str], Readiness], capabilities: Capabilities
 ) -> dict[Key, Weights]:
     asked: dict[Key, Asked] = {}
     for cell in cells:
         for flow in (each for each in _object_flows(cell) if not is_message(each.payload)):
-            manifest = _manifest(cell, flow, world)
+            manifest = _manifest(cell, flow, capabilities)
             key, carrier = _key(manifest, flow), carriers[manifest.key, flow.codec]
             if carrier.ready:
                 one = asked.get(key) or asked.setdefault(key, _question(manifest, flow, carrier))
@@ -148,14 +148,14 @@ class _Sizes:
     carriers: Mapping[tuple[str, str], Readiness]
     """The Python nodes that carry the objects, by transport with its installation and codec."""
     known: Mapping[Key, Weights]
-    world: World
+    capabilities: Capabilities
 
     def set(self, cell: Cell) -> Cell:
         """Return the cell with the sizes of its objects, or dropped with the reason."""
         ours = _object_flows(cell)
         reasons = chain(
             ((flow, self._reason(cell, flow)) for flow in ours),
-            ((flow, _why_apart(cell, flow, self.world)) for flow in ours),
+            ((flow, _why_apart(cell, flow, self.capabilities)) for flow in ours),
             ((flow, why_not_together(cell, flow)) for flow in ours if is_message(flow.payload)),
         )
         for flow, reason in reasons:
@@ -165,22 +165,22 @@ class _Sizes:
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
         """Return why there is no object; empty if there is one."""
-        carrier = self.carriers.get((_manifest(cell, flow, self.world).key, flow.codec))
+        carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
             return tag("D-CODEC-MISSING", f"codec {flow.codec}: {carrier.missing}; {get}")
         if is_message(flow.payload):
-            return why_not_built(flow, _languages(cell, flow)) or why_no_type(cell, flow, self.world.manifests)
+            return why_not_built(flow, _languages(cell, flow)) or why_no_type(cell, flow, self.capabilities.manifests)
         missing = self._size(cell, flow)[1]
         return tag("D-NO-OBJECT", f"codec {flow.codec}: {split_code(missing)[0]}") if missing else ""
 
     def _size(self, cell: Cell, flow: Flow) -> tuple[int, str]:
         if is_message(flow.payload):
             return message_bytes(flow, _languages(cell, flow)[0]), ""
-        return self.known[_key(_manifest(cell, flow, self.world), flow)][object_of(flow.payload)]
+        return self.known[_key(_manifest(cell, flow, self.capabilities), flow)][object_of(flow.payload)]
 
 
-def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
+def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
     """Return why no Python has the packages of all codecs of a participant at an end of a flow; empty if one has."""
     from hopmeter.manifest import codec_interpreter
 
@@ -189,7 +189,7 @@ def _why_apart(cell: Cell, flow: Flow, world: World) -> str:
     carrier = carrier_of(cell, flow)
     ends = [cell.workload.participant(name) for name in (flow.source, *flow.targets)]
     for name in (each.name for each in ends if each.language == "python"):
-        offer = _manifest(cell, flow, world).offers["python"]
+        offer = _manifest(cell, flow, capabilities).offers["python"]
         together = codecs(cell, name, carrier)
         if len(together) > 1 and codec_interpreter.common_codec(together, offer) is None:
             said = f"no Python here has the packages of {' and '.join(together)} together"

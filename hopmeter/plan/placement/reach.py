@@ -11,8 +11,9 @@ from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Carrier, Flow, Workload
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import axis_carrier
-from hopmeter.plan.expand import World, profile_of
+from hopmeter.plan.expand import profile_of
 from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.plan.topology import Topology, topology
 from hopmeter.plan.workloads.bridges import split_participants, why_not_split
@@ -42,24 +43,26 @@ def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
     return all(hosts[one].shares_machine(hosts[other]) for one, other in combinations(names, 2))
 
 
-def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, world: World) -> Cell:
+def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Cell:
     """Return a placed cell in which each transport whose flows join several machines has the settings that this needs,
     as far as the scenario does not give these settings itself. All flows of a transport with the same settings share a
     process of each participant, so if one of them leaves the machine, all have these settings."""
-    if not world.hosts or cell.dropped:
+    if not capabilities.hosts or cell.dropped:
         return cell
     away = {
         carrier.key
-        for carrier, joined in joined_hosts(cell, world.manifests)
-        if not all(is_one_machine(names, world.hosts) for names in joined)
+        for carrier, joined in joined_hosts(cell, capabilities.manifests)
+        if not all(is_one_machine(names, capabilities.hosts) for names in joined)
     }
     changed = cell
     if axis_carrier(cell).key in away:
-        changed = cell.with_values(**_settings(axis_carrier(cell), ask.settings.get(cell.axes.transport, {}), world))
-    return changed if cell.workload is None else _with_flows(changed, cell.workload, away, scenario, world)
+        changed = cell.with_values(
+            **_settings(axis_carrier(cell), ask.settings.get(cell.axes.transport, {}), capabilities)
+        )
+    return changed if cell.workload is None else _with_flows(changed, cell.workload, away, scenario, capabilities)
 
 
-def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, world: World) -> Cell:
+def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
     """Return a workload whose flows with a transport of their own have the settings that they need. Different settings
     may split a participant."""
 
@@ -67,7 +70,8 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
         if flow.carrier is None or flow.carrier.key not in away:
             return flow
         return replace(
-            flow, carrier=replace(flow.carrier, **_settings(flow.carrier, scenario.flow[flow.name].settings, world))
+            flow,
+            carrier=replace(flow.carrier, **_settings(flow.carrier, scenario.flow[flow.name].settings, capabilities)),
         )
 
     flows = tuple(reach(flow) for flow in workload.flows)
@@ -75,9 +79,9 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
     return replace(split, dropped=why_not_split(split))
 
 
-def _settings(carrier: Carrier, given: Iterable[str], world: World) -> dict[str, Any]:
+def _settings(carrier: Carrier, given: Iterable[str], capabilities: Capabilities) -> dict[str, Any]:
     """Return the settings of a transport between machines, and its profile."""
-    manifest = world.manifests[carrier.transport]
+    manifest = capabilities.manifests[carrier.transport]
     settings = carrier.settings | manifest.network_settings(set(given))
     return {"settings": settings, "profile": profile_of(manifest, settings)}
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import PER_FLOW, Participant, Workload
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.topology import Endpoint, core_of, topology
 from hopmeter.plan.workloads.crowding import why_spinning
 
 
-def why_no_threads(cell: Cell, world: World) -> str:
+def why_no_threads(cell: Cell, capabilities: Capabilities) -> str:
     """Return why the threads of a workload cannot run here as requested; empty if they can."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell has its own rule"
     return (
         _why_no_limit(workload)
-        or _why_no_priority(workload, world)
-        or _why_others_starve(cell, world)
-        or _why_too_many(cell, world)
+        or _why_no_priority(workload, capabilities)
+        or _why_others_starve(cell, capabilities)
+        or _why_too_many(cell, capabilities)
     )
 
 
@@ -33,26 +33,26 @@ def _why_no_limit(workload: Workload) -> str:
     return tag("D-SPINNING-THREADS", f'{said}; use wait = "block" or "callback", or omit threads')
 
 
-def _why_no_priority(workload: Workload, world: World) -> str:
+def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
     """Return which participant asks for a priority that the system does not allow this user."""
     for each in workload.participants:
-        if each.fifo > world.highest_priority:
-            most = f"at most {world.highest_priority}" if world.highest_priority else "none"
+        if each.fifo > capabilities.highest_priority:
+            most = f"at most {capabilities.highest_priority}" if capabilities.highest_priority else "none"
             said = f"participant.{each.name}.fifo = {each.fifo}: this user may use no such SCHED_FIFO priority ({most})"
             remedy = "run as root, raise the limit `rtprio` in /etc/security/limits.conf, or omit fifo"
             return tag("D-NO-REAL-TIME", f"{said}; {remedy}")
     return ""
 
 
-def _why_others_starve(cell: Cell, world: World) -> str:
+def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
     """Return which participant would keep others from running: a spinning thread with a SCHED_FIFO priority gives its
     core to no thread of a lower priority, so it needs a core of its own, and one has to be left."""
     greedy = [each for each in _spinning_threads(cell) if each.participant.fifo]
     if not greedy:
         return ""
-    if len(greedy) >= len(world.machine.allowed):
+    if len(greedy) >= len(capabilities.machine.allowed):
         threads = f"its spinning threads and those of others with fifo are {len(greedy)}"
-        left = f"of {len(world.machine.allowed)} cores one has to be left"
+        left = f"of {len(capabilities.machine.allowed)} cores one has to be left"
         return _fifo_reason(greedy[0].participant, f"{threads}, and {left}")
     cores = [core_of(cell, each.end) for each in greedy]
     others = [core_of(cell, end) for end in topology(cell).endpoints if end not in [each.end for each in greedy]]
@@ -68,8 +68,8 @@ def _fifo_reason(one: Participant, said: str) -> str:
     return tag("D-FIFO-SPINNING", f'{named}; use wait = "block", other cores, or omit fifo')
 
 
-def _why_too_many(cell: Cell, world: World) -> str:
-    threads, cores = len(list(_spinning_threads(cell))), len(world.machine.allowed)
+def _why_too_many(cell: Cell, capabilities: Capabilities) -> str:
+    threads, cores = len(list(_spinning_threads(cell))), len(capabilities.machine.allowed)
     return why_spinning(threads, cores) if threads > cores else ""
 
 

@@ -14,9 +14,9 @@ from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import OF_FLOWS, flow_values
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.model.workload import NO_CODEC, PER_FLOW, Carrier, Flow, Participant, Path, Workload
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import encodes_objects, own_carriers, own_transport, together
 from hopmeter.plan.expand import (
-    World,
     cell_of,
     idle_states,
     join_languages,
@@ -41,19 +41,23 @@ WHOLE = "workload"
 """The payload of the row of a whole workload, which has none of its own."""
 
 
-def expand_workload(scenario: Scenario, ask: Ask, world: World) -> Iterator[Cell]:
+def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
     """Yield the cells of a workload, one for each transport, without ids."""
-    own = own_carriers(scenario.flow, world.manifests)
+    own = own_carriers(scenario.flow, capabilities.manifests)
     # Without an axis of transports, the cell has the facts of one of its transports, and the name of all.
-    only = [world.manifests[each.transport] for each in own.values()][:1] if has_own_transports(scenario.flow) else []
-    for manifest in only or transports_of(ask, world):
+    only = (
+        [capabilities.manifests[each.transport] for each in own.values()][:1]
+        if has_own_transports(scenario.flow)
+        else []
+    )
+    for manifest in only or transports_of(ask, capabilities):
         # Two cores, the default of other scenarios, are too few for all programs of a system.
         cores = scenario.cores or ["free"]
         for values in itertools.product(ask.axes["language"], ask.axes["wait"], cores, ask.axes["heap"]):
             axes = dict(zip(("language", "wait", "cores", "heap"), values, strict=True))
             for given in [{}] if only else settings_of(manifest, ask):
-                cell = _workload_cell(scenario, ask, manifest, given, axes, world, own)
-                yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, world))
+                cell = _workload_cell(scenario, ask, manifest, given, axes, capabilities, own)
+                yield from (cell.with_values(no_idle_states=each) for each in idle_states(scenario, capabilities))
 
 
 def _workload_cell(
@@ -62,12 +66,12 @@ def _workload_cell(
     manifest: Manifest,
     given: dict[str, Any],
     axes: dict[str, Any],
-    world: World,
+    capabilities: Capabilities,
     own: Mapping[str, Carrier],
 ) -> Cell:
     duration_s = units.seconds(ask.duration or DURATION)
     codec = _first_codec(scenario)
-    participants = _participants(scenario, axes, manifest, own, world)
+    participants = _participants(scenario, axes, manifest, own, capabilities)
     flows = _flows(scenario, duration_s, own)
     names = list(dict.fromkeys(each.language for each in participants))
     cell = cell_of(
@@ -77,7 +81,7 @@ def _workload_cell(
         names[0],
         given,
         {**_EACH, **axes, "language": names[0], "payload": "bytes:0"},
-        world.machine,
+        capabilities.machine,
     )
     paths = tuple(
         Path(name, tuple(each.flows), units.seconds(each.deadline) if each.deadline else None)
@@ -93,10 +97,15 @@ def _workload_cell(
         warmup=0,
         limit_s=duration_s + warmup_s(scenario.flow, duration_s) + 3,
         workload=Workload(participants, flows, paths),
-        **(together(own, world.manifests) if has_own_transports(scenario.flow) else {}),
+        **(together(own, capabilities.manifests) if has_own_transports(scenario.flow) else {}),
     )
     whole = split_participants(whole)
-    dropped = whole.dropped or _no_cores(scenario, world) or why_not_split(whole) or why_no_threads(whole, world)
+    dropped = (
+        whole.dropped
+        or _no_cores(scenario, capabilities)
+        or why_not_split(whole)
+        or why_no_threads(whole, capabilities)
+    )
     return replace(whole, dropped=dropped)
 
 
@@ -119,22 +128,26 @@ def _first_codec(scenario: Scenario) -> str:
 
 
 def _participants(
-    scenario: Scenario, axes: Mapping[str, Any], manifest: Manifest, own: Mapping[str, Carrier], world: World
+    scenario: Scenario,
+    axes: Mapping[str, Any],
+    manifest: Manifest,
+    own: Mapping[str, Carrier],
+    capabilities: Capabilities,
 ) -> tuple[Participant, ...]:
     def language(participant: str) -> str:
         """Return the language that suits all transports of a participant."""
         if axes["language"] != "one":
             return str(axes["language"])
         mine = [name for name, flow in scenario.flow.items() if participant in (flow.sender, *receivers(flow))]
-        used = [world.manifests[own[name].transport] if name in own else manifest for name in mine]
-        return preferred_language(used, participant_axes(scenario, participant, axes["wait"]), world.ready)
+        used = [capabilities.manifests[own[name].transport] if name in own else manifest for name in mine]
+        return preferred_language(used, participant_axes(scenario, participant, axes["wait"]), capabilities.ready)
 
     return tuple(
         Participant(
             name=name,
             language=each.language or language(name),
             wait=each.wait or axes["wait"],
-            core_list=_core_list(each.cores, world),
+            core_list=_core_list(each.cores, capabilities),
             fifo=scenario.fifo if each.fifo is None else each.fifo,
             host=each.host or "",
             threads=PER_FLOW if each.threads == PER_FLOW else str(each.threads),
@@ -143,18 +156,18 @@ def _participants(
     )
 
 
-def _core_list(word: str | None, world: World) -> tuple[int, ...]:
+def _core_list(word: str | None, capabilities: Capabilities) -> tuple[int, ...]:
     try:
-        return world.machine.core_list(word) if word else ()
+        return capabilities.machine.core_list(word) if word else ()
     except NoCoresError:
         return ()
 
 
-def _no_cores(scenario: Scenario, world: World) -> str:
+def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
     """Return why the cores of a participant are not available here; empty if they are."""
     for name, each in scenario.participant.items():
         try:
-            world.machine.core_list(each.cores or "free")
+            capabilities.machine.core_list(each.cores or "free")
         except NoCoresError as absent:
             return tag("D-NO-CORES", f"participant {name}: cores {each.cores}: {absent}")
     return ""

@@ -7,18 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from hopmeter.model.cell import Cell
-from hopmeter.plan.expand import World, join_languages
+from hopmeter.plan.capabilities import Capabilities
+from hopmeter.plan.expand import join_languages
 from hopmeter.plan.rules import why_not
 from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 
 
-def drop_impossible(judged: Cell, cell: Cell, world: World) -> Cell:
+def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
     """Drop a cell with the reason for which `judged` is impossible; of a workload, the reason names the flow."""
     if cell.workload is None:
-        return replace(cell, dropped=why_not(judged, world))
+        return replace(cell, dropped=why_not(judged, capabilities))
     if cell.dropped:
         return cell
-    reasons = ((flow, why_not(each, world)) for flow, each in _single_target_cells(judged))
+    reasons = ((flow, why_not(each, capabilities)) for flow, each in _single_target_cells(judged))
     found = next(((flow, reason) for flow, reason in reasons if reason), None)
     return cell if found is None else drop_flow(cell, *found)
 

@@ -1,4 +1,4 @@
-"""A small world to plan in: transports as manifests, no node of them built."""
+"""Few capabilities to plan with: transports as manifests, no node of them built."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.plan import Plan, make
-from hopmeter.plan.expand import World
+from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
@@ -30,7 +30,9 @@ def transport(name: str, **given: Any) -> Manifest:
     return Manifest.model_validate(table)
 
 
-def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machine: Machine | None = None) -> World:
+def capabilities(
+    *manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machine: Machine | None = None
+) -> Capabilities:
     only_rust = {"rust": {"waits": ["spin", "block", "callback"], "library": "L"}}
     floors = [
         transport("memory", placements=["thread"], languages=only_rust),
@@ -42,10 +44,10 @@ def world(*manifests: Manifest, unready: tuple[tuple[str, str], ...] = (), machi
         for name, one in known.items()
         for language in one.offers
     }
-    return World(known, ready, machine or Machine((0, 1)))
+    return Capabilities(known, ready, machine or Machine((0, 1)))
 
 
-def make_plan(where: World, **given: Any) -> Plan:
+def make_plan(where: Capabilities, **given: Any) -> Plan:
     """A plan of a scenario with these keys; a key of None is left out."""
     table = {"title": "t", "question": "q?", "transport": "bus", "language": "rust", "seed": 1, **given}
     scenario = {key: value for key, value in table.items() if value is not None}
