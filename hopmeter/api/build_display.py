@@ -19,7 +19,7 @@ from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.build_on_hosts import HostOutcome
 from hopmeter.manifest import Manifest
 from hopmeter.messages import tag
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.system.terminal import Console
 
 

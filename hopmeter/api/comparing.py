@@ -19,8 +19,8 @@ from hopmeter.comparison.baselines import Baseline
 from hopmeter.comparison.change import METRICS, MISSED, Change
 from hopmeter.comparison.gate import Failure, Gate
 from hopmeter.errors import UsageError
-from hopmeter.report import formatting
 from hopmeter.report.comparisons import words
+from hopmeter.report.words import formatting
 from hopmeter.store.disk import replacing, writing
 from hopmeter.store.schemas import table
 from hopmeter.system.toml_files import one_of

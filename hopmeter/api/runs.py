@@ -15,7 +15,7 @@ from hopmeter.analysis.results import run_results
 from hopmeter.api import tables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS, PROCESSES
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.store import query
 from hopmeter.store.schemas import table
 

@@ -43,8 +43,8 @@ def _describe(found: Baseline) -> list[str]:
     """Return the runs of a baseline, where it is stored, and how large a change it finds."""
     from hopmeter.comparison import between_runs, run_facts
     from hopmeter.comparison.baselines import baselines_folder
-    from hopmeter.report import formatting
     from hopmeter.report.comparisons import words
+    from hopmeter.report.words import formatting
 
     side = between_runs.Runs(found.name, found.runs)
     ratios = between_runs.detectable(side)

@@ -37,7 +37,7 @@ def history(
     with stopping("nothing was written"):
         found = read_history(places or [], transport or [], language or [])
         if out is not None:
-            from hopmeter.report import history_page
+            from hopmeter.report.site import history_page
 
             history_page.write(found, check_file("out", out))
     if as_json:

@@ -25,7 +25,7 @@ def site(
 ) -> None:
     """Write a folder with a page that filters all runs, and a page for each run; it needs no server."""
     from hopmeter.analysis.history.run_collection import read_runs
-    from hopmeter.report import site_folder
+    from hopmeter.report.site import site_folder
 
     with stopping("the site is incomplete", "run the command again: finished pages stay"):
         typer.echo(site_folder.write(read_runs(places or [paths.results()], trials=False), out))

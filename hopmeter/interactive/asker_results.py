@@ -17,7 +17,7 @@ from hopmeter.interactive.frame_times import CALL, SAMPLED, Rows, join_frames
 from hopmeter.interactive.frames_scenario import Frames, Server, frame_period_s, servers_by_transport
 from hopmeter.interactive.result_folder import ResultFolder
 from hopmeter.model import units
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.store.arrow_arrays import to_arrow
 from hopmeter.store.samples import NONE_NS
 

@@ -17,7 +17,7 @@ from hopmeter.analysis.latency.arrivals import minus, preferring
 from hopmeter.analysis.latency.percentiles import PERMILLE, quantiles, state
 from hopmeter.interactive.result_folder import ResultFolder
 from hopmeter.interactive.study import LISTENER, PUBLISHER
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.store.arrow_arrays import to_arrow
 from hopmeter.store.samples import NONE_NS, TIMES, Times
 from hopmeter.system.tables import print_whole

@@ -10,21 +10,22 @@ from hopmeter.analysis.results.groups import Group, families
 from hopmeter.analysis.results.row_order import ranks
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison.interleaved import is_comparable
-from hopmeter.report import codec_rows, conditions, formatting, limits_table
-from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
-from hopmeter.report.comparison_sentences import lead_sentences
+from hopmeter.report.answers.clock_sentences import claim_sentences, comparison_sentences
+from hopmeter.report.answers.comparison_sentences import lead_sentences
+from hopmeter.report.answers.copy_sentences import copy_sentences
+from hopmeter.report.answers.growth_sentences import growth_sentence
+from hopmeter.report.answers.idle_sentences import as_it_is, idle_sentence
+from hopmeter.report.answers.next_command import next_sentence
+from hopmeter.report.answers.precision_sentence import precision_sentence
+from hopmeter.report.answers.requirement_sentences import requirement_sentences
+from hopmeter.report.answers.unlike_rows import unlike_sentences
+from hopmeter.report.answers.work_sentences import work_sentences
+from hopmeter.report.answers.workload_answer import answer_sentences
 from hopmeter.report.comparisons import section as comparisons
-from hopmeter.report.copy_sentences import copy_sentences
-from hopmeter.report.growth_sentences import growth_sentence
-from hopmeter.report.highest_rates import search_groups
-from hopmeter.report.idle_sentences import as_it_is, idle_sentence
-from hopmeter.report.next_command import next_sentence
-from hopmeter.report.precision_sentence import precision_sentence
-from hopmeter.report.requirement_sentences import requirement_sentences
-from hopmeter.report.unlike_rows import unlike_sentences
-from hopmeter.report.work_sentences import work_sentences
-from hopmeter.report.workload_answer import answer_sentences
-from hopmeter.report.workload_words import is_part, is_whole, workload_name
+from hopmeter.report.sections import limits_table
+from hopmeter.report.sections.highest_rates import search_groups
+from hopmeter.report.words import codec_rows, conditions, formatting
+from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
 """The most questions that get sentences each."""

@@ -15,9 +15,10 @@ from hopmeter.analysis.results.groups import Group, families, groups
 from hopmeter.analysis.results.message_samples import Delivered, OnDamage, delivered_messages
 from hopmeter.analysis.results.run_results import Row, Run, read
 from hopmeter.errors import UsageError
-from hopmeter.report import codec_rows, theme
-from hopmeter.report.drawing import Style
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import Style
 from hopmeter.report.figures import codec_boxes
+from hopmeter.report.words import codec_rows
 from hopmeter.store.disk import StoreError
 
 COLUMNS = {

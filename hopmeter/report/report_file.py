@@ -10,11 +10,13 @@ import jinja2
 from markupsafe import Markup
 
 from hopmeter.analysis.results.run_results import Run, read
-from hopmeter.report import by_hand, formatting, run_page, svg, theme
+from hopmeter.report import by_hand, run_page
 from hopmeter.report.by_hand import folder as hand_folder
-from hopmeter.report.drawing import Figure
-from hopmeter.report.section import Page
+from hopmeter.report.drawing import svg, theme
+from hopmeter.report.drawing.charts import Figure
+from hopmeter.report.sections.section import Page
 from hopmeter.report.tables.page import on_page
+from hopmeter.report.words import formatting
 from hopmeter.store.disk import replacing, writing
 
 

@@ -8,21 +8,14 @@ from datetime import datetime
 
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import (
-    caveats,
-    environment,
-    figures,
-    formatting,
-    group_section,
-    highest_rates,
-    limits_table,
-    machine_table,
-)
+from hopmeter.report import figures
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparisons import section as comparisons
-from hopmeter.report.drawing import Figure, Style
-from hopmeter.report.section import Page, Section
+from hopmeter.report.drawing.charts import Figure, Style
+from hopmeter.report.sections import caveats, environment, group_section, highest_rates, limits_table, machine_table
+from hopmeter.report.sections.section import Page, Section
 from hopmeter.report.studies import study_sections
+from hopmeter.report.words import formatting
 
 
 def page(runs: Sequence[Run], with_figures: bool = True) -> Page:

@@ -15,10 +15,10 @@ from hopmeter.analysis.results.distributions import box, hop_percentiles, latenc
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, read
 from hopmeter.cli.parts.cell_listing import print_cell
-from hopmeter.report.drawing import Style
+from hopmeter.report.drawing.charts import Style
 from hopmeter.report.figures import percentile_curves
-from hopmeter.report.group_section import section
-from hopmeter.report.result_rules import warnings
+from hopmeter.report.sections.group_section import section
+from hopmeter.report.warnings.result_rules import warnings
 from hopmeter.system.terminal import Console
 from tests.analysis.made import MS, US, Rows, cell, keep, messages, run_of
 from tests.report.rows import print_table

@@ -20,8 +20,8 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.cli.parts import run_table
 from hopmeter.model.trial import TrialResult
-from hopmeter.report import group_section
-from hopmeter.report.requirement_sentences import order_by_requirements, requirement_sentences
+from hopmeter.report.answers.requirement_sentences import order_by_requirements, requirement_sentences
+from hopmeter.report.sections import group_section
 from hopmeter.scenario.requirement import parse
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console

@@ -21,7 +21,7 @@ from hopmeter.plan import Plan, make
 from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.report import write
-from hopmeter.report.environment import payload_files
+from hopmeter.report.sections.environment import payload_files
 from hopmeter.scenario import Scenario
 from hopmeter.system.toml_files import validate
 from tests.cells import MEASURED

@@ -13,8 +13,8 @@ from hopmeter.analysis.cells.setting_hints import setting_warnings
 from hopmeter.analysis.results.groups import groups
 from hopmeter.manifest.tables.hint import Hint
 from hopmeter.messages import tag
-from hopmeter.report.group_section import section
-from hopmeter.report.result_rules import warnings
+from hopmeter.report.sections.group_section import section
+from hopmeter.report.warnings.result_rules import warnings
 from tests.analysis.made import analyse_trials, arrivals, messages
 from tests.cells import cell as planned
 from tests.coded import refuses

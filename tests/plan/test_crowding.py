@@ -8,7 +8,7 @@ import pytest
 
 from hopmeter.model.workload import Participant, Workload
 from hopmeter.plan.workloads.crowding import crowding
-from hopmeter.report.result_rules import warnings
+from hopmeter.report.warnings.result_rules import warnings
 from tests.cells import cell
 from tests.workload_runs import WORKLOAD, Made, make_run
 

@@ -18,7 +18,7 @@ from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.plan.placement.hosts import HERE, assume_hosts
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.topology import topology
-from hopmeter.report.workload_words import graph_lines
+from hopmeter.report.words.workload_words import graph_lines
 from hopmeter.scenario import Scenario
 from hopmeter.schemas import Library, library_of
 from hopmeter.system.toml_files import validate

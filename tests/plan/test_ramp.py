@@ -13,7 +13,7 @@ from hopmeter.plan import Plan
 from hopmeter.plan.make import scheduled_s
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.workloads.workload_cells import rows_of
-from hopmeter.report.pace_words import describe_pace, flow_pace, rate_words
+from hopmeter.report.words.pace_words import describe_pace, flow_pace, rate_words
 from tests.coded import refuses
 
 from .capabilities import capabilities, make_plan, transport

@@ -15,7 +15,7 @@ from hopmeter.model.workload import Flow, Replay
 from hopmeter.plan.spec import Place, node_specs
 from hopmeter.plan.workloads.replays import timing_of
 from hopmeter.plan.workloads.workload_cells import rows_of
-from hopmeter.report.workload_words import graph_lines
+from hopmeter.report.words.workload_words import graph_lines
 from tests.coded import lacking, refuses
 from tests.recordings.made import START_NS, payload, write_mcap
 

@@ -10,11 +10,12 @@ import pytest
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.row_order import ranks
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import formatting, group_section
 from hopmeter.report.answer import answer, groups_in_answer
-from hopmeter.report.comparison_sentences import details, lead
+from hopmeter.report.answers.comparison_sentences import details, lead
+from hopmeter.report.sections import group_section
 from hopmeter.report.tables import run_tables
 from hopmeter.report.tables.page import on_page
+from hopmeter.report.words import formatting
 from tests.report.rows import cell, in_rounds, run_of
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.errors import HopmeterError, UsageError
-from hopmeter.report import by_hand, formatting, write
+from hopmeter.report import by_hand, write
 from hopmeter.report.by_hand import folder as hand_folder
 from hopmeter.report.by_hand.object_delays import MEANING
-from hopmeter.report.section import Section
+from hopmeter.report.sections.section import Section
+from hopmeter.report.words import formatting
 from hopmeter.store.run_folder import BY_HAND
 from tests.report.hands import ASKED, write_asked, write_measured
 

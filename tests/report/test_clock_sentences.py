@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hopmeter.clocks.clock_state import ClockState
 from hopmeter.report.answer import caution
-from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
+from hopmeter.report.answers.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.store.clock_file import add_clocks
 from tests.clocks.simulated import HERE, SECOND, Network, Plain, clock
 from tests.report.rows import cell, print_table, run_of

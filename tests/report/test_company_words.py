@@ -9,8 +9,8 @@ from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Participant, Workload
-from hopmeter.report.company_words import alone_text, background_sentence, company_sentences
-from hopmeter.report.group_section import section
+from hopmeter.report.sections.group_section import section
+from hopmeter.report.words.company_words import alone_text, background_sentence, company_sentences
 from tests import cells
 from tests.report.rows import MEASURED
 

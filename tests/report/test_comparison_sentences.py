@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from hopmeter.analysis.ranking.rounds import Comparison, TableRanking
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import formatting
 from hopmeter.report.answer import answer
-from hopmeter.report.comparison_sentences import lead
+from hopmeter.report.answers.comparison_sentences import lead
+from hopmeter.report.words import formatting
 from tests.report.rows import cell, run_of
 
 

@@ -13,8 +13,9 @@ from hopmeter.analysis.results.run_results import read
 from hopmeter.comparison import gate
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.interleaved import compare_sides
-from hopmeter.report import formatting, write
+from hopmeter.report import write
 from hopmeter.report.comparisons import exports, words
+from hopmeter.report.words import formatting
 from tests.comparison.runs import make_run, sides, transport
 
 QUIET = [1.0, 1.01, 0.99, 1.02, 0.98, 1.01, 1.0, 0.99]

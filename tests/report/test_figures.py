@@ -9,7 +9,7 @@ from altair.utils import schemapi
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import read
 from hopmeter.report import figures
-from hopmeter.report.drawing import Style
+from hopmeter.report.drawing.charts import Style
 from tests.report.rows import cell, run_of
 
 

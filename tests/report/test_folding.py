@@ -7,8 +7,9 @@ import re
 import pytest
 
 from hopmeter.analysis.results.groups import groups
-from hopmeter.report import figures, folding, svg
-from hopmeter.report.drawing import ROOM, Style, fit_legend
+from hopmeter.report import figures
+from hopmeter.report.drawing import folding, svg
+from hopmeter.report.drawing.charts import ROOM, Style, fit_legend
 from tests.report.rows import cell, run_of
 
 SETTINGS = ["durability=transient-local", "executor=events", "reliability=best-effort", "callback_group_of=process"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopmeter.report.formatting import THIN
-from hopmeter.report.growth_sentences import growth_sentence
+from hopmeter.report.answers.growth_sentences import growth_sentence
+from hopmeter.report.words.formatting import THIN
 from tests.report.rows import cell, run_of
 
 

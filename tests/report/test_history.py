@@ -15,8 +15,8 @@ from hopmeter.analysis.history.cell_history import History, history
 from hopmeter.analysis.history.run_collection import find_runs, read_runs
 from hopmeter.cli.history import history as command
 from hopmeter.errors import HopmeterError
-from hopmeter.report import history_page
-from hopmeter.report.history_words import sentences
+from hopmeter.report.site import history_page
+from hopmeter.report.words.history_words import sentences
 from hopmeter.store import pack
 from hopmeter.store.run_folder import RunFolder
 from tests.altered_runs import alter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopmeter.report.host_words import describe_placement, host_lines, hosts_sentence, name_hosts
+from hopmeter.report.words.host_words import describe_placement, host_lines, hosts_sentence, name_hosts
 from tests.report.rows import cell, print_table, run_of
 
 CHAIN = cell("tcp", 100, hosts="a>b>c", relays=5)

@@ -6,10 +6,10 @@ from itertools import chain, combinations
 from typing import Any
 
 from hopmeter.analysis.results.groups import groups
-from hopmeter.report.drawing import Style
+from hopmeter.report.drawing.charts import Style
+from hopmeter.report.drawing.folding import LETTER, LINE
+from hopmeter.report.drawing.label_placement import DOT, Box, Label, Plot, place
 from hopmeter.report.figures import latency_and_cpu
-from hopmeter.report.folding import LETTER, LINE
-from hopmeter.report.label_placement import DOT, Box, Label, Plot, place
 from tests.report.rows import cell, run_of
 
 PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)

@@ -8,7 +8,7 @@ import pytest
 
 from hopmeter.analysis.cost.pair_limits import REST, echoes, most_pairs
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report.limits_table import sentence
+from hopmeter.report.sections.limits_table import sentence
 from tests.report.rows import cell, run_of
 
 FRAME_BYTES = 6_000_000

@@ -11,9 +11,11 @@ from hopmeter.analysis.results import machine_names, machine_order
 from hopmeter.analysis.results.distributions import Box
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import codec_rows, environment, machine_table, write
-from hopmeter.report.conditions import title
+from hopmeter.report import write
+from hopmeter.report.sections import environment, machine_table
 from hopmeter.report.studies.judging import same_order
+from hopmeter.report.words import codec_rows
+from hopmeter.report.words.conditions import title
 from tests.report import fixture
 from tests.report.rows import cell, run_of
 

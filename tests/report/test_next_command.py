@@ -10,7 +10,7 @@ import pytest
 
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.model import units
-from hopmeter.report.next_command import next_sentence
+from hopmeter.report.answers.next_command import next_sentence
 from tests.report.rows import cell, in_rounds, run_of
 
 COMMAND = ["hopmeter", "run", "quick", "--require", "p99 < 1ms", "--messages", "125", "--budget", "60s"]

@@ -22,7 +22,7 @@ from hopmeter.analysis.results.run_results import read
 from hopmeter.cli.parts import run_table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.store import query
 from tests.report import fixture
 

@@ -13,11 +13,12 @@ from hopmeter.analysis.cost.process_use import Process, merge_roles, processes
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts.application import app, register_all
-from hopmeter.report import environment, write
-from hopmeter.report.process_section import sections
-from hopmeter.report.result_rules import warnings
+from hopmeter.report import write
+from hopmeter.report.sections import environment
+from hopmeter.report.sections.process_section import sections
 from hopmeter.report.tables.page import on_page
 from hopmeter.report.tables.processes import ProcessRow, between, process_rows
+from hopmeter.report.warnings.result_rules import warnings
 from tests.report import fixture
 from tests.report.rows import cell, run_of
 

@@ -7,7 +7,7 @@ from typing import Any
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.answer import answer
-from hopmeter.report.highest_rates import search_groups
+from hopmeter.report.sections.highest_rates import search_groups
 from tests.report.rows import cell, run_of
 
 

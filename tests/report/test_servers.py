@@ -11,7 +11,7 @@ import pytest
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.report.answer import answer
-from hopmeter.report.drawing import Figure, Style, ticks
+from hopmeter.report.drawing.charts import Figure, Style, ticks
 from hopmeter.report.figures import pair_throughput, scatter_overhead, server_by_server
 from tests.report.rows import cell, run_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.results.groups import groups
-from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.drawing.charts import Figure, Style
 from hopmeter.report.figures import sink_by_sink
 from tests.report.rows import cell, run_of
 

@@ -16,7 +16,7 @@ from selenium.webdriver.support.select import Select
 
 from hopmeter.analysis.history.run_collection import read_runs
 from hopmeter.errors import UsageError
-from hopmeter.report import site_folder
+from hopmeter.report.site import site_folder
 from hopmeter.store.run_folder import RunFolder
 from tests.altered_runs import alter
 from tests.report import fixture

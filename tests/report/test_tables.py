@@ -14,7 +14,7 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.model.row_role import Role
 from hopmeter.report import report_file
-from hopmeter.report.section import Page, Section
+from hopmeter.report.sections.section import Page, Section
 from hopmeter.report.tables.model import Column, Line, Table, Value, table
 from hopmeter.report.tables.page import on_page
 from hopmeter.report.tables.run_tables import group_table, run_tables

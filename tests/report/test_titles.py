@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from hopmeter.analysis.results.groups import groups
-from hopmeter.report import conditions
-from hopmeter.report.comparison_sentences import lead
-from hopmeter.report.formatting import THIN
-from hopmeter.report.group_section import section
+from hopmeter.report.answers.comparison_sentences import lead
+from hopmeter.report.sections.group_section import section
+from hopmeter.report.words import conditions
+from hopmeter.report.words.formatting import THIN
 from tests.report.rows import cell, run_of
 
 APPROVED: list[tuple[dict[str, Any], str, str]] = [

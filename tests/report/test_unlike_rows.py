@@ -11,8 +11,8 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report.advice.lines import RunAdvice
 from hopmeter.report.answer import answer
-from hopmeter.report.comparison_sentences import lead
-from hopmeter.report.unlike_rows import unlike_sentences
+from hopmeter.report.answers.comparison_sentences import lead
+from hopmeter.report.answers.unlike_rows import unlike_sentences
 from tests.analysis.test_workload_ranking import CALM, CPU, NONE
 from tests.report.rows import cell, in_rounds, print_table, run_of
 from tests.workload_runs import Made, make_run

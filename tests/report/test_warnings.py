@@ -8,9 +8,9 @@ import pytest
 
 from hopmeter.analysis.latency import percentiles
 from hopmeter.messages import tag
-from hopmeter.report.formatting import THIN
-from hopmeter.report.result_rules import RULES, warnings
-from hopmeter.report.steal_sentences import steal_sentence
+from hopmeter.report.warnings.result_rules import RULES, warnings
+from hopmeter.report.words.formatting import THIN
+from hopmeter.report.words.steal_sentences import steal_sentence
 from tests.coded import lacking
 from tests.report.rows import cell, print_table, run_of
 

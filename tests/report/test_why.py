@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hopmeter.analysis.cost.slow_messages import PARTS
 from hopmeter.analysis.results.groups import groups
-from hopmeter.report.why_slow import sections, sentence, summary
+from hopmeter.report.sections.why_slow import sections, sentence, summary
 from tests.report.rows import cell, print_table, run_of
 
 SHARES = dict.fromkeys((f"why_{each}" for each in (*PARTS, "unknown")), 0.0)

@@ -11,12 +11,12 @@ from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.cli.parts import run_table
 from hopmeter.report.answer import answer
-from hopmeter.report.group_section import section
-from hopmeter.report.next_command import next_sentence
+from hopmeter.report.answers.next_command import next_sentence
+from hopmeter.report.answers.workload_answer import answer_sentences
+from hopmeter.report.sections.group_section import section
 from hopmeter.report.tables.page import on_page
 from hopmeter.report.tables.workload import COLUMNS
-from hopmeter.report.workload_answer import answer_sentences
-from hopmeter.report.workload_words import is_whole, kept_percent
+from hopmeter.report.words.workload_words import is_whole, kept_percent
 from hopmeter.system.terminal import Console
 from tests.analysis.test_workload_ranking import CALM, CPU, NONE, scale
 from tests.workload_runs import WORKLOAD, Made, make_run

@@ -10,7 +10,7 @@ import pytest
 from hopmeter.model.workload import Carrier, Flow, Participant, Path, Workload
 from hopmeter.report.figures.graph_layout import frame_hosts, place_participants
 from hopmeter.report.figures.workload_graph import _box_words, _edges, _with_processes
-from hopmeter.report.workload_words import graph_lines
+from hopmeter.report.words.workload_words import graph_lines
 
 FLOWS: list[dict[str, Any]] = [
     {"name": "frames", "source": "camera", "targets": ("detector", "display"), "rate_hz": 30.0, "deadline_s": 0.033},

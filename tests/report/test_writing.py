@@ -14,7 +14,9 @@ from hopmeter.cli.parts import plan_table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES
-from hopmeter.report import drawing, formatting, svg, write
+from hopmeter.report import write
+from hopmeter.report.drawing import charts, svg
+from hopmeter.report.words import formatting
 from tests.report import fixture
 
 pytestmark = pytest.mark.slow
@@ -37,7 +39,7 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
 
 def test_words_of_a_figure_keep_their_digits() -> None:
     drawn = '<svg width="4" height="2"><path d="M1.2345,2" aria-label="p50 1.23 ms"/><text x="1">0.048 s</text></svg>'
-    figure = drawing.Figure("one", "One", "", alt.Chart().mark_point(), "1.25 ms at most")
+    figure = charts.Figure("one", "One", "", alt.Chart().mark_point(), "1.25 ms at most")
     page = svg.inline(figure, drawn)
     assert 'd="M1.2,2"' in page
     for kept in ("p50 1.23 ms", "0.048 s", "1.25 ms at most"):

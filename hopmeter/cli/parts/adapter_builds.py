@@ -16,7 +16,7 @@ from hopmeter.build.targets import Target, select_targets
 from hopmeter.build.work import Outcome
 from hopmeter.cli.parts.message_builds import build_messages
 from hopmeter.cli.parts.stopping import stopping
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.system.terminal import Console
 
 

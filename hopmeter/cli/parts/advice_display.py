@@ -21,7 +21,7 @@ from hopmeter.cli.parts import remarks
 from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.manifest.examples import Example, check_folder
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 from hopmeter.system.tables import print_whole
 from hopmeter.system.terminal import Console
 

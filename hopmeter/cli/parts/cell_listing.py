@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from hopmeter.analysis.results.run_results import TAILS, Row
-from hopmeter.report import formatting, why_slow
-from hopmeter.report.workload_words import cpu_text, kept_text, parts_of, worst_text
+from hopmeter.report.sections import why_slow
+from hopmeter.report.words import formatting
+from hopmeter.report.words.workload_words import cpu_text, kept_text, parts_of, worst_text
 from hopmeter.system.terminal import Console
 
 NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"

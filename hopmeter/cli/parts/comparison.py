@@ -11,10 +11,10 @@ from rich.text import Text
 from hopmeter.comparison.between_runs import drift
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change
 from hopmeter.comparison.gate import Failure, Gate
-from hopmeter.report import formatting
 from hopmeter.report.comparisons import words
 from hopmeter.report.tables.changes import change_tables
 from hopmeter.report.tables.terminal import print_table
+from hopmeter.report.words import formatting
 from hopmeter.system.terminal import Console
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from hopmeter.analysis.history.cell_history import History
-from hopmeter.report.history_words import summary
 from hopmeter.report.tables.history import table
 from hopmeter.report.tables.terminal import print_table
+from hopmeter.report.words.history_words import summary
 from hopmeter.system.terminal import Console
 
 

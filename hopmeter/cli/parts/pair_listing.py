@@ -12,8 +12,8 @@ from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.analysis.workload.workload_ranking import WorkloadRanking
 from hopmeter.api.runs import pair_rows
-from hopmeter.report import conditions, formatting
 from hopmeter.report.tables.workload import DECIDED_BY
+from hopmeter.report.words import conditions, formatting
 from hopmeter.statistics import Pair
 from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console

@@ -10,9 +10,9 @@ from hopmeter.model.cell import AXES
 from hopmeter.plan import Cell, Plan
 from hopmeter.plan.build_remedy import building_command, without_remedy
 from hopmeter.plan.flows import flows
-from hopmeter.report import conditions, formatting
-from hopmeter.report.host_words import host_lines
-from hopmeter.report.workload_words import graph_lines, most_split, programs
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.host_words import host_lines
+from hopmeter.report.words.workload_words import graph_lines, most_split, programs
 from hopmeter.scenario.resolve import decision
 from hopmeter.system import humanize
 from hopmeter.system.tables import open_table, print_whole

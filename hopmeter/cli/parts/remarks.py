@@ -11,10 +11,10 @@ from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
 from hopmeter.messages import split_code, without_traceback
-from hopmeter.report import why_slow
-from hopmeter.report.next_command import is_finished, next_sentence
-from hopmeter.report.steal_sentences import steal_sentence
-from hopmeter.report.warning_rules import alike_texts
+from hopmeter.report.answers.next_command import is_finished, next_sentence
+from hopmeter.report.sections import why_slow
+from hopmeter.report.warnings.warning_rules import alike_texts
+from hopmeter.report.words.steal_sentences import steal_sentence
 from hopmeter.system.terminal import Console
 
 

@@ -18,7 +18,7 @@ from hopmeter.cli.parts.result_lines import lines as result_lines_of
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.host_options import OPTIONS
-from hopmeter.report import next_command
+from hopmeter.report.answers import next_command
 from hopmeter.store.run_folder import RunFolder
 from hopmeter.system.terminal import Console
 

@@ -12,20 +12,21 @@ from hopmeter.analysis.latency.percentiles import PERMILLE, least_count
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.parts import remarks
-from hopmeter.report import formatting, limits_table
-from hopmeter.report.clock_sentences import claim_sentences, comparison_sentences
-from hopmeter.report.company_words import background_sentence
-from hopmeter.report.copy_sentences import copy_sentences
-from hopmeter.report.growth_sentences import growth_sentence
-from hopmeter.report.highest_rates import search_groups
-from hopmeter.report.host_words import hosts_sentence
-from hopmeter.report.idle_sentences import idle_sentence
-from hopmeter.report.precision_sentence import precision_sentence
+from hopmeter.report.answers.clock_sentences import claim_sentences, comparison_sentences
+from hopmeter.report.answers.copy_sentences import copy_sentences
+from hopmeter.report.answers.growth_sentences import growth_sentence
+from hopmeter.report.answers.idle_sentences import idle_sentence
+from hopmeter.report.answers.precision_sentence import precision_sentence
+from hopmeter.report.answers.tail_sentences import tail_sentence
+from hopmeter.report.answers.unlike_rows import unlike_sentences
+from hopmeter.report.sections import limits_table
+from hopmeter.report.sections.highest_rates import search_groups
 from hopmeter.report.tables.run_tables import group_table
 from hopmeter.report.tables.terminal import print_table
-from hopmeter.report.tail_sentences import tail_sentence
-from hopmeter.report.unlike_rows import unlike_sentences
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.words import formatting
+from hopmeter.report.words.company_words import background_sentence
+from hopmeter.report.words.host_words import hosts_sentence
+from hopmeter.report.words.workload_words import is_whole
 from hopmeter.system.terminal import Console
 
 EARLY = "×best has the interval of an earlier look, which decided it."

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.hosts.coordinator.host_options import OPTIONS as HOST_OPTIONS
-from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.decision import Decision, decide
 from hopmeter.report.advice.questions import Question, parts
 from hopmeter.report.advice.row_words import comparison_words, names
-from hopmeter.report.comparison_sentences import levels, name, shows_level
-from hopmeter.report.open_requirements import requirements_of_run
-from hopmeter.report.unlike_rows import unlike_sentences
+from hopmeter.report.answers.comparison_sentences import levels, name, shows_level
+from hopmeter.report.answers.open_requirements import requirements_of_run
+from hopmeter.report.answers.unlike_rows import unlike_sentences
+from hopmeter.report.words import conditions, formatting
 
 ADVISE = ("hopmeter", "advise")
 IDLE_STATES = ("--idle-states", "--no-idle-states")

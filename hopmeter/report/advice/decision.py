@@ -11,8 +11,8 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import compare, faster
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.requirement_verdict import Verdict
-from hopmeter.report.workload_answer import ranking_of
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.answers.workload_answer import ranking_of
+from hopmeter.report.words.workload_words import is_whole
 
 SAME = 1.05
 """Rows whose medians differ by less than this factor are the same to a user, as in comparisons of runs."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import WHOLE
-from hopmeter.report import conditions, formatting
 from hopmeter.report.advice.changes import advise_command, changes
 from hopmeter.report.advice.decision import Decision, decide, has_result, is_better
 from hopmeter.report.advice.questions import Question, questions
@@ -25,11 +24,12 @@ from hopmeter.report.advice.row_words import (
     settings_words,
     why_not,
 )
-from hopmeter.report.comparison_sentences import name
-from hopmeter.report.next_command import next_sentence
-from hopmeter.report.open_requirements import requirements_of_run
-from hopmeter.report.unlike_rows import unlike_sentences
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.answers.comparison_sentences import name
+from hopmeter.report.answers.next_command import next_sentence
+from hopmeter.report.answers.open_requirements import requirements_of_run
+from hopmeter.report.answers.unlike_rows import unlike_sentences
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.workload_words import is_whole
 
 HEADS = ("take", "better", "cpu", "settings", "changes")
 LOST = "lost = 0"

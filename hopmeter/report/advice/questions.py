@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hopmeter.analysis.results.groups import Group, families, groups
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import conditions
 from hopmeter.report.answer import deciding_group
+from hopmeter.report.words import conditions
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import compare
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.report.advice.row_words import lossless_of, why_not
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.words.workload_words import is_whole
 
 COLUMNS = (
     *("transport", "language", "profile", "rank_low", "rank_high", "decided_by", "received", "lost"),

@@ -12,11 +12,11 @@ from hopmeter.analysis.workload.workload_ranking import CPU, DEADLINES, TAIL
 from hopmeter.manifest.tables.conformance_settings import Lossless
 from hopmeter.model.language_names import language_name, languages_in
 from hopmeter.model.requirement_verdict import Verdict
-from hopmeter.report import formatting
 from hopmeter.report.advice.decision import is_better, verdict
-from hopmeter.report.comparison_sentences import VAGUE, how_long, median_words, name
-from hopmeter.report.workload_answer import TEXTS, ranking_of
-from hopmeter.report.workload_words import is_whole, kept_text, worst_text
+from hopmeter.report.answers.comparison_sentences import VAGUE, how_long, median_words, name
+from hopmeter.report.answers.workload_answer import TEXTS, ranking_of
+from hopmeter.report.words import formatting
+from hopmeter.report.words.workload_words import is_whole, kept_text, worst_text
 from hopmeter.system import humanize
 
 MOST_NAMES = 4

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import environment, formatting
 from hopmeter.report.by_hand import object_delays, server_calls
 from hopmeter.report.by_hand.folder import participant, read
 from hopmeter.report.run_page import start_time
-from hopmeter.report.section import Page, Section
+from hopmeter.report.sections import environment
+from hopmeter.report.sections.section import Page, Section
+from hopmeter.report.words import formatting
 
 SECTIONS = {"listener": object_delays.section, "publisher": object_delays.section, "asker": server_calls.section}
 CAUTION = (

@@ -14,11 +14,12 @@ from hopmeter.analysis.results.distributions import notch
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
-from hopmeter.report import codec_rows, environment, formatting
-from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.drawing.charts import Figure, Style
 from hopmeter.report.figures import codec_boxes
-from hopmeter.report.section import Note, Section
+from hopmeter.report.sections import environment
+from hopmeter.report.sections.section import Note, Section
 from hopmeter.report.tables.model import Column, Line, Value, notes, table
+from hopmeter.report.words import codec_rows, formatting
 from hopmeter.store.disk import DamagedRunError
 from hopmeter.store.run_folder import BY_HAND
 from hopmeter.system.input_files import read_text

@@ -6,11 +6,11 @@ from typing import Any
 
 from hopmeter.analysis.results.distributions import box
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import codec_rows, formatting
 from hopmeter.report.by_hand.folder import LOGS, box_figure, count, delays, line, participant, row
 from hopmeter.report.by_hand.folder import section as hand_section
-from hopmeter.report.section import Section
+from hopmeter.report.sections.section import Section
 from hopmeter.report.tables.model import Value
+from hopmeter.report.words import codec_rows, formatting
 
 MEANING = {
     "listener": "Each message: the time from before its object is encoded to after it is decoded at the receiver.",

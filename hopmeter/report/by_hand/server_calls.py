@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from hopmeter.analysis.results.distributions import box
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.report import formatting
 from hopmeter.report.by_hand.folder import LOGS, Delays, Names, box_figure, count, delays, line, number, row
 from hopmeter.report.by_hand.folder import section as hand_section
-from hopmeter.report.codec_rows import PlacedBox
-from hopmeter.report.section import Section
+from hopmeter.report.sections.section import Section
 from hopmeter.report.tables.model import Value
+from hopmeter.report.words import formatting
+from hopmeter.report.words.codec_rows import PlacedBox
 
 ALL = "all of them"
 """Used instead of a transport, for all servers of a frame; the name of a transport has no spaces."""

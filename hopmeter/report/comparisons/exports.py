@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.comparison.change import Change
 from hopmeter.comparison.gate import Failure
-from hopmeter.report import conditions, formatting
 from hopmeter.report.comparisons import words
 from hopmeter.report.tables.changes import by_unit, change_tables
 from hopmeter.report.tables.text_files import rows_as_markdown
+from hopmeter.report.words import conditions, formatting
 
 Export = Callable[[Sequence[Change], Sequence[Failure]], str]
 

@@ -9,7 +9,7 @@ from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison import missed
 from hopmeter.comparison.interleaved import compare_sides, is_comparable
 from hopmeter.report.comparisons import words
-from hopmeter.report.section import Section
+from hopmeter.report.sections.section import Section
 from hopmeter.report.tables.changes import change_tables
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.comparison.change import ONLY_NEW, ONLY_OLD, UNDECIDED, Change, Side
 from hopmeter.messages import split_code
-from hopmeter.report import conditions, formatting
+from hopmeter.report.words import conditions, formatting
 
 VERDICTS = {
     "more_missed": "late more often",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from hopmeter.analysis.results.groups import Group
-from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.drawing.charts import Figure, Style
 
 
 def modules(function: str) -> list[ModuleType]:

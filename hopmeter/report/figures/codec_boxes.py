@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.results.groups import Group
-from hopmeter.report import codec_axis, codec_rows, formatting
-from hopmeter.report.codec_rows import PlacedBox
-from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.drawing import codec_axis
+from hopmeter.report.drawing.charts import PLAIN, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.words import codec_rows, formatting
+from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 1
 THICK, WAIST = 0.36, 0.17

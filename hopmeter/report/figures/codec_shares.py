@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.results.groups import Group
-from hopmeter.report import codec_axis, codec_rows, folding, formatting, theme
-from hopmeter.report.codec_rows import PlacedBox
-from hopmeter.report.drawing import Figure, Style, frame, table
+from hopmeter.report.drawing import codec_axis, folding, theme
+from hopmeter.report.drawing.charts import Figure, Style, frame, table
+from hopmeter.report.words import codec_rows, formatting
+from hopmeter.report.words.codec_rows import PlacedBox
 
 ORDER = 2
 PARTS = {"encode": theme.SERIES[1], "transport": theme.SERIES[7], "decode": theme.SERIES[0]}

@@ -9,8 +9,9 @@ import altair as alt
 from hopmeter.analysis.results.distributions import bulk, histogram
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import folding, formatting, theme
-from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, log_axis, table
+from hopmeter.report.drawing import folding, theme
+from hopmeter.report.drawing.charts import Data, Ends, Figure, Style, frame, log_axis, table
+from hopmeter.report.words import formatting
 
 ORDER = 30
 ROW = 34

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hopmeter.model.workload import Workload
-from hopmeter.report.host_words import group_by_host
+from hopmeter.report.words.host_words import group_by_host
 
 COLUMN, ROW = 230.0, 92.0
 """Pixels between the middles of two participants."""

@@ -7,8 +7,8 @@ import altair as alt
 from hopmeter.analysis.results.distributions import hop_percentiles
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting
-from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.drawing.charts import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.words import formatting
 
 ORDER = 60
 HEIGHT = 230

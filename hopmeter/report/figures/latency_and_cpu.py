@@ -10,9 +10,10 @@ import altair as alt
 
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import PLAIN, Figure, Style, fit_legend, frame, log_axis, span, table
-from hopmeter.report.label_placement import Label, Plot, place
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import PLAIN, Figure, Style, fit_legend, frame, log_axis, span, table
+from hopmeter.report.drawing.label_placement import Label, Plot, place
+from hopmeter.report.words import formatting
 
 ORDER = 50
 HEIGHT = 260

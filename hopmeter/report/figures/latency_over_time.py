@@ -10,8 +10,9 @@ import altair as alt
 from hopmeter.analysis.results.distributions import Stretch, latency_over_time
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import LATENCY, Data, Ends, Figure, Style, span, table, ticks
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import LATENCY, Data, Ends, Figure, Style, span, table, ticks
+from hopmeter.report.words import formatting
 
 ORDER = 40
 ROW = 50

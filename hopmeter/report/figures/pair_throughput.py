@@ -9,8 +9,9 @@ import altair as alt
 
 from hopmeter.analysis.results.groups import Group, families, labels
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import PLAIN, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import PLAIN, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.words import formatting
 
 ORDER = 71
 HEIGHT = 250

@@ -10,8 +10,8 @@ from hopmeter.analysis.latency.percentiles import BEYOND
 from hopmeter.analysis.results.distributions import percentile_curve
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting
-from hopmeter.report.drawing import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.drawing.charts import Data, Ends, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.words import formatting
 
 ORDER = 20
 HEIGHT = 250

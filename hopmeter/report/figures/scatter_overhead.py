@@ -6,9 +6,9 @@ from typing import Any
 
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting
-from hopmeter.report.drawing import Figure, Style, dot_rows, span
-from hopmeter.report.scatter import scatter_rows
+from hopmeter.report.drawing.charts import Figure, Style, dot_rows, span
+from hopmeter.report.drawing.scatter_servers import scatter_rows
+from hopmeter.report.words import formatting
 
 ORDER = 62
 

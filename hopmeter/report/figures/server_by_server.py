@@ -9,9 +9,10 @@ from typing import Any
 import altair as alt
 
 from hopmeter.analysis.results.groups import Group
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import Data, Figure, Style, frame, receiver_layers, span, table
-from hopmeter.report.scatter import ScatterRow, ServerTimes, scatter_rows
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import Data, Figure, Style, frame, receiver_layers, span, table
+from hopmeter.report.drawing.scatter_servers import ScatterRow, ServerTimes, scatter_rows
+from hopmeter.report.words import formatting
 
 ORDER = 61
 ROW, GAP = 15, 0.5

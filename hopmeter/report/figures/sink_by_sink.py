@@ -10,8 +10,9 @@ import altair as alt
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.cell_parts import waits_of
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import Figure, Style, frame, receiver_layers, span, table
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import Figure, Style, frame, receiver_layers, span, table
+from hopmeter.report.words import formatting
 
 ORDER = 63
 ROW = 17

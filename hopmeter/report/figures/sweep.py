@@ -9,8 +9,8 @@ import altair as alt
 
 from hopmeter.analysis.results.groups import Group, families
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import conditions, formatting
-from hopmeter.report.drawing import PLAIN, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.drawing.charts import PLAIN, Figure, Style, frame, legend, log_axis, span, table
+from hopmeter.report.words import conditions, formatting
 
 ORDER = 70
 HEIGHT = 260

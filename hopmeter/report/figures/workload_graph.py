@@ -13,11 +13,12 @@ from hopmeter.analysis.cost.process_use import processes
 from hopmeter.analysis.results.groups import Group
 from hopmeter.model.workload import Carrier, Flow, Workload
 from hopmeter.plan.carriers import axis_carrier
-from hopmeter.report import formatting, theme
-from hopmeter.report.drawing import Figure, Style
+from hopmeter.report.drawing import theme
+from hopmeter.report.drawing.charts import Figure, Style
 from hopmeter.report.figures.graph_layout import BOX_HEIGHT, BOX_WIDTH, Places, frame_hosts, place_participants
-from hopmeter.report.pace_words import rate_words
-from hopmeter.report.workload_words import graph_lines, is_whole, most_split
+from hopmeter.report.words import formatting
+from hopmeter.report.words.pace_words import rate_words
+from hopmeter.report.words.workload_words import graph_lines, is_whole, most_split
 
 ORDER = 5
 BELOW = 8.0

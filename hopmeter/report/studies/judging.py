@@ -11,9 +11,9 @@ from typing import Any, Literal
 from hopmeter.analysis.results.groups import CONDITIONS, groups
 from hopmeter.analysis.results.machine_order import compare_machines
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.report import formatting
 from hopmeter.report.studies.known import Claim, Selector
 from hopmeter.report.studies.row_values import Value, is_unresolved, row_value, why_unresolved, with_interval
+from hopmeter.report.words import formatting
 
 Answer = Literal["holds", "does not hold", "not resolved", "not measured"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hopmeter.analysis.cost.process_use import sampled_percent
 from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import formatting
+from hopmeter.report.words import formatting
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from hopmeter.analysis.results import machine_names
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.report import formatting
-from hopmeter.report.section import Section
+from hopmeter.report.sections.section import Section
 from hopmeter.report.studies.judging import Answer, Verdict, judge
 from hopmeter.report.studies.known import Claim, Study, claims
 from hopmeter.report.studies.study_values import StudyLine, StudyTable, tables
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes, table
+from hopmeter.report.words import formatting
 
 Judged = list[tuple[Claim, Verdict]]
 CLAIM_COLUMNS = (

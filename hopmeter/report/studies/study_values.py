@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.report import formatting
 from hopmeter.report.studies.known import Published, Study, published_values, studies
 from hopmeter.report.studies.row_values import row_value, why_unresolved, with_unit
+from hopmeter.report.words import formatting
 
 CONDITIONS = (
     "pattern",

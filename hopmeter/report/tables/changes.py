@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hopmeter.analysis.results.groups import Group
 from hopmeter.comparison.change import Change, Side
-from hopmeter.report import conditions
 from hopmeter.report.comparisons import words
 from hopmeter.report.tables.model import Column, Line, Table, Value, table
+from hopmeter.report.words import conditions
 
 COLUMNS = (
     Column("Cell", "name", heads=True, short="cell"),

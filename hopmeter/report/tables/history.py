@@ -7,10 +7,10 @@ from dataclasses import replace
 from hopmeter.analysis.history.cell_history import METRICS, History, Series
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import conditions, formatting
-from hopmeter.report.history_words import cell_name, changes_in_words
 from hopmeter.report.tables import model
 from hopmeter.report.tables.model import Column, Line, Table, Value
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.history_words import cell_name, changes_in_words
 
 COLUMNS = (
     Column("Cell", "name", heads=True, short="cell"),

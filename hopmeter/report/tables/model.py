@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hopmeter.report.formatting import NOTHING
+from hopmeter.report.words.formatting import NOTHING
 
 Place = Literal["own", "below", "heading"]
 

@@ -10,10 +10,10 @@ from markupsafe import Markup
 from hopmeter.analysis.cost.process_use import Process, Spread, mapped_mb, merge_roles, processes
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import conditions, formatting
 from hopmeter.report.studies.study_values import published_cpu
 from hopmeter.report.tables.model import Body, Column, Line, Table, Value, notes
-from hopmeter.report.workload_words import is_part, is_whole
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.workload_words import is_part, is_whole
 
 COLUMNS = {
     "cpu_percent": Column("CPU", "number", "% of a core"),

@@ -11,13 +11,13 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import Rank, ranks
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.columns import unit
-from hopmeter.report import conditions, formatting
-from hopmeter.report.company_words import background_sentence
-from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.tables import row_values
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes
 from hopmeter.report.tables.row_values import amount_value, ratio_value
-from hopmeter.report.workload_words import growth_text, is_part, missed_text
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.company_words import background_sentence
+from hopmeter.report.words.host_words import hosts_sentence
+from hopmeter.report.words.workload_words import growth_text, is_part, missed_text
 
 LATENCIES = {
     "response": "Response: from the time a message is due to its arrival.",

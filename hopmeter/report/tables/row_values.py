@@ -9,10 +9,10 @@ from hopmeter.analysis.results.run_results import Row
 from hopmeter.messages import split_code, tag, without_traceback
 from hopmeter.model.requirement_verdict import Verdict, unmet
 from hopmeter.model.row_role import Role
-from hopmeter.report import formatting
-from hopmeter.report.requirement_sentences import order_by_requirements
+from hopmeter.report.answers.requirement_sentences import order_by_requirements
 from hopmeter.report.tables.model import Body, Column, Line, Value, notes
-from hopmeter.report.warning_rules import setting_hints
+from hopmeter.report.warnings.warning_rules import setting_hints
+from hopmeter.report.words import formatting
 
 LONGEST_REASON = 140
 """Characters of a reason that fit into a table."""

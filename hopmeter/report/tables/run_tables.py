@@ -8,14 +8,14 @@ from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison import interleaved, missed
 from hopmeter.comparison.interleaved import is_comparable
-from hopmeter.report.company_words import company_sentences
-from hopmeter.report.comparison_sentences import details, order_sentences, without_result
-from hopmeter.report.requirement_sentences import requirement_sentences
+from hopmeter.report.answers.comparison_sentences import details, order_sentences, without_result
+from hopmeter.report.answers.requirement_sentences import requirement_sentences
+from hopmeter.report.answers.workload_answer import answer_sentences, undecided_sentences
 from hopmeter.report.tables import ranking, workload
 from hopmeter.report.tables.changes import change_tables
 from hopmeter.report.tables.model import Table
-from hopmeter.report.workload_answer import answer_sentences, undecided_sentences
-from hopmeter.report.workload_words import is_whole
+from hopmeter.report.words.company_words import company_sentences
+from hopmeter.report.words.workload_words import is_whole
 
 
 def group_table(group: Group, in_answer: bool = False) -> Table:

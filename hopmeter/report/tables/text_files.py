@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hopmeter.report.formatting import THIN
 from hopmeter.report.tables.model import Column, Table, Value
+from hopmeter.report.words.formatting import THIN
 from hopmeter.system import markdown
 
 

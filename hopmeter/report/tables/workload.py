@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.run_results import Row
-from hopmeter.report import conditions, formatting
-from hopmeter.report.company_words import background_sentence
-from hopmeter.report.host_words import hosts_sentence
 from hopmeter.report.tables import row_values
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes
-from hopmeter.report.workload_words import behind_text, kept_bracket, kept_percent, kept_share, part_missed_text
+from hopmeter.report.words import conditions, formatting
+from hopmeter.report.words.company_words import background_sentence
+from hopmeter.report.words.host_words import hosts_sentence
+from hopmeter.report.words.workload_words import behind_text, kept_bracket, kept_percent, kept_share, part_missed_text
 
 COLUMNS = (
     row_values.RANK,

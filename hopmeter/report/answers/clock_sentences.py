@@ -1,0 +1,102 @@
+"""The clocks of several hosts in words: what latencies between hosts may claim, and how the clocks compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from hopmeter.analysis.latency.clock_claims import TIMES_RESIDUAL
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.clocks.clock_state import ClockState, correction_ppm
+from hopmeter.clocks.pair_model import PairModel
+from hopmeter.clocks.run_clocks import Closure, Models, RunClocks
+from hopmeter.report.words import formatting
+from hopmeter.store.clock_file import read_clocks
+
+MOST_SHOWN = 6
+"""Of more pairs or triangles of hosts, the report describes the worst."""
+
+
+def claim_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return what the clocks allow to say about latencies between hosts; empty if each begins and ends on one clock."""
+    rows = [row for run in runs for row in run.measured_rows if row.ok and row["clock_uncertainty_us"] is not None]
+    if not rows:
+        return []
+    whole = max(row.number("clock_uncertainty_us") for row in rows)
+    least = TIMES_RESIDUAL * max(row.number("clock_residual_us") for row in rows)
+    return [
+        f"Latencies between hosts may all be wrong by the same time, up to ±{formatting.number(whole)} us, because "
+        "their clocks differ; intervals contain this. "
+        f"Transports are told apart if they differ by more than {formatting.number(least)} us.",
+        *_describe_unclaimed(rows),
+    ]
+
+
+def _describe_unclaimed(rows: Sequence[Row]) -> Iterator[str]:
+    small = [row for row in rows if "W-CLOCK-COARSE" in (row["warning_codes"] or [])]
+    if small:
+        yield (
+            f"{formatting.plural(len(small), 'median')} of {len(rows)} between hosts is smaller than that, so only its "
+            "differences from others count. Measure calls for a round trip, which needs one clock."
+        )
+
+
+def comparison_sentences(run: Run) -> list[str]:
+    """Return how the clocks of each pair of hosts compare, and what else was recorded about them."""
+    bursts, states = read_clocks(run.folder)
+    clocks = RunClocks(bursts, states)
+    found = [each for models in clocks.sessions.values() for each in _describe_models(models)]
+    return [*found, *_describe_closures(clocks.closures()), *_corrections(states)]
+
+
+def _describe_models(models: Models) -> Iterator[str]:
+    """Describe the clocks of each pair of hosts; of many, those that are known least."""
+    ordered = sorted(models.values(), key=lambda model: -model.uncertainty_ns)
+    if len(models) > MOST_SHOWN:
+        residual_ns = max(model.residual_ns for model in ordered)
+        yield (
+            f"{len(models)} pairs of clocks were compared. Those of {ordered[0].here} and {ordered[0].there} are known "
+            f"least, to ±{_us(ordered[0].uncertainty_ns)} us; the largest residual is {_us(residual_ns)} us."
+        )
+    else:
+        yield from map(_describe_model, models.values())
+    hosts = {host for pair in models for host in pair}
+    if absent := math.comb(len(hosts), 2) - len(models):
+        yield (
+            f"{formatting.plural(absent, 'pair')} of hosts were not compared: times between them are translated over "
+            "another host, and both uncertainties add up."
+        )
+
+
+def _describe_model(model: PairModel) -> str:
+    return (
+        f"Clocks of {model.here} and {model.there}: known to ±{_us(model.uncertainty_ns)} us, residual "
+        f"{_us(model.residual_ns)} us{_drift(model.drift_ppm)}."
+    )
+
+
+def _describe_closures(closures: Sequence[Closure]) -> Iterator[str]:
+    """Describe the sums around the triangles of hosts; of many, the largest compared with its bound."""
+    ordered = sorted(closures, key=lambda each: -abs(each.sum_ns) / each.bound_ns)
+    for each in ordered if len(closures) <= MOST_SHOWN else ordered[:1]:
+        most = "" if len(closures) <= MOST_SHOWN else f", most of {len(closures)} triangles compared with their bounds"
+        yield (
+            f"The offsets around {formatting.join(each.hosts)} add up to {_us(each.sum_ns)} us; their bounds allow "
+            f"±{_us(each.bound_ns)} us{most}."
+        )
+
+
+def _corrections(states: Sequence[ClockState]) -> Iterator[str]:
+    for session, host in dict.fromkeys((state.session, state.host) for state in states):
+        own = [state for state in states if (state.session, state.host) == (session, host)]
+        rate = correction_ppm(own)
+        if rate is not None and abs(rate) >= 0.01:
+            yield f"A program let the clock of {host} run {formatting.number(rate)} ppm faster than its hardware."
+
+
+def _drift(ppm: float | None) -> str:
+    return "" if ppm is None else f", drift {formatting.number(ppm)} ppm"
+
+
+def _us(nanoseconds: float) -> str:
+    return formatting.number(nanoseconds / 1000)

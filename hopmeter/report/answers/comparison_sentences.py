@@ -1,0 +1,270 @@
+"""The answer of one table in words, made from the comparison of its rows; it never claims more than is decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from hopmeter.analysis.ranking.rounds import Comparison
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import Rank, compare, faster, ranks
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.report.words import conditions, formatting
+from hopmeter.statistics import rounds_needed
+
+LATENCIES = {
+    "response": "half of its messages arrived within {p50} of when they were due",
+    "roundtrip": "half of its messages came back within {p50}",
+    "gather": "half of its messages had the replies of all servers within {p50}",
+    "service": "half of its messages took {p50} or less",
+    "reaction": "half of the messages had their effect within {p50}",
+}
+LEVEL_ONLY = "These few rounds show the level; those with idle cores kept awake decide the order."
+MOST_NAMES, MOST_PAIRS = 4, 2
+VAGUE = 10
+"""A larger ratio that is still possible says only that there are too few rounds."""
+MOST_ROUNDS = 300
+"""A pair that needs more rounds is too close to tell."""
+
+
+def lead(group: Group, subject: str = "") -> str:
+    """Return the order of a table: the fastest that a user can install, the next, and what does not differ."""
+    return " ".join(lead_sentences(group, subject))
+
+
+def lead_sentences(group: Group, subject: str = "") -> list[str]:
+    """Return the first sentence with its subject, and those on the median of the fastest and on the references."""
+    subject = subject or conditions.subject(group)
+    order, *more = order_sentences(group)
+    return [f"For {subject}, {order}", *more]
+
+
+def order_sentences(group: Group) -> list[str]:
+    """Return the same sentences without a subject, for a place below a title that names it."""
+    order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
+    return [*order, *filter(None, [_ranked_references(group), _references(group)])]
+
+
+def name(group: Group, row: Row) -> str:
+    """Return the shortest name of a row that tells the rows apart: `nng`, or `nng (Python)` if languages differ."""
+    return group.short_label(row)
+
+
+def details(group: Group) -> list[str]:
+    """Return what could not be decided, with what would decide it, and what failed."""
+    undecided = "" if shows_level(group) else not_decided(group)
+    return [*([undecided] if undecided else []), *without_result(group)]
+
+
+def shows_level(group: Group) -> bool:
+    """Whether a table only shows the level with idle cores as they are, because one with cores kept awake decides."""
+    run = group.rows[0].run
+    both = run.part("scenario").get("no_idle_states") == "both"
+    return both and not group.conditions[conditions.IDLE] and any(row.get(conditions.IDLE) for row in run.measured_rows)
+
+
+def levels(group: Group) -> str:
+    """Return the medians in words."""
+    return _levels(group, group.ranked_rows)
+
+
+def _levels(group: Group, rows: Sequence[Row]) -> str:
+    if len(rows) == 1:
+        return f"the median of {name(group, rows[0])} is {formatting.microseconds(rows[0].p50)}"
+    return f"the medians are {_medians(group, rows)}" if rows else "there is no median"
+
+
+def _medians(group: Group, rows: Sequence[Row]) -> str:
+    """Return `shm 31.5 µs and unix 36.9 µs`."""
+    known = [f"{name(group, row)} {formatting.microseconds(row.p50)}" for row in rows]
+    return formatting.join(formatting.first(known, MOST_NAMES))
+
+
+def _order(group: Group) -> list[str]:
+    ranked = ranks(group)
+    if not ranked:
+        return _without_rank(group)
+    first = ranked[0]
+    if len(ranked) == 1:
+        alone = f"{name(group, first.row)} is alone: {median_words(first.row)}."
+        return [alone, _why_alone(group)]
+    if first.best is None:
+        lowest = f"{name(group, first.row)} had the lowest median of {len(ranked)} rows."
+        return [lowest, "There are too few good trials, or too few messages, for intervals, so the rows have no rank."]
+    rest = [rank.row for rank in ranked if rank is not first and rank.row not in first.ties]
+    parts = [_tie(group, first), *_next(group, first.row, rest)] if first.ties else [_fastest(group, first.row, rest)]
+    return [f"{'; '.join(parts)}.", _sentence(median_words(first.row), group, first.row), *_alike(group, rest)]
+
+
+def _why_alone(group: Group) -> str:
+    if not any(row.ok for row in group.references):
+        return "There is nothing else to compare it with."
+    return "No library was measured." if group.has_only_references else "No other library was measured."
+
+
+def _without_rank(group: Group) -> list[str]:
+    """Return the medians of rows that take no part in a ranking, such as `synthetic` and its floor."""
+    if not group.measured_rows:
+        return ["no transport has a valid latency."]
+    return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
+
+
+def _sentence(median: str, group: Group, row: Row) -> str:
+    """Return `With zenoh, half of its messages …`."""
+    return f"With {name(group, row)}, {median}."
+
+
+def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
+    (after,) = _next(group, first, rest)
+    return f"{name(group, first)} is fastest: {after}"
+
+
+def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:
+    """Return how much longer the next one takes; empty without one."""
+    return [f"{name(group, rest[0])}, the next, takes {how_long(first, rest[0])}"] if rest else []
+
+
+def how_long(one: Row, other: Row) -> str:
+    """Return `2.1 to 2.6 times as long`; without rounds the least factor that both intervals allow."""
+    known = compare(one, other)
+    if known and known.low is not None and known.high is not None:
+        low, high = formatting.ratio(known.low), formatting.ratio(known.high)
+        is_least = known.decided and low == formatting.ratio(1)
+        early = " (stopped early)" if known.stopped_early else ""
+        bounds = f"more than 1 and at most {high}" if is_least else f"{low} to {high}"
+        return f"{bounds} times as long{early}"
+    here, there = one.bounds, other.bounds
+    least = there[0] / here[1] if here and there and here[1] > 0 else None
+    return f"at least {formatting.ratio(least)} times as long" if least else "longer"
+
+
+def _tie(group: Group, first: Rank) -> str:
+    """Return the rows that do not differ from the first, and how large their ratio may still be."""
+    names = formatting.join(formatting.first([name(group, row) for row in (first.row, *first.ties)], MOST_NAMES))
+    highs = [known.high for row in first.ties if (known := compare(first.row, row)) and known.high is not None]
+    if len(highs) < len(first.ties):
+        return f"{names} do not differ significantly"
+    if max(highs) > VAGUE:
+        return f"{names} do not differ significantly; one may take more than {VAGUE} times as long as another"
+    who = name(group, first.ties[0]) if len(first.ties) == 1 else "the others"
+    takes = "takes" if len(first.ties) == 1 else "take"
+    most = f"{formatting.ratio(max(highs))} times as long as {name(group, first.row)}"
+    return f"{names} do not differ significantly: {who} {takes} at most {most}"
+
+
+def _alike(group: Group, rows: Sequence[Row]) -> list[str]:
+    """Return the rows further behind that do not differ from each other."""
+    clusters: list[list[Row]] = []
+    for row in rows:
+        if clusters and not any(faster(other, row) or faster(row, other) for other in clusters[-1]):
+            clusters[-1].append(row)
+        else:
+            clusters.append([row])
+    several = [[name(group, row) for row in cluster] for cluster in clusters if len(cluster) > 1]
+    listed = [formatting.join(formatting.first(names, MOST_NAMES)) for names in several[:MOST_PAIRS]]
+    return [f"{names} do not differ significantly from each other." for names in listed]
+
+
+def median_words(row: Row) -> str:
+    """Return the median in words, with its interval."""
+    half, known = LATENCIES[row.headline].format(p50=formatting.microseconds(row.p50)), row.bounds
+    if row["pattern"] != "pubsub":
+        half = half.replace("half of its messages arrived", "half of its replies were back")
+    return half + (f" (95 % interval {formatting.interval(*known)})" if known else "")
+
+
+def _references(group: Group) -> str:
+    """Return how long the references take compared with the first choice, or their medians without rounds."""
+    known, first = [row for row in group.references if row.ok], group.ranked_rows[:1]
+    if not known or not first:
+        return ""
+    them = "this is a reference, not a library" if len(known) == 1 else "these are references, not libraries"
+    ratios = [_ratio(first[0], row) for row in known[:MOST_NAMES]]
+    if shows_level(group) or not all(ratios):
+        return f"For comparison: {_medians(group, known)} ({them} to install)."
+    named = [f"{name(group, row)} {ratio}" for row, ratio in zip(known[1:], ratios[1:], strict=False)]
+    takes = formatting.join([f"{name(group, known[0])} takes {ratios[0]}", *named])
+    return f"For comparison, {takes} times as long as {name(group, first[0])}; {them} to install."
+
+
+def _ratio(one: Row, other: Row) -> str:
+    """Return `0.665 (0.544–0.813)`, the ratio of the table; empty without rounds."""
+    known = compare(one, other)
+    if known is None or known.ratio is None:
+        return ""
+    ends = "" if known.low is None else f" {formatting.ratio_bracket(known.low, known.high)}"
+    return f"{formatting.number(known.ratio)}{ends}"
+
+
+def _ranked_references(group: Group) -> str:
+    """Say that the ranked rows are references; empty if there is a library among them."""
+    if not group.has_only_references or len(group.ranked_rows) < 2:
+        return ""
+    return "All of these are references, not libraries to install; they are ranked among themselves."
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """Two rows that are not decided."""
+
+    one: Row
+    other: Row
+    known: Comparison
+    rounds: int | None
+    """How many rounds would decide them in four of five cases; None if they are too close."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether a user chooses between the two, so that neither is a reference."""
+        return self.one.recommendable and self.other.recommendable
+
+    @property
+    def reach(self) -> float:
+        """The largest factor that is still possible, in either direction."""
+        low, high = self.known.low, self.known.high
+        return max(high, 1 / low) if low and high else math.inf
+
+
+def open_pairs(group: Group) -> list[OpenPair]:
+    """Return the pairs of choices that the rounds did not decide, those that need the fewest rounds first."""
+    found = list(_open_pairs(group.ranked_rows))
+    return sorted(found, key=lambda each: each.rounds or math.inf)
+
+
+def _open_pairs(rows: Sequence[Row]) -> Iterator[OpenPair]:
+    for one, other in combinations(rows, 2):
+        known = compare(one, other)
+        if known and not known.decided and known.ratio is not None and known.low is not None:
+            ranking = one.run.rankings[one.cell.group].ranking
+            needed = rounds_needed(ranking, known.ratio, one.id, other.id)
+            more = max(needed or 0, 1 + min(ranking.rounds[one.id], ranking.rounds[other.id]))
+            yield OpenPair(one, other, known, more if needed and more <= MOST_ROUNDS else None)
+
+
+def not_decided(group: Group) -> str:
+    """Return the pairs that are not decided, how large their ratio may be, and the rounds that would decide them."""
+    found = open_pairs(group)
+    first = {id(rank.row) for rank in ranks(group)[:1]}
+    words = [_open(group, each, id(each.one) in first) for each in found[:MOST_PAIRS]]
+    rest = len(found) - len(words)
+    words += [formatting.plural(rest, "other pair")] if rest else []
+    return f"Not decided: {'; '.join(words)}." if words else ""
+
+
+def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
+    """Return the pair; its largest ratio only if the first sentence does not have it."""
+    most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
+    reach = "" if is_known else f"one may take {most} times as long; "
+    needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"
+    return f"{name(group, pair.one)} and {name(group, pair.other)} ({reach}{needs})"
+
+
+def without_result(group: Group) -> list[str]:
+    """Return which rows failed, and which could not keep up."""
+    failed = [name(group, row) for row in group.choices if row["status"] == "failed"]
+    saturated = [name(group, row) for row in group.choices if row["status"] == "saturated"]
+    words = [f"{formatting.join(failed)} failed."] if failed else []
+    are = "has" if len(saturated) == 1 else "have"
+    return [*words, *([f"{formatting.join(saturated)} could not keep up, and {are} no rank."] if saturated else [])]

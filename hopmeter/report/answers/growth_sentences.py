@@ -1,0 +1,70 @@
+"""What long trials say about growth: which medians grew or fell in the course of a trial, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.report.words import formatting
+from hopmeter.statistics.verdicts import verdict
+
+MOST_NAMES = 4
+MOST_OPEN = 2.0
+"""An interval that reaches beyond twice or half shows no trend."""
+MOST_SAID = 10.0
+"""One that reaches further says nothing that helps."""
+
+
+def growth_sentence(run: Run) -> str:
+    """Return which rows have a trend, and how small it is in the others; empty if no trial was long enough."""
+    rows = [row for row in run.measured_rows if row["growth"] is not None]
+    moved = [row for row in rows if _has_moved(row)]
+    others = [row for row in rows if not _has_moved(row) and not _is_open(row)]
+    open_rows = [row for row in rows if not _has_moved(row) and _is_open(row)]
+    changes = [_change(row) for row in sorted(moved, key=lambda row: -row.number("growth"))]
+    known = formatting.join(formatting.first(changes, MOST_NAMES, "other row"))
+    said = "; ".join(filter(None, [known, _no_trend(others, bool(moved or open_rows)), _open(open_rows)]))
+    return f"Over the course of a trial, {said}." if said else ""
+
+
+def _has_moved(row: Row) -> bool:
+    """Return whether a median moved, and by more than what is called the same elsewhere."""
+    return verdict(row["growth"], row["growth_low"], row["growth_high"]) not in ("same", "undecided")
+
+
+def _is_open(row: Row) -> bool:
+    return row.number("growth_high") > MOST_OPEN or row.number("growth_low") < 1 / MOST_OPEN
+
+
+def _open(rows: Sequence[Row]) -> str:
+    """Say for which rows little is known, and what."""
+    if not rows:
+        return ""
+    low, high = min(row.number("growth_low") for row in rows), max(row.number("growth_high") for row in rows)
+    said = f"p50 of {formatting.plural(len(rows), 'row')} varied too much to show a trend"
+    if high > MOST_SAID or low < 1 / MOST_SAID:
+        return said
+    ends = f"{formatting.ratio(low)} to {formatting.ratio(high)}"
+    return f"{said}: at the end it is {ends} times as long as at the beginning"
+
+
+def _change(row: Row) -> str:
+    """Return `p50 of values-0 over zeromq grew by 12 % (8–15 %)`."""
+    low, high = sorted(abs(row.number(end) - 1) for end in ("growth_low", "growth_high"))
+    ends = f"{formatting.number(100 * low, 2)}–{formatting.percent(high)}"
+    grew = "grew" if row.number("growth") > 1 else "fell"
+    return f"p50 of {_name(row)} {grew} by {formatting.percent(abs(row.number('growth') - 1))} ({ends})"
+
+
+def _no_trend(rows: Sequence[Row], has_others: bool) -> str:
+    """Return `no trend: p50 changed by less than 4 %` for rows without one."""
+    if not rows:
+        return ""
+    most = max(max(row.number("growth_high") - 1, 1 - row.number("growth_low")) for row in rows)
+    which = f" in {formatting.plural(len(rows), 'other row')}" if has_others else ""
+    return f"there is no trend{which}: p50 changed by less than {formatting.percent(most)}"
+
+
+def _name(row: Row) -> str:
+    over = formatting.row_name(row) + (f" {row['profile']}" if row["profile"] else "")
+    return f"{row.cell.part} over {over}" if row.cell.part else over

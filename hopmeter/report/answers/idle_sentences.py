@@ -1,0 +1,52 @@
+"""Idle cores, as they are and kept awake: two answers, and which of them is the reader's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.row_order import ranks
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.report.answers.comparison_sentences import levels
+from hopmeter.report.words import conditions
+
+BOTH = (
+    "Which of the two is yours: “as it is”, if your programs idle between messages on a machine like this one; “kept "
+    "awake”, if the machine is busy then, or for which transport is faster by itself."
+)
+ASLEEP = (
+    "Idle cores slept between messages. This is your case if your programs idle then too; for a busy machine, or for "
+    "which transport is faster by itself, measure with `--no-idle-states`."
+)
+AWAKE = (
+    "Idle cores were kept awake, as on a busy machine. If your programs idle between messages, each message also waits "
+    "for its core to wake up; measure without `--no-idle-states`."
+)
+SUBJECT = "idle states"
+"""The subject of the doctor's finding on idle cores."""
+
+
+def as_it_is(group: Group) -> str:
+    """Return the levels with idle cores as they are, and the fastest if it is decided."""
+    ranked = ranks(group)
+    clear = ranked[0].best is not None and not ranked[0].ties and len(ranked) > 1
+    fastest = f"; {group.label(ranked[0].row)} is fastest" if clear else ""
+    return f"{_word(group)}, {levels(group)}{fastest}."
+
+
+def _word(group: Group) -> str:
+    word = conditions.IDLE_WORDS[bool(group.conditions[conditions.IDLE])]
+    return word[:1].upper() + word[1:]
+
+
+def idle_sentence(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
+    """Return which answer is the reader's: one line, or none if idle cores of this machine make no difference."""
+    known = {bool(group.conditions[conditions.IDLE]) for group in groups if group.measured_rows}
+    if known == {True, False}:
+        return [BOTH]
+    if known == {True}:
+        return [AWAKE]
+    sleeps = any(
+        each.get("subject") == SUBJECT and each.get("level") == "hurts" for run in runs for each in run.findings
+    )
+    return [ASLEEP] if sleeps and known else []

@@ -1,0 +1,168 @@
+"""The command that answers what a run left open."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from hopmeter.analysis.results.groups import Group, groups
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.comparison.change import UNDECIDED
+from hopmeter.comparison.interleaved import compare_sides, is_comparable
+from hopmeter.model import units
+from hopmeter.model.payload_words import describe_payload
+from hopmeter.report.answers import workload_answer
+from hopmeter.report.answers.comparison_sentences import OpenPair, name, open_pairs, shows_level
+from hopmeter.report.answers.open_requirements import Further, further_run, requirements_of_run
+from hopmeter.report.answers.precision_sentence import rounds_factor
+from hopmeter.report.words import formatting
+from hopmeter.report.words.run_command import own_command, recorded_command
+from hopmeter.report.words.workload_words import is_whole
+from hopmeter.scenario.resolve import decision
+from hopmeter.system import humanize
+
+TRIALS = 12
+"""As many rounds decide most differences of a half on a noisy machine (docs/method.md)."""
+LONGEST_S = 7200.0
+"""A longer run is not suggested."""
+LENGTHS = ("--trials", "--budget", "--until")
+MORE = 4
+"""How many times as many rounds halve the smallest change that is found."""
+MOST_NAMES = 4
+RESUME = ("hopmeter", "run", "--resume")
+
+
+def next_sentence(run: Run) -> str:
+    """Return the command that finishes the run or decides more, and what it decides; empty if nothing is left."""
+    if not is_finished(run):
+        return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
+    if is_comparable(run):
+        return _halve_changes(run)
+    if further := further_run(run):
+        return _decide(run, further)
+    until = decision(run.part("scenario").get("until"), requirements_of_run(run))
+    return "" if until == "require" else _more_precise(run, until) if until.startswith("±") else _separate(run)
+
+
+def is_finished(run: Run) -> bool:
+    """Return whether the run had all its trials; the folder of another one has a hidden name."""
+    return not run.folder.name.startswith(".")
+
+
+def _separate(run: Run) -> str:
+    """Return the command that decides an open pair of choices: one with the fastest row, or the pair that needs the
+    fewest rounds."""
+    compared = _compared_groups(run)
+    if whole := [group for group in compared if is_whole(group)]:
+        return _separate_workload(run, whole)
+    pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
+    if not pairs:
+        few = run.quick and _measured_rounds(run) < TRIALS
+        return f"To decide more, run {_longer(run, compared, TRIALS)}." if few else ""
+    rounds, group, pair = min(pairs, key=lambda each: (each[2].one is not each[1].ranked_rows[0], each[0] or 0))
+    several = len({group.conditions["payload"] for group in compared}) > 1
+    payload = f" for {_subject(pair.one)}" if several else ""
+    unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
+    names = f"{name(group, pair.one)} from {name(group, pair.other)}{payload}"
+    return f"To separate {names}, run {_longer(run, unsettled, rounds or 0)}."
+
+
+def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
+    """Return the command that tells the first transports of a workload apart; empty if that is done or takes too
+    long."""
+    pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
+    known = [each for each in pairs if each[0] is not None]
+    if not known:
+        return ""
+    rounds, group, one, other = min(known, key=lambda each: each[0] or 0)
+    return f"To separate {name(group, one)} from {name(group, other)}, run {_longer(run, whole, rounds or 0)}."
+
+
+def _compared_groups(run: Run) -> list[Group]:
+    return [group for group in groups([run]) if not shows_level(group)]
+
+
+def _can_separate(pair: OpenPair) -> bool:
+    return pair.is_choice and pair.rounds is not None
+
+
+def _more_precise(run: Run, until: str) -> str:
+    """Return the budget with which all medians reach the requested precision; empty if they have.
+
+    If a median has no interval, the budget is twice that of the run.
+    """
+    factor, budget = rounds_factor(run), run.part("scenario").get("budget")
+    if not budget or (factor is not None and factor <= 1):
+        return ""
+    seconds = (factor or 2) * units.seconds(budget)
+    if seconds > LONGEST_S:
+        return f"{until} of every median would take about {humanize.time(seconds)} on this machine."
+    return f"To {'reach' if factor else 'come closer to'} {until}, run `{_command(run, '--budget', _tidy(seconds))}`."
+
+
+def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
+    """Return the command with more rounds: as trials, or as the budget that they take if the run had one."""
+    many = max(rounds, _measured_rounds(run) + 1)
+    if budget := run.part("scenario").get("budget"):
+        took_s = sum(trial.get("wall_s") or 0.0 for trial in run.trials)
+        further_s = (many - _measured_rounds(run)) * _round_s(run, unsettled)
+        return f"`{_command(run, '--budget', _tidy(max(units.seconds(budget), took_s) + further_s))}`"
+    took_s = many * _round_s(run, groups([run]))
+    how_long = f", which takes about {humanize.time(took_s)}" if took_s else ""
+    return f"`{_command(run, '--trials', str(many))}`{how_long}"
+
+
+def _round_s(run: Run, tables: Iterable[Group]) -> float:
+    """Return how long a round of some tables takes: the sum of the mean times of their trials."""
+    took: dict[str, list[float]] = defaultdict(list)
+    for trial in run.trials:
+        took[trial["cell"]].append(trial.get("wall_s") or 0.0)
+    return sum(fmean(took[row.id]) for group in tables for row in group.rows if row.id in took)
+
+
+def _tidy(seconds: float) -> str:
+    """Round up: to ten seconds, or to minutes from two minutes on."""
+    return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
+
+
+def _halve_changes(run: Run) -> str:
+    """Return how to find smaller changes between the sides; empty if none is undecided."""
+    if not any(each.detectable for each in compare_sides(run) if each.verdict == UNDECIDED):
+        return ""
+    more = MORE * _measured_rounds(run)
+    length = f"--trials {more}"
+    if budget := run.part("scenario").get("budget"):
+        length = f"--budget {_tidy(MORE * units.seconds(budget))}"
+    return f"Four times as many rounds find changes about half as large: run the same command with `{length}`."
+
+
+def _decide(run: Run, further: Further) -> str:
+    """Return the command that decides the requirements of some rows, and how many others need longer."""
+    several = len(set(map(_subject, run.measured_rows))) > 1
+    rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
+    names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))
+    has_budget = bool(run.part("scenario").get("budget"))
+    length = ("--budget", _tidy(further.seconds)) if has_budget else ("--trials", str(further.rounds))
+    others = formatting.plural(further.others, "other row needs", "other rows need")
+    rest = f"; {others} longer" if further.others else ""
+    return f"To decide {formatting.join(requirements_of_run(run))} for {names}, run `{_command(run, *length)}`{rest}."
+
+
+def _subject(row: Row) -> str:
+    """Return what a row is about: its flow or path in a workload, otherwise its payload."""
+    return row.cell.part or describe_payload(str(row["payload"]))
+
+
+def _command(run: Run, *options: str) -> str:
+    """Return the run's own command with another length."""
+    has_until = "--budget" in options and "--until" in recorded_command(run)
+    until = run.part("scenario").get("until") if has_until else None
+    return shlex.join([*own_command(run, *LENGTHS), *(["--until", str(until)] if until else []), *options])
+
+
+def _measured_rounds(run: Run) -> int:
+    """Return the most trials that a cell had."""
+    return max(Counter(trial["cell"] for trial in run.trials).values(), default=0)

@@ -1,0 +1,66 @@
+"""The rows whose requirements a run left undecided, and how many rounds and how long a run decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from hopmeter.analysis.results.groups import groups
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.model import units
+from hopmeter.report.answers.comparison_sentences import shows_level
+
+MOST_S = 7200
+"""A longer run is suggested only if no shorter one decides anything."""
+
+
+@dataclass(frozen=True)
+class Further:
+    """A run that decides the requirements of some rows."""
+
+    rows: list[Row]
+    others: int
+    """How many undecided rows need more rounds, or an unknown number."""
+    rounds: int
+    seconds: float
+    """The time of all its trials, those of the run so far included."""
+
+
+def requirements_of_run(run: Run) -> list[str]:
+    """Return what the scenario of a run requires."""
+    return list(run.part("scenario").get("require") or [])
+
+
+def further_run(run: Run) -> Further | None:
+    """Return the run that decides as many rows as fit in two hours, or otherwise the row that needs the least; None if
+    nothing is undecided, or no row says how many rounds it needs."""
+    tables = [group for group in groups([run]) if not shows_level(group)]
+    undecided = [row for group in tables for row in group.choices if row.ok and row["require"] == "undecided"]
+    known = sorted((row for row in undecided if row["require_rounds"]), key=lambda row: row.number("require_rounds"))
+    if not known:
+        return None
+    continued = [row for group in tables for row in group.rows if row["require"] == "undecided" or row.is_floor]
+    possible = [_further(run, known[:many], continued, len(undecided) - many) for many in range(1, len(known) + 1)]
+    short = [each for each in possible if each.seconds <= MOST_S]
+    return short[-1] if short else possible[0]
+
+
+def _further(run: Run, rows: list[Row], continued: Sequence[Row], others: int) -> Further:
+    rounds = max(max(row["require_rounds"] or 0, (row["trials_good"] or 0) + 1) for row in rows)
+    further_s = sum(_trial_s(row) * max(rounds - len(row.trials), 0) for row in continued)
+    return Further(rows, others, rounds, max(_budget_s(run), sum(_times(run.trials))) + further_s)
+
+
+def _trial_s(row: Row) -> float:
+    return fmean(_times(row.trials) or [0.0])
+
+
+def _budget_s(run: Run) -> float:
+    budget = run.part("scenario").get("budget")
+    return units.seconds(budget) if budget else 0.0
+
+
+def _times(trials: Sequence[dict[str, Any]]) -> list[float]:
+    return [trial["wall_s"] for trial in trials if trial.get("wall_s")]

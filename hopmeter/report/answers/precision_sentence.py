@@ -1,0 +1,49 @@
+"""Whether the medians are as precise as `until = "±5%"` requests."""
+
+from __future__ import annotations
+
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.report.words import formatting
+
+
+def precision_sentence(run: Run) -> str:
+    """Return how many medians are as precise as requested and the widest; empty if no precision was requested."""
+    until = str(run.part("scenario").get("until") or "")
+    rows = _rows_in_question(run)
+    if not until.startswith("±") or not rows:
+        return ""
+    within = float(until[1:-1]) / 100
+    known = [(width, row) for row in rows if (width := _width(row)) is not None]
+    reached = sum(width <= within for width, _ in known)
+    words = [f"±{100 * within:g}{formatting.THIN}%: {reached} of {formatting.plural(len(rows), 'median')} reached it"]
+    if known:
+        width, row = max(known, key=lambda each: each[0])
+        words.append(f"the widest interval is ±{formatting.percent(width)}, of {formatting.row_name(row)}")
+    if len(known) < len(rows):
+        words.append(f"{len(rows) - len(known)} without an interval")
+    return f"{'; '.join(words)}."
+
+
+def rounds_factor(run: Run) -> float | None:
+    """Return how many times as many rounds bring the widest interval to the requested precision; None if unknown."""
+    widths = [_width(row) for row in _rows_in_question(run)]
+    known = [width for width in widths if width is not None]
+    if not widths or len(known) < len(widths):
+        return None
+    within = float(str(run.part("scenario")["until"])[1:-1]) / 100
+    return (max(known) / within) ** 2
+
+
+def _rows_in_question(run: Run) -> list[Row]:
+    """Return the rows whose precision decides when the run ends: those kept awake, if it measured both."""
+    rows = [row for row in run.measured_rows if row.ok]
+    rows = [row for row in rows if row.cell.comparison.ranked] or rows
+    awake = [row for row in rows if row.cell.nodes.no_idle_states]
+    return awake or rows
+
+
+def _width(row: Row) -> float | None:
+    """Return how far the interval reaches from the median at most, as a share of it."""
+    if row.bounds is None or not row.p50:
+        return None
+    return max(row.p50 - row.bounds[0], row.bounds[1] - row.p50) / row.p50

@@ -1,0 +1,104 @@
+"""Which rows meet the requirements: first those that do, ranked by what the requirements leave open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hopmeter.analysis.cells.requirement_intervals import applies
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.model.requirement_verdict import Verdict
+from hopmeter.report.answers.comparison_sentences import name
+from hopmeter.report.words import formatting
+from hopmeter.report.words.workload_words import is_part, is_whole
+from hopmeter.scenario.requirement import parse
+
+MOST_NAMES = 4
+
+
+def requirements_of(group: Group) -> list[str]:
+    """Return the requirements of the runs of a group that its rows can meet."""
+    wanted = formatting.distinct(text for row in group.rows for text in row.run.part("scenario").get("require") or [])
+    return [text for text in wanted if is_whole(group) or applies(parse(text), group.rows[0].cell)]
+
+
+def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that meet the requirements first, each kind ranked by what is left; unchanged without any."""
+    if not requirements_of(group):
+        return list(rows)
+    left = _ranking_metric(group)
+    return sorted(rows, key=lambda row: (_place(row), _amount(row, left)))
+
+
+def _amount(row: Row, left: str) -> tuple[float, ...]:
+    if left == "rank":
+        return row.criteria
+    value = row.p50 if left == "median" else row["cpu_core_percent"]
+    return (math.inf if value is None else float(value),)
+
+
+def _place(row: Row) -> int:
+    order = list(Verdict)
+    return order.index(Verdict(row["require"])) if row["require"] else len(order)
+
+
+def _ranking_metric(group: Group) -> str:
+    """Return what the requirements leave open: CPU, or the median if they limit CPU or a flow has none. A whole
+    workload has ranks instead."""
+    if is_whole(group):
+        return "rank"
+    if is_part(group):
+        return "median"
+    return "median" if any(parse(text).metric == "cpu" for text in requirements_of(group)) else "CPU"
+
+
+def requirement_sentences(group: Group) -> list[str]:
+    """Return which choices meet the requirements, which miss them and which are undecided; empty without any."""
+    wanted = requirements_of(group)
+    if not wanted:
+        return []
+    kinds = {
+        verdict: [row for row in order_by_requirements(group, group.choices) if row["require"] == verdict]
+        for verdict in Verdict
+    }
+    said = [_meets(group, kinds[Verdict.MEETS], formatting.join(wanted))]
+    if missing := kinds[Verdict.MISSES]:
+        them = "the requirement" if len(wanted) == 1 else "the requirements"
+        said.append(f"{_names(group, missing)} {_verb(missing, 'miss')} {them}")
+    if undecided := kinds[Verdict.UNDECIDED]:
+        said.append(f"Undecided: {_names(group, undecided)}{_why(undecided)}")
+    return [f"{sentence}." for sentence in said]
+
+
+def _meets(group: Group, rows: Sequence[Row], wanted: str) -> str:
+    if not rows:
+        return f"No transport is shown to meet {wanted}"
+    if _ranking_metric(group) == "rank":
+        return f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
+    by_median = _ranking_metric(group) == "median"
+    first = f"a median of {formatting.microseconds(rows[0].p50)}" if by_median else _core_share(rows[0])
+    order = "the lowest median first" if by_median else "the least CPU first"
+    said = f"{_names(group, rows)} {_verb(rows, 'meet')} {wanted}"
+    return f"{said}, with {first}" if len(rows) == 1 else f"{said}, {order}: {name(group, rows[0])} has {first}"
+
+
+def _core_share(row: Row) -> str:
+    share = row["cpu_core_percent"]
+    return "unknown CPU" if share is None else f"a CPU of {formatting.percent(share / 100)} of a core"
+
+
+def _names(group: Group, rows: Sequence[Row]) -> str:
+    return formatting.join(formatting.first([name(group, row) for row in rows], MOST_NAMES))
+
+
+def _verb(rows: Sequence[Row], verb: str) -> str:
+    return verb if len(rows) > 1 else f"{verb}{'es' if verb.endswith('ss') else 's'}"
+
+
+def _why(rows: Sequence[Row]) -> str:
+    """Return how many rounds would decide these rows, as far as that is known."""
+    needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
+    if len(needed) < len(rows):
+        return " (an interval contains a limit; more rounds make it narrower)"
+    return f" (about {formatting.count(max(needed))} rounds decide {'it' if len(rows) == 1 else 'them'})"

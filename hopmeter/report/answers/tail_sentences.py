@@ -1,0 +1,34 @@
+"""What p99 needs, in a run whose trials are too few or too short for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.results.groups import Group
+from hopmeter.report.answers.comparison_sentences import shows_level
+from hopmeter.report.words import conditions, formatting
+
+
+def tail_sentence(groups: Sequence[Group]) -> str:
+    """Return how many rounds p99 needs, by table; empty if that is known of no row that lacks them."""
+    needed = {_name(group): rounds for group in groups if not shows_level(group) and (rounds := _rounds(group))}
+    if not needed:
+        return ""
+    if len(needed) == 1 == len(groups):
+        return f"p99 needs {_many(*needed.values())}: `--trials {max(needed.values())}`."
+    each = [f"{_many(rounds)} ({title})" for title, rounds in needed.items()]
+    return f"p99 needs {formatting.join(each)}: `--trials N` measures N rounds."
+
+
+def _name(group: Group) -> str:
+    is_workload = group.rows[0].cell.workload is not None
+    return conditions.subject(group) if is_workload else conditions.title(group)
+
+
+def _rounds(group: Group) -> int:
+    """Return the rounds that all rows of a table need; 0 if none lacks anything, or it is unknown."""
+    return max((row["p99_rounds"] or 0 for row in group.measured_rows), default=0)
+
+
+def _many(rounds: int) -> str:
+    return f"{formatting.count(rounds)} rounds"

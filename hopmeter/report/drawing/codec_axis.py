@@ -1,0 +1,33 @@
+"""The axis of figures of codecs: the position of each codec, and its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import altair as alt
+
+from hopmeter.report.drawing import theme
+from hopmeter.report.words.codec_rows import PlacedBox
+
+
+def vertical(stands: Sequence[PlacedBox]) -> alt.Y:
+    """Return the channel for a column `y` of places."""
+    scale = alt.Scale(domain=[-0.7, stands[-1].place + 0.7], reverse=True, nice=False)
+    return alt.Y("y:Q", axis=_axis(stands), scale=scale)
+
+
+def _axis(stands: Sequence[PlacedBox]) -> alt.Axis:
+    """Return the name of each codec next to the middle of its boxes; of each series if there is only one codec."""
+    by_codec = len({each.codec for each in stands}) > 1
+    places: dict[str, list[float]] = {}
+    for each in stands:
+        places.setdefault(each.codec if by_codec else each.series, []).append(each.place)
+    names = {f"{sum(at) / len(at):.2f}": name for name, at in places.items()}
+    return alt.Axis(
+        values=[float(at) for at in names],
+        labelExpr=f"{json.dumps(names)}[format(datum.value, '.2f')]",
+        labelColor=theme.INK,
+        title=None,
+        grid=False,
+    )

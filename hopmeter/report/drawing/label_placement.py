@@ -1,0 +1,131 @@
+"""Places names next to dots so that they cover neither each other nor a dot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hopmeter.report.drawing.folding import LETTER, LINE
+
+DOT = 6.0
+"""Half the width of a dot with its margin."""
+
+Side = Literal["left", "right", "center"]
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The area of a plot with two logarithmic axes, in its own units and in pixels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: float
+    height: float
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """Return the pixel of a point, from the upper left corner."""
+        return _share(x, self.x) * self.width, (1 - _share(y, self.y)) * self.height
+
+    def value(self, across: float, down: float) -> tuple[float, float]:
+        """Return the point at a pixel."""
+        return _at(across / self.width, self.x), _at(1 - down / self.height, self.y)
+
+
+def _at(share: float, ends: tuple[float, float]) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)
+
+
+def _share(value: float, ends: tuple[float, float]) -> float:
+    return math.log(value / ends[0]) / math.log(ends[1] / ends[0])
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name, its dot, and its distance from the dot."""
+
+    text: str
+    x: float
+    y: float
+    align: Side
+    dx: float
+    dy: float
+    covers: float = 0.0
+    """The area that covers other names and dots, or is outside the plot."""
+
+    def leader(self, plot: Plot) -> tuple[float, float] | None:
+        """Return the end of the line from its dot; None if the name is right next to it."""
+        far = math.hypot(self.dx, self.dy)
+        if far < RINGS[0]:
+            return None
+        across, down = plot.pixel(self.x, self.y)
+        share = 1 - LINE / 2 / far
+        return plot.value(across + self.dx * share, down + self.dy * share)
+
+
+CHOICES: tuple[tuple[Side, float, float], ...] = (
+    ("left", 10.0, 0.0),
+    ("right", -10.0, 0.0),
+    ("center", 0.0, -14.0),
+    ("center", 0.0, 15.0),
+    ("left", 8.0, -12.0),
+    ("left", 8.0, 13.0),
+    ("right", -8.0, -12.0),
+    ("right", -8.0, 13.0),
+)
+"""Positions of a name, best first, all near enough to its dot."""
+NUMBER = 0.7
+"""How much closer a number of one or two digits is to its dot."""
+RINGS = (20.0, 28.0, 37.0, 47.0, 58.0, 70.0)
+"""Distances of a number from its dot if it does not fit next to it."""
+AROUND: tuple[tuple[Side, float, float], ...] = tuple(
+    ("center", ring * math.cos(turn * math.pi / 10), ring * math.sin(turn * math.pi / 10))
+    for ring in RINGS
+    for turn in range(20)
+)
+
+
+def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
+    """Place a label for each dot, in this order, at the first position that covers nothing, or the one that covers
+    least."""
+    taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
+    labels = []
+    for text, x, y in dots:
+        tries = [(label, box, _cost(box, taken, plot)) for label, box in _tries(text, x, y, plot)]
+        label, box, covers = min(tries, key=lambda each: each[2])
+        taken.append(box)
+        labels.append(replace(label, covers=covers))
+    return labels
+
+
+def _around(x: float, y: float) -> Box:
+    return x - DOT, y - DOT, x + DOT, y + DOT
+
+
+def _tries(text: str, x: float, y: float, plot: Plot) -> list[tuple[Label, Box]]:
+    across, down = plot.pixel(x, y)
+    wide = len(text) * LETTER
+    starts = {"left": 0.0, "right": -wide, "center": -wide / 2}
+    found = []
+    is_number = len(text) <= 2
+    near = NUMBER if is_number else 1.0
+    choices = [(align, dx * near, dy) for align, dx, dy in CHOICES]
+    for align, dx, dy in [*choices, *(AROUND if is_number else ())]:
+        left, middle = across + dx + starts[align], down + dy
+        found.append((Label(text, x, y, align, dx, dy), (left, middle - LINE / 2, left + wide, middle + LINE / 2)))
+    return found
+
+
+def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
+    """Return the covered area, and three times the area outside the plot."""
+    inside = _common(box, (0, 0, plot.width, plot.height))
+    whole = (box[2] - box[0]) * (box[3] - box[1])
+    return sum(_common(box, other) for other in taken) + 3 * (whole - inside)
+
+
+def _common(one: Box, other: Box) -> float:
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return wide * high if wide > 0 and high > 0 else 0.0

@@ -1,0 +1,1 @@
+"""The sections of a page: each turns rows into headings, tables and figures."""

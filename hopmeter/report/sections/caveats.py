@@ -1,0 +1,76 @@
+"""The sections on what to know before relying on a report: warnings, and what was not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.report.sections.section import Note, Section
+from hopmeter.report.tables.model import Column, Line, Value, table
+from hopmeter.report.warnings.result_rules import warnings
+from hopmeter.report.words import conditions, formatting
+
+UNKNOWN = "no reason was recorded"
+READING = (
+    ("Rank", "The possible ranks of a row. <em>1–3</em> means that its interval overlaps with others: these rows do "
+     "not differ significantly, and the next run may order them differently."),
+    ("Interval", "95 %, from the spread between trials in fresh processes. It needs at least three good trials."),
+    ("Too few", "Fewer than ten messages are slower than that percentile: a number would be chance."),
+    ("Lost", "So many messages never arrived that this percentile is one of them: it has no time, and more messages "
+     "would not give it one."),
+    ("Times floor", "The median as a multiple of the cheapest transport on this machine for the same hop, measured in "
+     "the same run in Rust. It includes the cost of the language."),
+    ("CPU", "User and system time of all processes of the cell, in microseconds per message."),
+)  # fmt: skip
+
+
+def warning_sections(runs: Sequence[Run]) -> list[Section]:
+    """Return one section, or none if there is nothing to warn of."""
+    found = [Note(f"{each.text} `{each.code}`", each.title, each.grave) for each in warnings(runs)]
+    return [Section("Before you rely on it", notes=found, id="warnings")] if found else []
+
+
+def missing_sections(runs: Sequence[Run]) -> list[Section]:
+    """Return one section of dropped cells, failed cells and failed trials, those with the same reason together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        _add_cells(run, found)
+        _add_trials(run, found)
+    if not found:
+        return []
+    title, columns = "What was not measured", (Column("What", "status"), Column("Why"), Column("Which", "which"))
+    lines = [_line(kind, reason, cells) for (kind, reason), cells in sorted(found.items(), reverse=True)]
+    return [Section(title, tables=[table(title.lower(), columns, lines)], id="missing")]
+
+
+def _line(kind: str, reason: str, cells: list[str]) -> Line:
+    names = "; ".join(formatting.first(formatting.distinct(cells), 4, "more", "more"))
+    return Line([Value(kind, style=kind.replace(" ", "-")), Value(formatting.code(reason)), Value(names)])
+
+
+def _add_cells(run: Run, found: dict[tuple[str, str], list[str]]) -> None:
+    for row in run.rows:
+        if row["status"] in ("dropped", "failed"):
+            found.setdefault((str(row["status"]), str(row["reason"] or UNKNOWN)), []).append(_cell(row))
+
+
+def _add_trials(run: Run, found: dict[tuple[str, str], list[str]]) -> None:
+    rows = {row.id: row for row in run.rows if row["status"] != "failed"}
+    for trial in run.trials:
+        if not trial.get("good") and trial["cell"] in rows:
+            key = ("trial failed", str(trial.get("reason") or UNKNOWN))
+            found.setdefault(key, []).append(f"{_cell(rows[trial['cell']])}, trial {trial['trial']}")
+
+
+def _cell(row: Row) -> str:
+    rate = formatting.rate(row["rate_hz"]) if row["rate_hz"] else ""
+    parts = [formatting.row_name(row), conditions.payload_name(row), rate, str(row["wait"] or "")]
+    return ", ".join(formatting.distinct(parts))
+
+
+def reading_section() -> Section:
+    """Return the words that a table uses."""
+    terms = [(word, Markup(meaning)) for word, meaning in READING]
+    return Section("How to read this", terms=terms, id="reading", style="reading")

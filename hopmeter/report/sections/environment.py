@@ -1,0 +1,198 @@
+"""The sections on the environment: how to repeat the run, the machine, versions and the instrument's own cost."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hopmeter.analysis.cost.process_use import mapped_mb
+from hopmeter.analysis.cost.steal import steal_of
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.images.decoded import describe
+from hopmeter.recordings.replay_file import describe as replayed
+from hopmeter.report.sections.section import Section
+from hopmeter.report.words import formatting
+from hopmeter.report.words.run_command import recorded_command, without
+from hopmeter.report.words.steal_sentences import describe as describe_steal
+
+Facts = list[tuple[str, str]]
+
+COUNTED = re.compile(r" for \d+ of \d+ frames received")
+"""A number that differs in every cell; a warning says if frames took another way."""
+
+MACHINE = (
+    ("cpu_model", "Processor"),
+    ("architecture", "Architecture"),
+    ("cores", "Cores"),
+    ("smt", "SMT"),
+    ("virtualisation", "Virtual machine"),
+    ("distribution", "System"),
+    ("kernel", "Kernel"),
+    ("preemption", "Preemption"),
+    ("governor", "Governor"),
+    ("turbo", "Turbo"),
+    ("idle_driver", "Idle driver"),
+    ("idle_exit_us", "Deepest idle exit, µs"),
+    ("halt_poll_us", "Guest polls before halting, µs"),
+    ("isolated_cores", "Isolated cores"),
+    ("clock_source", "Clock source"),
+    ("thp", "Huge pages"),
+    ("autogroup", "Cores shared by session"),
+    ("container", "Container"),
+    ("cgroup_cpus", "CPU quota"),
+    ("load", "Load before the run"),
+    ("busy_percent", "Busy with other processes before the run, %"),
+)
+"""The most important facts; run.json has the rest."""
+HOST = (("address", "Address"), ("name", "Name"), ("hopmeter", "hopmeter"))
+
+
+def machine(run: Run) -> Facts:
+    """Return the known facts of the machine."""
+    stolen = steal_of([run])
+    facts = _machine_facts(run.part("machine"))
+    return [*facts, *([("Stolen during the trials", describe_steal(stolen))] if stolen else [])]
+
+
+def _machine_facts(machine: Mapping[str, Any]) -> Facts:
+    return [(name, str(machine[key])) for key, name in MACHINE if machine.get(key) not in (None, "", "unknown")]
+
+
+def hosts(run: Run) -> list[tuple[str, Facts]]:
+    """Return the facts of each host of a run over several; the host that is this machine has its facts elsewhere."""
+    found = []
+    for name, host in run.part("hosts").items():
+        if host.get("here"):
+            found.append((f"Host {name}", [("Address", str(host["address"])), ("Machine", "the one above")]))
+            continue
+        facts = [(title, str(host[key])) for key, title in HOST if host.get(key)]
+        trip = [("Fastest round trip", formatting.microseconds(host["round_trip_us"]))]
+        found.append((f"Host {name}", [*facts, *trip, *_machine_facts(host.get("machine") or {})]))
+    return found
+
+
+def noise(run: Run) -> Facts:
+    """Return how long and how often each core was taken from a spinning thread before the run."""
+    return [
+        (
+            f"Core {core['core']}",
+            f"interrupted for up to {formatting.microseconds(core['longest_us'])}, "
+            f"{formatting.number(core['gaps_per_s'])} times a second for over 10{formatting.THIN}µs",
+        )
+        for core in run.part("noise").get("cores", [])
+    ]
+
+
+def versions(runs: Sequence[Run]) -> Facts:
+    """Return hopmeter and every library that took part."""
+    own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
+    rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
+    return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
+
+
+def paths(runs: Sequence[Run]) -> Facts:
+    """Return the path that messages took, as the transports state it (device, memory, rmw), and the mapped shared
+    memory."""
+    taken: dict[str, dict[str, list[str]]] = {}
+    mapped: dict[str, float] = {}
+    for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
+        way = COUNTED.sub("", str(row["carried_by"])) + (f" [{row['profile']}]" if row["profile"] else "")
+        name = formatting.row_name(row)
+        taken.setdefault(name, {}).setdefault(way, []).append(row.run.name)
+        mapped[name] = max(mapped.get(name, 0.0), mapped_mb(row) or 0.0)
+    return [(name, "; ".join([*_of_runs(ways), *_mapped_memory(mapped[name])])) for name, ways in sorted(taken.items())]
+
+
+def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each way, with its runs if others took another one: runs of ROS 2 may differ only in the rmw."""
+    every = {name for names in ways.values() for name in names}
+    return [
+        way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
+        for way, names in ways.items()
+    ]
+
+
+def _mapped_memory(most_mb: float) -> list[str]:
+    return [f"a process maps up to {formatting.payload_bytes(most_mb * 1e6)} of shared memory"] if most_mb else []
+
+
+def payload_files(runs: Sequence[Run]) -> Facts:
+    """Return the files whose pixels were sent and the recordings that were replayed, and what was sent of them."""
+    found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
+    found += [(f"flow {flow}", replayed(about)) for run in runs for flow, about in run.part("recordings").items()]
+    return list(dict.fromkeys(found))
+
+
+def builds(run: Run) -> Facts:
+    """Return compilers and flags of the nodes; nodes with the same ones share a line."""
+    alike: dict[str, list[str]] = {}
+    for name, how in run.part("builds").items():
+        alike.setdefault(str(how), []).append(name)
+    return [(formatting.join(names), how) for how, names in alike.items()]
+
+
+def instrument(run: Run) -> Facts:
+    """Return the cost of the instrument itself, which is part of every latency."""
+    own = run.part("instrument")
+    named = (
+        ("clock_ns", "Reading the clock", "ns"),
+        ("clock_step_ns", "Smallest step of the clock", "ns"),
+        ("message_ns", "Recording a message", "ns"),
+        ("copy_bytes_per_ns", "Copying by one core", "GB/s"),
+    )
+    facts = [
+        (name, f"{formatting.number(own[key])}{formatting.THIN}{unit}")
+        for key, name, unit in named
+        if own.get(key) is not None
+    ]
+    for column, name in (("pacing_error_p50_us", "Pacing error, median"), ("pacing_error_p99_us", "Pacing error, p99")):
+        ends = _ends(row.get(column) for row in run.measured_rows if row.ok)
+        if ends:
+            facts.append((name, ends))
+    return facts
+
+
+def _ends(values: Iterable[Any]) -> str:
+    """Return the least and the greatest of all cells."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return ""
+    if known[0] == known[-1]:
+        return formatting.microseconds(known[0])
+    return f"{formatting.number(known[0])} to {formatting.microseconds(known[-1])} over the cells"
+
+
+def section(runs: Sequence[Run]) -> Section:
+    """Machine, versions and instrument."""
+    parts: list[tuple[str, Facts]] = []
+    for run in runs:
+        parts += [
+            ("Machine" if len(runs) == 1 else f"Machine of {run.name}", machine(run)),
+            *hosts(run),
+            ("Noise before the run", noise(run)),
+            ("Cost of the instrument", instrument(run)),
+            ("Compilers of the nodes", builds(run)),
+        ]
+    parts += [("Versions", versions(runs)), ("Paths of the messages", paths(runs))]
+    parts += [("Files sent as payloads", payload_files(runs))]
+    return fact_section("Machine, versions, instrument", [each for each in parts if each[1]])
+
+
+def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
+    """Return lists of facts side by side."""
+    return Section(title, parts=[Section(name, terms=facts) for name, facts in parts], id="machine", style="facts")
+
+
+def repeat_section(runs: Sequence[Run]) -> Section:
+    """Return the exact commands that repeat the runs."""
+    return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
+
+
+def command(run: Run) -> str:
+    """Return the command of the run with its seed, so that the order of trials is the same too."""
+    words = recorded_command(run)
+    has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
+    seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []
+    return shlex.join([*without(words, ["--out"]), *seed])

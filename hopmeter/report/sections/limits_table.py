@@ -1,0 +1,73 @@
+"""The section on what limits several pairs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from hopmeter.analysis.cost.pair_limits import Echo, echoes
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.report.sections.section import Section
+from hopmeter.report.tables.model import Column, Line, Value, notes, table
+from hopmeter.report.words import formatting
+
+COLUMNS = (
+    Column("Transport", heads=True),
+    Column("Pairs", "number"),
+    Column("MB/s", "number", "each way"),
+    Column("Of one core's copying", "number"),
+    Column("Cores busy", "number"),
+    Column("Copying", "number", "of the CPU"),
+    Column("TCP", "number", "of the CPU"),
+    Column("Limited by"),
+)
+CAPTION = Markup(
+    "Round trips of all pairs together. <em>Copying</em> is the share of the CPU for the system's copies of a request "
+    "and its reply, at the speed of one core that only copies. <em>TCP</em> is the share that the same echo saves over "
+    "Unix sockets. <em>Wanted</em> is what all pairs would keep busy if each used as much CPU as one pair alone. If "
+    "90 % of the cores are busy, or 75 % with more wanted than exist, the cores are the limit; otherwise the largest "
+    "part of the work is."
+)
+
+
+def name(echo: Echo) -> str:
+    """Return `tcp (rust)`."""
+    return formatting.row_name(echo.row)
+
+
+def sentence(echo: Echo) -> str:
+    """Return the limit in words, with every value that decides it."""
+    shares = {"copying": echo.copying, "TCP": echo.tcp}
+    parts = [f"{formatting.percent(share)} {word}" for word, share in shares.items() if share is not None]
+    wanted = f" ({_wanted_cores(echo)})" if _wanted_cores(echo) else ""
+    return (
+        f"{name(echo)}, {formatting.plural(echo.pairs, 'pair')}: {formatting.number(echo.mb_s)} MB/s each way "
+        f"({formatting.times(echo.mb_s / echo.memory_mb_s)} what one core copies); limited by {echo.limit}, with "
+        f"{formatting.number(echo.busy)} of {formatting.plural(echo.cores, 'core')} busy{wanted}"
+        + (f", {formatting.join(parts)}." if parts else ".")
+    )
+
+
+def _wanted_cores(echo: Echo) -> str:
+    return f"{formatting.number(echo.wanted_cores)} wanted" if echo.wanted_cores and echo.pairs > 1 else ""
+
+
+def sections(runs: Sequence[Run]) -> list[Section]:
+    """Return one section, or none if no run has an echo for several numbers of pairs."""
+    title, lines = "What limits several pairs at once", list(map(_line, echoes(runs)))
+    return [Section(title, tables=[table(title.lower(), COLUMNS, lines, CAPTION)], id="limits")] if lines else []
+
+
+def _line(echo: Echo) -> Line:
+    values = [
+        Value(name(echo)),
+        Value(str(echo.pairs)),
+        Value(formatting.number(echo.mb_s)),
+        Value(formatting.times(echo.mb_s / echo.memory_mb_s)),
+        Value(f"{formatting.number(echo.busy)} of {echo.cores}", notes(_wanted_cores(echo))),
+        Value(formatting.percent(echo.copying)),
+        Value(formatting.percent(echo.tcp)),
+        Value(echo.limit),
+    ]
+    return Line(values)

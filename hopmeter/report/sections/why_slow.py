@@ -1,0 +1,95 @@
+"""Why the slowest messages of a row are slow: a line for each row, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.cost.slow_messages import LEAST_SLOW, PARTS
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.report.sections.section import Section
+from hopmeter.report.words import conditions, formatting
+
+WORDS = {
+    "running": "running",
+    "core_wait": "waiting for a core",
+    "waking": "waking or in the transport",
+    "behind": "behind earlier messages",
+    "work_sleep": "asleep at work",
+    "stolen": "stolen from its core",
+    "unknown": "unknown",
+}
+LEAST_SHARE = 0.005
+"""A smaller part is not mentioned."""
+MOST_ROWS, MOST_PARTS = 4, 2
+"""What a summary of a whole run mentions."""
+EXPLANATION = (
+    "One more trial of each row, which no other value of this report contains: its threads read the kernel's counters "
+    "at each message. The shares are those of the slowest messages' latency; they name what the thread did whose turn "
+    "it was."
+)
+
+
+def sections(group: Group) -> list[Section]:
+    """One section with a line for each row, or none if nobody asked why."""
+    found = [(group.label(row), text) for row in group.rows if (text := sentence(row))]
+    if not found:
+        return []
+    title = "Why the slowest messages are slow"
+    return [Section(title, sentences=[EXPLANATION], terms=found, style="processes", fold="closed")]
+
+
+def summary(groups: Sequence[Group]) -> list[str]:
+    """Return a line for each row whose slowest messages took longest: `nng (rust): 73 % waiting for a core, …`."""
+    known = [(group, row) for group in groups for row in group.rows if row["why_messages"]]
+    known = sorted(known, key=lambda each: -each[1].number("why_mean_us"))
+    lines = [f"{_name(group, row)}: {_short(row)}" for group, row in known]
+    return formatting.first(lines, MOST_ROWS, "other row", "other rows")
+
+
+def _name(group: Group, row: Row) -> str:
+    return ", ".join([formatting.row_name(row), *conditions.variations(group)])
+
+
+def _short(row: Row) -> str:
+    """Return how slow the slowest messages are, and the largest parts of their latency."""
+    mean = formatting.microseconds(row["why_mean_us"])
+    return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
+
+
+def sentence(row: Row) -> str:
+    """Return `slowest 1 % (20 messages), from 812 µs …: 41 % waiting for a core …`; empty if nobody asked why."""
+    messages = row["why_messages"]
+    if not messages:
+        return row["why_note"] or ""
+    least, mean = formatting.microseconds(row["why_over_us"]), formatting.microseconds(row["why_mean_us"])
+    words = [
+        f"slowest {_which(messages)}, from {least}, mean {mean}: {formatting.join(_parts(row))}",
+        _faults(row),
+        f"steal {formatting.percent((row['why_steal_percent'] or 0) / 100)} of a core",
+        f"the median of this trial is {formatting.microseconds(row['why_p50_us'])}, "
+        f"that of the row {formatting.microseconds(row.p50)}",
+        str(row["why_note"] or ""),
+    ]
+    return "; ".join(filter(None, words))
+
+
+def _which(messages: int) -> str:
+    """Return `1 % (20 messages)`; of a short trial, a larger share is taken."""
+    named = f"{formatting.count(messages)} messages"
+    return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
+
+
+def _parts(row: Row) -> Sequence[str]:
+    """Return the parts, largest first."""
+    shares = {name: row.get(f"why_{name}") or 0.0 for name in (*PARTS, "unknown")}
+    shown = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
+    return [f"{formatting.percent(shares[name])} {WORDS[name]}" for name in shown]
+
+
+def _faults(row: Row) -> str:
+    minor, major = row["why_minor_faults"], row["why_major_faults"]
+    usual = row["why_usual_minor_faults"]
+    disk = f", {formatting.number(major)} of them from disk" if major else ""
+    every = formatting.number((minor or 0) + (major or 0))
+    return f"page faults {every} a message{disk} (others {formatting.number(usual)})"

@@ -1,0 +1,1 @@
+"""Pages over many runs: the site that filters all of them, and the history of each cell."""

@@ -1,0 +1,278 @@
+"""Warnings about the results: rules on rows, each with what it means for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hopmeter.analysis.cells.setting_hints import CODE as SETTING
+from hopmeter.analysis.cost.process_use import mapped_mb
+from hopmeter.analysis.latency.intervals import LEAST_TRIALS
+from hopmeter.analysis.latency.percentiles import BEYOND, PERMILLE, QUICK_TRIALS, least_count
+from hopmeter.analysis.results.run_results import TAILS, Row, Run
+from hopmeter.messages import split_code
+from hopmeter.report.answers.next_command import next_sentence
+from hopmeter.report.warnings import environment_rules
+from hopmeter.report.warnings.warning_rules import RULES, Caution, alike_texts, measured_rows, names, rule, sentence
+from hopmeter.report.words import formatting
+
+PACING_US = 50.0
+"""A source that wakes up later than this gets a warning."""
+LEAST_BYTES = 2048.0
+"""Fewer bytes per message over the loopback device are not the payload."""
+SHOWN = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
+"""The percentiles that tables show, by column."""
+MOST_LOST = 3
+"""The most rows whose lost percentiles a warning lists."""
+FULL = 0.95
+"""If a cell uses this share of its cores, it used all of them."""
+BELOW = 0.97
+"""A smaller multiple of the floor gets a warning."""
+
+__all__ = ["RULES", "Caution", "warnings"]
+
+
+def warnings(runs: Sequence[Run]) -> list[Caution]:
+    """Return all warnings: grave ones first, and those about results before those about the machine."""
+    rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
+    found = [warning for check in rules for warning in check(runs)]
+    return sorted(found, key=lambda warning: not warning.grave)
+
+
+@rule
+def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn of a quick look."""
+    if any(run.quick for run in runs):
+        yield Caution(
+            "W-QUICK",
+            "A quick look",
+            f"Some cells have fewer than {QUICK_TRIALS} trials, or short ones. Intervals are wide, and the order may "
+            f"change in the next run. {next_sentence(next(run for run in runs if run.quick))}".strip(),
+        )
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """A warning about all rows for which `applies` is true; `text` follows their names."""
+
+    code: str
+    title: str | Callable[[list[Row]], str]
+    applies: Callable[[Row], object]
+    text: str | Callable[[list[Row]], str]
+    grave: bool = False
+
+    def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
+        """Yield the warning if any row needs it."""
+        rows = [row for row in measured_rows(runs) if self.applies(row)]
+        if rows:
+            title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
+            yield Caution(self.code, title, f"{names(rows)}{text}", self.grave)
+
+
+def _unresolved_tails(row: Row) -> list[str]:
+    """Return the percentiles that a row has too few messages for, so that more messages would help."""
+    return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
+
+
+def _lacking_tails(rows: list[Row]) -> str:
+    lacking = [SHOWN[tail] for tail in TAILS if any(tail in _unresolved_tails(row) for row in rows)]
+    return f"Too few messages for {formatting.join(lacking)}"
+
+
+def _few_messages(rows: list[Row]) -> str:
+    """Return how many rows lack each percentile, and how many messages it needs."""
+    each = []
+    for tail in TAILS:
+        if lacking := sum(tail in _unresolved_tails(row) for row in rows):
+            least = formatting.count(least_count(PERMILLE[tail]))
+            each.append(f"{SHOWN[tail]} needs about {least} messages in all trials together ({_rows_lack(lacking)} it)")
+    return (
+        f": fewer than {BEYOND} slower messages in all trials together, or fewer than {LEAST_TRIALS} good trials. "
+        f"{'; '.join(each)}."
+    )
+
+
+def _rows_lack(many: int) -> str:
+    return f"{many} row{' lacks' if many == 1 else 's lack'}"
+
+
+def _is_lost(row: Row) -> bool:
+    """Return whether a percentile that tables show is a lost message."""
+    return row["status"] == "ok" and not row.cell.is_whole_workload and bool(_lost_percentiles(row))
+
+
+def _lost_percentiles(row: Row) -> list[str]:
+    return [name for column, name in SHOWN.items() if row.state(column) == "lost"]
+
+
+def _lost_text(rows: list[Row]) -> str:
+    """Return which percentile of each row is a lost message, and why."""
+    each = [
+        f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
+        f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no time"
+        for row in rows[:MOST_LOST]
+        for found in [_lost_percentiles(row)]
+    ]
+    more = [formatting.plural(len(rows) - MOST_LOST, "other row")] if len(rows) > MOST_LOST else []
+    return f": {'; '.join([*each, *more])}. More messages would not help; a setting that loses none would."
+
+
+def _loss(rows: list[Row]) -> str:
+    worst = max(rows, key=lambda row: row.loss or 0)
+    lost = f"{names([worst])} lost most: {formatting.percent(worst.loss)}"
+    return f": in percentiles a lost message is slower than all others; the mean is that of the others. {lost}."
+
+
+def _negative(rows: list[Row]) -> str:
+    many = formatting.count(sum(row["negative"] or 0 for row in rows))
+    return (
+        f": {many} messages have an arrival time before their sending time. Either clocks differ between cores, or the "
+        "transport delivers early. Do not trust these rows."
+    )
+
+
+def _no_floor(rows: list[Row]) -> str:
+    reasons = formatting.distinct(split_code(str(row["floor_reason"] or ""))[0] for row in rows)
+    return " have no multiple of the floor" + (f": {'; '.join(reasons)}." if reasons else ".")
+
+
+def _is_full(row: Row) -> bool:
+    """Return whether a row used all its cores; paces without a rate always do."""
+    usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
+    per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
+    if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:
+        return False
+    return bool(per_message * rate * (row["pairs"] or 1) / 1e6 >= FULL * len(set(usable)))
+
+
+ROW_RULES = (
+    RowRule(
+        "W-NO-INTERVAL",
+        "No interval",
+        lambda row: row.ok and row.bounds is None,
+        f": fewer than {LEAST_TRIALS} good trials, or too few messages in one. These rows have no rank.",
+    ),
+    RowRule(
+        "W-NO-MEDIAN",
+        "Too few messages for a median",
+        lambda row: (
+            row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" and not row.cell.is_whole_workload
+        ),
+        lambda _: (
+            f": a median needs {least_count(PERMILLE['p50'])} messages in all good trials together. "
+            "`hopmeter show` and cells.parquet have means, loss and CPU."
+        ),
+        grave=True,
+    ),
+    RowRule("W-UNRESOLVED", _lacking_tails, _unresolved_tails, _few_messages),
+    RowRule("W-PERCENTILE-LOST", "A percentile is a lost message", _is_lost, _lost_text),
+    RowRule(
+        "W-SATURATED",
+        "Could not keep up",
+        lambda row: row["status"] == "saturated",
+        ": the requested rate was not reached, too many messages were lost, or messages queued up. The latency is that "
+        "of a queue, so these rows are not ranked.",
+        grave=True,
+    ),
+    RowRule(
+        "W-CORES-BUSY",
+        "Every core was busy",
+        lambda row: row.ok and _is_full(row),
+        ": all cores were busy although nothing was spinning. Messages may have waited for a core, not for the "
+        "transport. Measure a lower rate to see the transport alone.",
+        grave=True,
+    ),
+    RowRule(
+        "W-TRIALS-FAILED",
+        "Some trials failed",
+        lambda row: row["status"] != "failed" and (row["trials_good"] or 0) < (row["trials"] or 0),
+        ": results come from the good trials alone. “What was not measured” has the reasons.",
+        grave=True,
+    ),
+    RowRule("W-LOST", "Messages were lost", lambda row: row.ok and row["lost"], _loss, grave=True),
+    RowRule("W-DUPLICATED", "Messages arrived more than once", lambda row: row["duplicated"], "."),
+    RowRule("W-REORDERED", "Messages arrived out of order", lambda row: row["reordered"], "."),
+    RowRule(
+        "W-REFUSED",
+        "Sends were refused",
+        lambda row: row.ok and row["busy"],
+        " returned `busy`. The source sent the message again; the time until the transport accepted it counts in the "
+        "response, not in the service time.",
+    ),
+    RowRule("W-NEGATIVE", "Negative latencies", lambda row: row["negative"], _negative, grave=True),
+    RowRule(
+        "W-BELOW-FLOOR",
+        "Faster than the floor",
+        lambda row: row.ok and (row["times_floor"] or 1.0) < BELOW,
+        ": the floor is measured like any row, with a spread of its own. If the intervals overlap, these rows are not "
+        "significantly faster.",
+    ),
+    RowRule(
+        "W-PACING",
+        "The source was late",
+        lambda row: row.ok and (row["pacing_error_p99_us"] or 0) > PACING_US,
+        f": the source itself woke up more than {formatting.number(PACING_US)} µs late for 1 % of its messages. This "
+        "counts in the response; compare the service time.",
+    ),
+    RowRule(
+        "W-NO-FLOOR",
+        "No floor",
+        lambda row: row.ok and row.candidate and row["floor_us"] is None and row.cell.workload is None,
+        _no_floor,
+    ),
+)
+
+
+@rule
+def row_warnings(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Check all ROW_RULES."""
+    for each in ROW_RULES:
+        yield from each.check(runs)
+
+
+@rule
+def broken_content(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn of messages with wrong content, or that belong to no measured message."""
+    for column, code, what in (
+        ("content_errors", "W-CONTENT", "arrived with wrong content"),
+        ("malformed", "W-MALFORMED", "were no frames of hopmeter"),
+        ("foreign", "W-FOREIGN", "belonged to another run"),
+        ("unrecorded", "W-UNRECORDED", "did not fit into the recorder and are missing from the results"),
+        ("stray", "W-STRAY", "did not match a message that was sent"),
+    ):
+        rows = [row for row in measured_rows(runs) if row.get(column)]
+        if rows:
+            many = formatting.count(sum(row.get(column) for row in rows))
+            yield Caution(
+                code, f"{many} messages {what}", f"{names(rows)}.", grave=column in ("content_errors", "unrecorded")
+            )
+
+
+@rule
+def fallbacks(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn of transports that did something else than requested, such as UDP instead of shared memory."""
+    for text, rows in alike_texts((row, str(text)) for row in measured_rows(runs) for text in row["warnings"] or []):
+        words, code = split_code(text)
+        if code == SETTING:
+            continue  # the table has it, below the row
+        yield Caution(code or "W-FALLBACK", sentence(words), f"{names(rows)}.", grave=True)
+
+
+@rule
+def other_path(runs: Sequence[Run]) -> Iterator[Caution]:
+    """Warn if a transport reports shared memory, but the loopback device carried the data, or the kernel knows of
+    none."""
+    rows = [row for row in measured_rows(runs) if "shared memory" in str(row["carried_by"] or "")]
+    for row in rows:
+        loopback = row["loopback_bytes_per_message"] or 0.0
+        if loopback > max(row.cell.carriage.payload_bytes / 2, LEAST_BYTES):
+            counted = f"{formatting.count(loopback)} bytes per message over the loopback device"
+            yield _other_path([row], f"there were {counted}, perhaps of other programs")
+    if unmapped := [row for row in rows if mapped_mb(row) == 0]:
+        yield _other_path(unmapped, "no process mapped shared memory")
+
+
+def _other_path(rows: Sequence[Row], but: str) -> Caution:
+    paths = formatting.join(formatting.distinct(f"“{row['carried_by']}”" for row in rows))
+    text = f"{names(rows)} reports {paths}, but {but}."
+    return Caution("W-OTHER-PATH", "The data took another path", text, grave=True)

@@ -1,0 +1,75 @@
+"""The form of a warning, and how rules that give them are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hopmeter.analysis.cells.setting_hints import CODE
+from hopmeter.analysis.results.run_results import Row, Run
+from hopmeter.messages import split_code, with_remedy
+from hopmeter.report.words import formatting
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
+"""A number on its own, not that of a name such as `p99` or `robot1`."""
+OTHER_NUMBERS = "with other numbers in other rows or trials"
+FEW = 4
+"""Names listed before the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One thing to know."""
+
+    code: str
+    """The code in docs/messages.md."""
+    title: str
+    text: str
+    grave: bool = False
+    """Values are wrong or missing, not only less certain."""
+
+
+Rule = Callable[[Sequence[Run]], Iterator[Caution]]
+RULES: list[Rule] = []
+
+
+def rule(check: Rule) -> Rule:
+    """Mark a function that looks for one kind of trouble."""
+    RULES.append(check)
+    return check
+
+
+def measured_rows(runs: Sequence[Run]) -> list[Row]:
+    """Return all rows that were not dropped."""
+    return [row for run in runs for row in run.measured_rows]
+
+
+def names(rows: Sequence[Row]) -> str:
+    """Return the transports of rows, the first few by name."""
+    found = formatting.distinct(map(formatting.row_name, rows))
+    return formatting.join(found if len(found) <= FEW else [*found[:FEW], formatting.plural(len(found) - FEW, "other")])
+
+
+def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
+    """Return each warning once, with its rows: texts that differ only in their numbers are one warning, with the
+    numbers of the first."""
+    alike: dict[str, list[tuple[Row, str]]] = {}
+    for row, text in found:
+        alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
+    return [(_joint_text([text for _, text in each]), [row for row, _ in each]) for each in alike.values()]
+
+
+def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Return the settings that explain lost messages or an overload, each with its rows; tables show them."""
+    found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
+    return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
+
+
+def _joint_text(texts: Sequence[str]) -> str:
+    return with_remedy(texts[0], OTHER_NUMBERS if len(set(texts)) > 1 else "")
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital, without a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".")

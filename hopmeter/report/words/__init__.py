@@ -1,0 +1,1 @@
+"""Words for numbers, conditions, hosts, flows and changes, the same in page and terminal."""

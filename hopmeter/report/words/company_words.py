@@ -1,0 +1,69 @@
+"""What the company of other flows costs a flow, and what else the machine did meanwhile, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hopmeter.analysis.results.groups import Group
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.report.words import formatting
+
+
+def company_sentences(group: Group) -> list[str]:
+    """Return how many times as long messages of a flow take alongside the others as alone; empty if none were alone."""
+    rows = [row for row in group.rows if row["times_alone"] is not None]
+    if not rows:
+        return []
+    first, *others = rows
+    who = _who(first)
+    subject = f"Over {group.label(first)}, {who[:1].lower()}{who[1:]}" if others else who
+    more = "".join(f"; over {group.label(row)} {_times(row)}" for row in others)
+    return [f"{subject} take {_times(first)} as long alongside the others as alone{_causes(first)}{more}."]
+
+
+def _who(row: Row) -> str:
+    return f"{'Messages' if row['pattern'] == 'pubsub' else 'Calls'} of {row['flow']}"
+
+
+def _times(row: Row) -> str:
+    """Return `1.8 (1.5–2.2) times`, with p99 where it is resolved."""
+    tail = alone_text(row, "times_alone_p99")
+    return f"{alone_text(row)} times{f' (p99: {tail} times)' if tail else ''}"
+
+
+def _causes(row: Row) -> str:
+    workload = row.cell.workload
+    causes = [each.name for each in workload.flows if each.name in workload.chain(row.cell.flow)] if workload else []
+    others = [name for name in causes if name != row.cell.flow]
+    return f" with {formatting.join(others)}, which cause{'s' if len(others) == 1 else ''} them" if others else ""
+
+
+def alone_text(row: Row, column: str = "times_alone") -> str:
+    """Return the ratio with its interval: `1.8 (1.5–2.2)`; empty if the flow was not measured alone."""
+    value, low, high = (row.get(f"{column}{end}") for end in ("", "_low", "_high"))
+    if value is None:
+        return ""
+    ends = "?" if None in (low, high) else f"{formatting.number(low, 2)}–{formatting.number(high, 2)}"
+    return f"{formatting.number(value, 2)} ({ends})"
+
+
+def background_sentence(rows: Iterable[Row]) -> str:
+    """Return what the background load achieved, and what was requested; empty without a load."""
+    loaded = [row for row in rows if row["background"]]
+    asked = formatting.distinct(str(row["background"]) for row in loaded)
+    achieved = formatting.distinct(
+        [
+            _range([row["background_cpu_percent"] for row in loaded], "% of each core"),
+            _range([row["background_memory_gb_s"] for row in loaded], "GB/s copied"),
+        ]
+    )
+    if not achieved:
+        return ""
+    return f"Background load: {formatting.join(achieved)}; requested was {formatting.join(asked)}."
+
+
+def _range(values: Sequence[float | None], unit: str) -> str:
+    """Return `49.8 % of each core`, or `49 to 50 % of each core`, from the least to the most; empty without values."""
+    known = [value for value in values if value is not None]
+    ends = formatting.distinct(formatting.number(end) for end in (min(known), max(known))) if known else []
+    return f"{' to '.join(ends)} {unit}" if ends else ""

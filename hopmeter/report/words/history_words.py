@@ -1,0 +1,86 @@
+"""A history in words: what changed, when, and what was new then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from hopmeter.analysis.history.cell_history import History, Series, differences
+from hopmeter.analysis.results.run_results import Row
+from hopmeter.report.words import conditions, formatting
+
+SHARED = 0.5
+"""The share of a machine's cells that change at one run from which on the machine is the likely cause."""
+MOST = 8
+"""Cells that are named above all tables."""
+FEWEST = 4
+"""With fewer cells, nothing can be said about the machine."""
+
+
+def cell_name(row: Row) -> str:
+    """Return `zeromq (python) hwm=1000`."""
+    return " ".join(filter(None, [formatting.row_name(row), str(row["profile"] or "")]))
+
+
+def sentences(history: History) -> list[str]:
+    """Return what changed: how many cells, then machines, then each cell."""
+    return [*summary(history), *_cell_sentences(history)]
+
+
+def summary(history: History) -> list[str]:
+    """Return how many cells changed, and at which runs the machine may have changed."""
+    if not history.series:
+        return ["No cell of these runs has a valid latency."]
+    return [_count(history), *_machine_sentences(history)]
+
+
+def _count(history: History) -> str:
+    cells, changed = _cells(history.series), _cells(history.changed_series)
+    longest = max(len(each.points) for each in history.series)
+    if longest < history.least_runs:
+        return (
+            f"Too few runs to find a change: among {formatting.plural(len(history.series), 'series', 'series')} a cell "
+            f"needs {history.least_runs} runs, and has at most {longest}."
+        )
+    if not changed:
+        return f"No cell of {cells} changed significantly."
+    return f"{changed} of {formatting.plural(cells, 'cell')} changed significantly."
+
+
+def _cells(series: Iterable[Series]) -> int:
+    return len({id(each.latest) for each in series})
+
+
+def _machine_sentences(history: History) -> list[str]:
+    """Return the runs at which so many medians changed that the machine is the likely cause."""
+    medians = [each for each in history.series if each.metric == "p50"]
+    cells = Counter(each.machine for each in medians)
+    changed = Counter((each.machine, each.points[change.index].run.name) for each in medians for change in each.changes)
+    return [
+        f"{many} of {cells[machine]} cells on {machine} changed at {run}: look for a change of the machine first."
+        for (machine, run), many in changed.items()
+        if many >= FEWEST and many >= SHARED * cells[machine]
+    ]
+
+
+def _cell_sentences(history: History) -> list[str]:
+    titles = {id(row): conditions.title(group) for group in history.groups() for row in group.rows}
+    changes: dict[int, list[str]] = {}
+    for each in history.changed_series:
+        changes.setdefault(id(each.latest), []).extend(changes_in_words(each))
+    rows = {id(each.latest): each.latest for each in history.changed_series}
+    found = [f"{cell_name(row)}, {titles[key]}: {'; '.join(changes[key])}." for key, row in rows.items()]
+    return formatting.first(found, MOST, "other changed cell is below.", "other changed cells are below.")
+
+
+def changes_in_words(series: Series) -> list[str]:
+    """Return each change of a series: `p50 1.31× since 2026-11-21T041200-quick (zeromq 4.3.4 → 4.3.5)`."""
+    return [_change_in_words(series, place) for place in range(len(series.changes))]
+
+
+def _change_in_words(series: Series, place: int) -> str:
+    index = series.changes[place].index
+    before, after = series.points[index - 1].row, series.points[index].row
+    new = ", ".join(differences(before, after))
+    since = f"{series.metric} {formatting.times(series.ratios[place])} since {after.run.name}"
+    return f"{since} ({new})" if new else since

@@ -1,0 +1,30 @@
+"""What is said about the CPU time that the hypervisor took during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hopmeter.analysis.cost.steal import Steal, steal_of
+from hopmeter.analysis.results.run_results import Run
+from hopmeter.report.words import formatting
+
+DONE = "Trials that lost much count less in the comparison"
+"""What was done about it."""
+
+
+def steal_sentence(runs: Sequence[Run]) -> str:
+    """Return the share, the worst trial and what was done; empty if nothing was stolen."""
+    found = steal_of(runs)
+    if not found or not found.worst:
+        return ""
+    many = sum(row["trials_repeated"] or 0 for run in runs for row in run.measured_rows)
+    rest = f"{formatting.plural(many, 'trial')} beyond use {'was' if many == 1 else 'were'} measured again"
+    done = f"{DONE}; {rest if many else 'none was left out'}."
+    return f"During the trials the hypervisor took {describe(found)}. {done}"
+
+
+def describe(found: Steal) -> str:
+    """Return `2.4 % of the measured cores' time, at worst 31 % (zeromq (c++), trial 3)`."""
+    cores = "the measured cores'" if found.measured_cores else "all cores'"
+    worst = f"at worst {formatting.percent(found.worst)} ({formatting.row_name(found.row)}, trial {found.trial})"
+    return f"{formatting.percent(found.share)} of {cores} time, {worst}"

@@ -1,0 +1,260 @@
+"""A workload in words: the titles of its tables, its graph as text, and the values of its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from hopmeter.analysis.results.groups import Group
+from hopmeter.model.cell import WHOLE, Cell
+from hopmeter.model.payload_words import name_payload
+from hopmeter.model.workload import Flow, Participant, Path, Replay, Workload
+from hopmeter.plan.workloads.workload_cells import whole_id
+from hopmeter.report.words import formatting
+from hopmeter.report.words.host_words import group_by_host
+from hopmeter.report.words.pace_words import flow_pace
+
+if TYPE_CHECKING:
+    from hopmeter.analysis.results.run_results import Row
+
+
+def title(group: Group) -> str:
+    """Return the flow or the path that a table is about, with its messages; empty for an ordinary table."""
+    cell = group.rows[0].cell
+    if cell.workload is None:
+        return ""
+    if cell.flow:
+        flow = cell.workload.flow(cell.flow)
+        return f"bridge {flow.name} {_bridge_words(flow)}" if flow.bridged else f"flow {flow.name}: {_flow_words(flow)}"
+    return f"path {cell.path}: {_path_words(cell.workload.path(cell.path))}" if cell.path else WHOLE
+
+
+def graph_lines(workload: Workload) -> list[str]:
+    """Return a line for each participant, flow, bridge and path of a workload."""
+    longest = max(map(len, _names(workload)))
+    lines = list(_participant_lines(workload, longest))
+    lines += [f"{each.name:{longest}}  {_flow_words(each)}" for each in workload.flows]
+    lines += [f"{each.name:{longest}}  bridge {_bridge_words(each)}" for each in workload.bridges]
+    return lines + [f"{each.name:{longest}}  {_path_words(each)}" for each in workload.paths]
+
+
+def _participant_lines(workload: Workload, longest: int) -> Iterator[str]:
+    """Yield a line for each participant, below the name of its host if it has one."""
+    for host, names in group_by_host((each.name, each.host) for each in workload.participants).items():
+        if host:
+            yield f"on {host}:"
+        for name in names:
+            yield f"{'  ' if host else ''}{name:{longest}}  {_participant_words(name, workload)}"
+
+
+def _names(workload: Workload) -> list[str]:
+    parts = (workload.participants, workload.flows, workload.bridges, workload.paths)
+    return [each.name for part in parts for each in part]
+
+
+def _participant_words(name: str, workload: Workload) -> str:
+    one = workload.participant(name)
+    cores = f"cores {','.join(map(str, one.core_list))}" if one.core_list else ""
+    threads = "" if one.threads == "per-flow" else f"handles {one.threads} at once"
+    fifo = f"SCHED_FIFO {one.fifo}" if one.fifo else ""
+    split = f"{len(one.transports)} processes: {formatting.join(one.transports)}" if one.transports else ""
+    return ", ".join(filter(None, [one.language, f"waits by {one.wait}", cores, threads, fifo, split]))
+
+
+def _bridge_words(bridge: Flow) -> str:
+    """Return what a bridge passes on, and why."""
+    back = ", and back" if bridge.is_call else ""
+    size = formatting.payload_bytes(bridge.payload_bytes)
+    return f"at {bridge.source}: passes {bridge.bridged} on for {formatting.join(bridge.bridged_to)}{back}, {size}"
+
+
+def most_split(cells: Iterable[Cell]) -> Cell | None:
+    """Return the cell whose participants are the most processes; a flow's own transport may be that of a cell."""
+    known = [cell for cell in cells if cell.workload]
+    return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
+
+
+def programs(cell: Cell) -> tuple[Participant, ...]:
+    """Return the participants of a cell; none of an ordinary one."""
+    return cell.workload.participants if cell.workload else ()
+
+
+def _flow_words(flow: Flow) -> str:
+    verb = "calls" if flow.is_call else "→"
+    ends = f"{flow.source} {verb} {formatting.join(flow.targets)}"
+    over = [f"over {flow.carrier.name}"] if flow.carrier else []
+    what = [*_codec_words(flow), *over, *_cause_words(flow), *_deadline_words(flow.deadline_s)]
+    return ", ".join([ends, *_size_words(flow), *what])
+
+
+def _size_words(flow: Flow) -> list[str]:
+    if flow.replay:
+        mean, most = map(formatting.payload_bytes, (flow.mean_bytes, flow.payload_bytes))
+        return [flow.payload, f"{mean} on average", f"{most} at most"]
+    named = [name] if (name := name_payload(flow.payload)) else []
+    return named + ([formatting.payload_bytes(flow.payload_bytes)] if flow.payload_bytes or not named else [])
+
+
+def _codec_words(flow: Flow) -> Iterator[str]:
+    if flow.has_codec:
+        on = f" on the {flow.device.upper()}" if flow.device != "cpu" else ""
+        yield f"as an object of {flow.codec}{on}{'' if flow.share == 'none' else f', shared by {flow.share}'}"
+
+
+def _cause_words(flow: Flow) -> Iterator[str]:
+    if flow.replay:
+        yield from _replay_words(flow.replay, formatting.rate(flow.rate_hz))
+    elif flow.rate_hz:
+        yield flow_pace(flow)
+        yield from _rare_words(flow)
+    if flow.after:
+        every = "" if flow.every == 1 else f"every {flow.every}th "
+        yield f"after {every}{(' and ' if flow.join == 'all' else ' or ').join(flow.after)}"
+    if flow.repeat > 1:
+        yield f"{flow.repeat} each time"
+    if flow.returns:
+        yield f"the next when {flow.returns} returns"
+    if flow.latest:
+        yield f"with the newest of {flow.latest}"
+    if flow.during:
+        yield f"during {flow.during}"
+    if flow.concurrency > 1:
+        yield f"up to {flow.concurrency} at once"
+    yield from (f"work {each}" for each in (flow.work, flow.receiver_work) if each != "none")
+
+
+def _rare_words(flow: Flow) -> Iterator[str]:
+    """Yield what follows from a period that is long for the trial."""
+    if not flow.warmup:
+        yield "without warm-up"
+    if flow.messages == 1:
+        yield "one message in each trial"
+
+
+def _replay_words(replay: Replay, rate: str) -> Iterator[str]:
+    yield f"as recorded, {rate} on average"
+    if replay.speed != 1:
+        yield f"{replay.speed:g} times as fast"
+    if replay.loop:
+        yield "in a loop"
+    if replay.ends_s is not None:
+        yield f"ends with the recording after {replay.ends_s:.3g} s of {replay.duration_s:.3g} s"
+
+
+def _path_words(path: Path) -> str:
+    return ", ".join([" → ".join(path.flows), *_deadline_words(path.deadline_s)])
+
+
+def _deadline_words(deadline_s: float | None) -> list[str]:
+    return [] if deadline_s is None else [f"deadline {deadline_s * 1e3:g} ms"]
+
+
+def is_whole(group: Group) -> bool:
+    """Return whether a table is about a whole workload."""
+    return group.rows[0].cell.is_whole_workload
+
+
+def workload_name(group: Group) -> str:
+    """Return the title of a run's workload."""
+    run = group.rows[0].run
+    return run.text("title") or run.text("scenario_name") or WHOLE
+
+
+def is_part(group: Group) -> bool:
+    """Return whether a table is about a flow or a path of a workload."""
+    return group.rows[0].cell.workload is not None and not is_whole(group)
+
+
+def missed_text(row: Row) -> str:
+    """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`."""
+    if row["missed_share"] is None:
+        return ""
+    ends = [end for end in (row["missed_share_low"], row["missed_share_high"]) if end is not None]
+    if len(ends) < 2:
+        return f"{formatting.percent(row['missed_share'])} (?)"
+    return f"{formatting.percent(row['missed_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
+
+
+def kept_text(row: Row) -> str:
+    """Return the share of deadlines that a whole workload kept, with its interval: `98.4 % (97.5–99.0)`."""
+    share, low, high = kept_share(row)
+    return f"{kept_percent(share)} {kept_bracket(low, high)}" if share is not None else ""
+
+
+def kept_share(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Return the share of deadlines that were kept, and its interval."""
+    return _rest(row["missed_share"]), _rest(row["missed_share_high"]), _rest(row["missed_share_low"])
+
+
+def _rest(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def kept_percent(share: float | None) -> str:
+    """Return `98.4 %`; a share that is nearly all keeps two digits of what is missing: `99.98 %`."""
+    return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
+
+
+def kept_bracket(low: float | None, high: float | None) -> str:
+    """Return `(97.5–99.0)`, or `(?)` without an interval."""
+    ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
+    return f"({formatting.NO_INTERVAL if ends is None else ends})"
+
+
+def _percent_digits(share: float) -> str:
+    """Return percent with two digits of the smaller part, `<100` if that takes more than three places."""
+    if share in (0, 1):
+        return str(round(100 * share))
+    missing = 100 * min(share, 1 - share)
+    places = min(3, max(1, 1 - math.floor(math.log10(missing))))
+    text = f"{100 * share:.{places}f}"
+    return {0.0: ">0", 100.0: "<100"}.get(float(text), text)
+
+
+def worst_text(row: Row) -> str:
+    """Return the worst p99 of a whole workload: `1.82× (1.50–2.10) for commands`."""
+    ratio = row["worst_p99_ratio"]
+    if ratio is None:
+        return ""
+    if ratio == 1:
+        return "the lowest p99 of every flow"
+    ends = formatting.ratio_bracket(row["worst_p99_ratio_low"], row["worst_p99_ratio_high"])
+    return f"{formatting.times(ratio)} {ends} the lowest p99, for {row['worst_flow']}"
+
+
+def cpu_text(row: Row) -> str:
+    """Return the CPU of all participants: `12 % of a core (11–13)`."""
+    share = row["cpu_core_percent"]
+    if share is None:
+        return ""
+    ends = formatting.bracket(row["cpu_core_percent_low"], row["cpu_core_percent_high"])
+    return f"{formatting.number(share)}{formatting.THIN}% of a core {ends}"
+
+
+def parts_of(row: Row) -> list[Row]:
+    """Return the rows of the flows and paths of a whole workload, in their order."""
+    return [each for each in row.run.rows if each is not row and whole_id(each.cell) == row.id]
+
+
+def behind_text(row: Row) -> str:
+    """Return which readers of a whole workload fall behind: `frames falls behind by 320 ms/s`."""
+    return ", ".join(f"{each['flow']} falls behind by {growth_text(each)}" for each in slow_flows(row))
+
+
+def slow_flows(row: Row) -> list[Row]:
+    """Return the flows of a whole workload whose reader falls behind."""
+    return [each for each in parts_of(row) if each["backlog_ms_per_s"]]
+
+
+def growth_text(row: Row) -> str:
+    """Return by how much the age of a flow's messages grows: `320 ms/s`."""
+    return f"{formatting.number(row['backlog_ms_per_s'])}{formatting.THIN}ms/s"
+
+
+def part_missed_text(row: Row) -> str:
+    """Return where a whole workload misses most: `frames misses 4.1 %`; empty if no message missed."""
+    worst = next((each for each in parts_of(row) if row["missed_part"] in (each["flow"], each["path"])), None)
+    if not row["missed_part"] or worst is None:
+        return ""
+    return f"{row['missed_part']} misses {formatting.percent(worst['missed_share'])}"
