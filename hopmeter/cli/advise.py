@@ -104,7 +104,7 @@ def advise(
     Name a scenario or a workload, or describe your messages; in a terminal, hopmeter asks for what is missing.
     Exits with 1 if nothing is decided; the last line then has the command that decides it.
     """
-    from hopmeter.cli.parts import advice_display
+    from hopmeter.cli.output import advice_display
 
     given: dict[str, Any] = {"payload": payload, "rate": rate, "pattern": pattern, "language": language, "sinks": sinks}
     given |= {

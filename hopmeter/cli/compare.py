@@ -45,7 +45,7 @@ def compare(
     """
     from hopmeter.api import comparing
     from hopmeter.api.comparison_request import Request
-    from hopmeter.cli.parts import comparison
+    from hopmeter.cli.output import comparison
 
     request = Request.of(fail_if or [], summary, junit, export or [])
     console = Console(stderr=as_json, highlight=False)

@@ -32,7 +32,7 @@ def history(
 ) -> None:
     """Show the latency of each cell over all runs of a machine, and at which run it changed."""
     from hopmeter.api.histories import read_history, series_json
-    from hopmeter.cli.parts import history_table
+    from hopmeter.cli.output import history_table
 
     with stopping("nothing was written"):
         found = read_history(places or [], transport or [], language or [])

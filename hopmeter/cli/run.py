@@ -201,7 +201,7 @@ def run(
     options = scenario_options(locals() | axes)  # the scenario has the same names for its axes and lengths
     from hopmeter.api import planning
     from hopmeter.api.comparison_request import Request, check_sides
-    from hopmeter.cli.parts.plan_display import show_plan, show_unmeasurable
+    from hopmeter.cli.output.plan_display import show_plan, show_unmeasurable
 
     console = Console(stderr=as_json, highlight=False)
     request = Request.of(fail_if or [], summary, junit, export or [])
@@ -210,7 +210,7 @@ def run(
         session = ends.enter_context(named.open())
         if resume is not None:
             from hopmeter.api import measuring
-            from hopmeter.cli.parts.run_display import Display, show_run
+            from hopmeter.cli.output.run_display import Display, show_run
 
             check_resume_alone(
                 resume, options, setting, full, dry_run, build, scenario is not None, out is not None, against
@@ -233,7 +233,7 @@ def run(
             raise typer.Exit(show_plan(prepared, console, as_json, command))
         show_unmeasurable(prepared.plan, console, as_json)
         from hopmeter.api import measuring
-        from hopmeter.cli.parts.run_display import Display, show_run
+        from hopmeter.cli.output.run_display import Display, show_run
 
         display = Display(console, as_json, bool(variables.used) or not console.is_terminal, request, not no_report)
         raise typer.Exit(show_run(lambda: measuring.measure(prepared, out, command, display.consoles), display))

@@ -58,7 +58,7 @@ def show(
 ) -> None:
     """Print the table of a run again."""
     from hopmeter.api.runs import find_cell, open_run
-    from hopmeter.cli.parts import cell_listing, pair_listing, process_listing, run_display
+    from hopmeter.cli.output import cell_listing, pair_listing, process_listing, run_display
 
     if csv is not None:
         damaged: list[HopmeterError] = []
@@ -89,7 +89,7 @@ def show(
 
 
 def _print_json(run: Run, with_processes: bool) -> None:
-    from hopmeter.cli.parts import process_listing
+    from hopmeter.cli.output import process_listing
 
     if with_processes:
         process_listing.print_json(run)

@@ -42,7 +42,7 @@ def transports(
     If you name transports, print everything they offer and all their settings.
     """
     from hopmeter import manifest
-    from hopmeter.cli.parts import details
+    from hopmeter.cli.output import details
 
     known = manifest.select_transports(names) if names else manifest.every()
     ready = manifest.readiness_of_all(known.values())

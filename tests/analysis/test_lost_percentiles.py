@@ -14,7 +14,7 @@ from hopmeter.analysis.latency.percentiles import estimate, quantiles, state
 from hopmeter.analysis.results.distributions import box, hop_percentiles, latency_over_time, percentile_curve
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, read
-from hopmeter.cli.parts.cell_listing import print_cell
+from hopmeter.cli.output.cell_listing import print_cell
 from hopmeter.report.drawing.charts import Style
 from hopmeter.report.figures import percentile_curves
 from hopmeter.report.sections.group_section import section

@@ -18,7 +18,7 @@ from hopmeter.analysis.cells.whole_run import analyse_run
 from hopmeter.analysis.latency.trial import Counts, Measured
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Run, read
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.output import run_table
 from hopmeter.model.trial import TrialResult
 from hopmeter.report.answers.requirement_sentences import order_by_requirements, requirement_sentences
 from hopmeter.report.sections import group_section

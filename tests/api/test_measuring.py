@@ -16,8 +16,8 @@ from hopmeter.analysis.results.run_results import read
 from hopmeter.api import measuring, planning
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.planning import Prepared
-from hopmeter.cli.parts import run_display
-from hopmeter.cli.parts.run_display import Display, show_run
+from hopmeter.cli.output import run_display
+from hopmeter.cli.output.run_display import Display, show_run
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Plan

@@ -17,7 +17,7 @@ from hopmeter.build import work
 from hopmeter.build.command import BuildError
 from hopmeter.build.lacking import find_lacking
 from hopmeter.build.targets import Target
-from hopmeter.cli.parts.plan_table import print_plan
+from hopmeter.cli.output.plan_table import print_plan
 from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.build_on_hosts import HostOutcome
 from hopmeter.hosts.coordinator.session import HostSession

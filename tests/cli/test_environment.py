@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hopmeter.api.planning import fixed_options
-from hopmeter.cli.parts import result_lines
+from hopmeter.cli.output import result_lines
 from hopmeter.cli.parts.environment_variables import read_variables
 from hopmeter.errors import UsageError
 from hopmeter.model.columns import CELLS

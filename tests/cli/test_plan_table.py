@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from hopmeter.cli.parts.plan_table import print_plan
+from hopmeter.cli.output.plan_table import print_plan
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.system.terminal import Console
 from tests.plan.capabilities import capabilities, make_plan, transport

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.output import run_table
 from hopmeter.model.cell import Cell
 from hopmeter.system.terminal import Console
 from tests import cells

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from hopmeter import report
 from hopmeter.analysis.results.run_results import read
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.output import run_table
 from hopmeter.cli.parts.application import app, register_all
 from hopmeter.errors import UsageError
 from hopmeter.report.words import formatting

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hopmeter.cli import main
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.output import run_table
 from hopmeter.errors import HopmeterError
 from hopmeter.runtime.progress import RunProgress
 from hopmeter.system.terminal import Console

@@ -9,7 +9,7 @@ import pytest
 
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
-from hopmeter.cli.parts import run_table
+from hopmeter.cli.output import run_table
 from hopmeter.report.answer import answer
 from hopmeter.report.answers.next_command import next_sentence
 from hopmeter.report.answers.workload_answer import answer_sentences

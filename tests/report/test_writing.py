@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from hopmeter.analysis.results import groups
-from hopmeter.cli.parts import plan_table
+from hopmeter.cli.output import plan_table
 from hopmeter.cli.report import register
 from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.model.cell import AXES

@@ -11,7 +11,7 @@ from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.latency.percentiles import PERMILLE, least_count
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.cli.parts import remarks
+from hopmeter.cli.output import remarks
 from hopmeter.report.answers.clock_sentences import claim_sentences, comparison_sentences
 from hopmeter.report.answers.copy_sentences import copy_sentences
 from hopmeter.report.answers.growth_sentences import growth_sentence

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from hopmeter.api.planning import Prepared, is_measurable
-from hopmeter.cli.parts import plan_table
+from hopmeter.cli.output import plan_table
 from hopmeter.plan import Cell, Plan
 from hopmeter.system.terminal import Console
 

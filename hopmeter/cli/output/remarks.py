@@ -9,7 +9,7 @@ from rich.text import Text
 from hopmeter.analysis.cells.setting_hints import CODE
 from hopmeter.analysis.results.groups import groups
 from hopmeter.analysis.results.run_results import Row, Run
-from hopmeter.cli.parts.plan_table import print_dropped, print_reasons
+from hopmeter.cli.output.plan_table import print_dropped, print_reasons
 from hopmeter.messages import split_code, without_traceback
 from hopmeter.report.answers.next_command import is_finished, next_sentence
 from hopmeter.report.sections import why_slow

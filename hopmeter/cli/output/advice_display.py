@@ -17,7 +17,7 @@ from hopmeter.api.advice_request import Request
 from hopmeter.api.advising import Advice
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import remarks
+from hopmeter.cli.output import remarks
 from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.manifest.examples import Example, check_folder

@@ -13,8 +13,8 @@ from hopmeter.analysis.results.run_results import Run, read
 from hopmeter.api.comparison_request import Request
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.cli.main import INTERRUPTED
-from hopmeter.cli.parts import comparison, remarks, run_table
-from hopmeter.cli.parts.result_lines import lines as result_lines_of
+from hopmeter.cli.output import comparison, remarks, run_table
+from hopmeter.cli.output.result_lines import lines as result_lines_of
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.host_options import OPTIONS
