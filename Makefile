@@ -1,6 +1,6 @@
 # make bench    set up what is missing, build what the quick scenario needs, measure, show table and report
 # make test     build hopmeter's own transports and those of `quick`, and run the tests that need no others
-# make test-rest  build everything and run the other tests: all transports, several hosts, failures, packages
+# make test-rest  build everything and run the other tests: all transports, several hosts, failures, packages, simulations
 # make lint     formatters and linters, changing nothing
 # make all      set up and build everything                make wheel   the package, into dist/
 # make nightly  the tests that both leave out, since they take long: bare programs, a new transport, heavy frameworks
@@ -92,7 +92,7 @@ fast: $(STAMPS)/develop
 	python -m conformance.fast
 
 test: test-rust test-cpp test-python
-	@echo 'These were the fast tests. `make test-rest` runs the others: all transports, several hosts, failures, packages.'
+	@echo 'These were the fast tests. `make test-rest` runs the others: all transports, several hosts, failures, packages, simulations.'
 
 test-rest: all test-rust-rest test-python-rest test-torch
 

@@ -12,8 +12,11 @@ REST = (
     "conformance/test_between_hosts.py",
     "conformance/test_examples.py",
     "conformance/test_ros2_wire_peers.py",
+    "tests/analysis/test_change_points.py",
+    "tests/analysis/test_coverage.py",
     "tests/benches",
     "tests/client/test_containers.py",
+    "tests/comparison/test_error_rates.py",
     "tests/docs/test_site.py",
     "tests/end_to_end/test_advise.py",
     "tests/end_to_end/test_building.py",
@@ -38,9 +41,11 @@ REST = (
     "tests/schemas/test_ros2_bytes.py",
     "tests/schemas/test_ros2_idl.py",
     "tests/schemas/test_together.py",
+    "tests/statistics/test_known_truth.py",
+    "tests/statistics/test_workload_ranking.py",
 )
-"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports.
-conformance/conftest.py tells the cases of conformance apart."""
+"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports, and
+the simulations of thousands of made-up runs. conformance/conftest.py tells the cases of conformance apart."""
 
 ONE_RUN = ("tests/end_to_end/test_results.py", "tests/end_to_end/test_shapes.py")
 """Files whose tests read the same run, which takes most of a minute to measure: one worker gets them all."""
