@@ -44,8 +44,8 @@ REST = (
     "tests/statistics/test_known_truth.py",
     "tests/statistics/test_workload_ranking.py",
 )
-"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports, and
-the simulations of thousands of made-up runs. conformance/conftest.py tells the cases of conformance apart."""
+"""What `make test` leaves to `make test-rest`: several hosts, failures, packages, users' messages, other transports,
+and the simulations of thousands of made-up runs. conformance/conftest.py tells the cases of conformance apart."""
 
 ONE_RUN = ("tests/end_to_end/test_results.py", "tests/end_to_end/test_shapes.py")
 """Files whose tests read the same run, which takes most of a minute to measure: one worker gets them all."""
