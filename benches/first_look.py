@@ -32,11 +32,11 @@ CLEAR = 1.5
 UNDECIDED = 0.1
 MEASURING_S = 90.0
 ROUNDS = 8
-Pair = tuple[str, str, str]
+RowPair = tuple[str, str, str]
 """The table and the names of two cells, in the order of the alphabet."""
 
 
-def compared_pairs(run: Run, family: str = CHOICES) -> dict[Pair, Comparison]:
+def compared_pairs(run: Run, family: str = CHOICES) -> dict[RowPair, Comparison]:
     """Return the pairs of a family of all tables that have a ratio, by names: ids depend on the other cells."""
     names = {row.id: " ".join(filter(None, (row["transport"], row.cell["profile"]))) for row in run.results.rows}
     found = {}
@@ -62,9 +62,9 @@ class Look:
     measuring_s: float
     undecided: float
     """The share of the clear pairs that it does not decide."""
-    needed: dict[Pair, float]
+    needed: dict[RowPair, float]
     """The rounds that each of these pairs would need."""
-    wrong: list[Pair]
+    wrong: list[RowPair]
     """The pairs that it decides against the long run."""
 
 
@@ -77,7 +77,7 @@ class Count:
     wrong: int
 
     @classmethod
-    def of(cls, seen: Mapping[Pair, Comparison], truth: Mapping[Pair, Comparison]) -> Count:
+    def of(cls, seen: Mapping[RowPair, Comparison], truth: Mapping[RowPair, Comparison]) -> Count:
         """Count the clear pairs, the clear pairs that the look decides, and the pairs that it decides the wrong way."""
         clear = [pair for pair, each in truth.items() if is_clear(each)]
         decided = [pair for pair in clear if pair in seen and seen[pair].decided]
@@ -100,7 +100,7 @@ def count_kinds(run: Run, long: Run) -> dict[str, Count]:
     return found | {"references": Count.of(compared_pairs(run, REFERENCES), compared_pairs(long, REFERENCES))}
 
 
-def compare(run: Run, truth: Mapping[Pair, Comparison]) -> Look:
+def compare(run: Run, truth: Mapping[RowPair, Comparison]) -> Look:
     """Compare a look with the long run; a pair that the look does not have is undecided."""
     seen, groups = compared_pairs(run), {group for group, _, _ in truth}
     clear = [pair for pair, each in truth.items() if is_clear(each)]
@@ -135,7 +135,7 @@ def rounds_to_decide(run: Run, seen: Comparison | None, truth: Comparison) -> fl
     return found or math.inf
 
 
-def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[Pair, Comparison], list[Look]]:
+def measure(out: Path, transports: str | None, looks: int, rounds: int) -> tuple[dict[RowPair, Comparison], list[Look]]:
     """Measure the long run, with idle cores as the looks decide the order, and the looks; print each look."""
     chosen = {"transport": transports} if transports else {}
     awake = os.access(BOUND, os.W_OK)
@@ -166,7 +166,7 @@ def limits(looks: Sequence[Look]) -> dict[str, str]:
     }
 
 
-def print_pairs(looks: Sequence[Look], truth: Mapping[Pair, Comparison]) -> None:
+def print_pairs(looks: Sequence[Look], truth: Mapping[RowPair, Comparison]) -> None:
     """Print the pairs that some look decided the wrong way, and the clear ones that it did not decide."""
     for pair, each in truth.items():
         needed = [look.needed[pair] for look in looks if pair in look.needed]

@@ -24,7 +24,7 @@ LANGUAGES = {".py": "Python", ".rs": "Rust", ".hpp": "C++", ".cpp": "C++"}
 SHARED = ("hopmeter/", "instrument/src/", "cpp/include/")
 """The code in which a word of the glossary names one type."""
 STAYS = re.compile(
-    "Bridge|Change|Flow|Handle|Link|Loan|Message|Node|Pace|Pair|Participant|Path|Run|Sent|Side|Table|Transport|Verdict"
+    "Bridge|Change|Flow|Handle|Link|Loan|Message|Node|Participant|Path|Run|Sent|Side|Table|Transport|Verdict"
 )
 """Words after which several types are named already; remove a word from here when you rename its types."""
 

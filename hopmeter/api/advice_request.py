@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hopmeter.api.runs import Place
+from hopmeter.api.runs import RunPath
 from hopmeter.api.start import option_words
 from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.host_options import HostOptions
@@ -32,7 +32,7 @@ class Request:
     @classmethod
     def of(
         cls,
-        asked: Place | None,
+        asked: RunPath | None,
         now: str | None,
         options: Mapping[str, Any],
         settings: Sequence[str],

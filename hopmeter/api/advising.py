@@ -18,7 +18,7 @@ from hopmeter.api.lossless import add_lossless, parse_requirements
 from hopmeter.api.measuring import Consoles, StoppedRunError
 from hopmeter.api.options import check_names, scenario_options
 from hopmeter.api.planning import Prepared
-from hopmeter.api.runs import Place, Run
+from hopmeter.api.runs import Run, RunPath
 from hopmeter.api.start import join_settings
 from hopmeter.comparison.interleaved import is_comparable
 from hopmeter.errors import UsageError
@@ -95,7 +95,7 @@ class Advice:
         what = "messages" if example_pattern(self._found.take) == "pubsub" else "calls"
         return f"{self.transport} has no example with {what} in {', '.join(missing)} yet"
 
-    def write_examples(self, folder: Place) -> list[Path]:
+    def write_examples(self, folder: RunPath) -> list[Path]:
         """Write a program for such messages or calls with the advised transport into a new folder.
 
         Raises UsageError if nothing is advised or there is no example.
@@ -117,14 +117,14 @@ class Advice:
 
 
 def advise(
-    scenario: Place | None = None,
+    scenario: RunPath | None = None,
     *,
     now: str | None = None,
-    run: Place | Run | None = None,
-    out: Place | None = None,
+    run: RunPath | Run | None = None,
+    out: RunPath | None = None,
     progress: bool = False,
     build: bool = False,
-    hosts: Place | None = None,
+    hosts: RunPath | None = None,
     cluster: str | None = None,
     **options: Any,
 ) -> Advice:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hopmeter.analysis.results import run_results as results
 from hopmeter.api import tables
 from hopmeter.api.comparison_request import Request, check_second_side
-from hopmeter.api.runs import Place, Run
+from hopmeter.api.runs import Run, RunPath
 from hopmeter.comparison import baselines as stored
 from hopmeter.comparison import between_runs, gate, interleaved, missed, run_facts, sources
 from hopmeter.comparison.baselines import Baseline
@@ -71,13 +71,13 @@ class Comparison:
 
 
 def compare(
-    old: Place | Run,
-    new: Place | Run | None = None,
+    old: RunPath | Run,
+    new: RunPath | Run | None = None,
     *,
     metric: str = "p50",
     fail_if: str | Iterable[str] = (),
-    summary: Place | None = None,
-    junit: Place | None = None,
+    summary: RunPath | None = None,
+    junit: RunPath | None = None,
     export: str | Iterable[str] = (),
 ) -> Comparison:
     """Compare `new` with `old`, cell by cell. Each is a run or the name of a baseline.
@@ -127,7 +127,7 @@ def _judge(
     return Comparison(changes, request.gate, broken)
 
 
-def baseline(name: str, *runs: Place | Run) -> Baseline:
+def baseline(name: str, *runs: RunPath | Run) -> Baseline:
     """Make a baseline of at least three runs of different hours; `name` and `runs` are its attributes.
 
     hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
@@ -144,7 +144,7 @@ def baselines() -> list[Baseline]:
     return [stored.load(each) for each in stored.names()]
 
 
-def _name(side: Place | Run) -> str:
+def _name(side: RunPath | Run) -> str:
     return str(side.path if isinstance(side, Run) else side)
 
 

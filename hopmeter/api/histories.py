@@ -14,13 +14,13 @@ from hopmeter.analysis.history.run_collection import read_runs
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.api import tables
 from hopmeter.api.options import split_words
-from hopmeter.api.runs import Place
+from hopmeter.api.runs import RunPath
 from hopmeter.model.cell import CONDITIONS
 from hopmeter.store.schemas import table
 from hopmeter.system import paths
 
 
-def history(*places: Place, transport: str | Iterable[str] = (), language: str | Iterable[str] = ()) -> pa.Table:
+def history(*places: RunPath, transport: str | Iterable[str] = (), language: str | Iterable[str] = ()) -> pa.Table:
     """Return the median and p99 of each cell in each run below the folders `places`, by default `results`.
 
     `level` is the median of the runs between two changes. `change` is the ratio of the levels in the first run after a

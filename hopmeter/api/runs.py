@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import altair as alt
     import duckdb
 
-Place = str | PathLike[str]
+RunPath = str | PathLike[str]
 
 
 class Run:
@@ -108,7 +108,7 @@ class Run:
 
         return found.filter(compute.equal(found["cell"], find_cell(self.results, cell).id))
 
-    def report(self, out: Place = "report.html", figures: Place | None = None, others: Sequence[Run] = ()) -> Path:
+    def report(self, out: RunPath = "report.html", figures: RunPath | None = None, others: Sequence[Run] = ()) -> Path:
         """Write the HTML report of the run, together with `others`, and return its path.
 
         `figures` is the folder for the figures as SVG and PNG, by default `<out>.figures`.
@@ -132,7 +132,7 @@ class Run:
         return query.connect([self.path])
 
 
-def open_run(path: Place) -> Run:
+def open_run(path: RunPath) -> Run:
     """Open a run folder, or a file that `hopmeter pack` wrote.
 
     Raises UsageError if there is none or it has no results, and StoreError if it is damaged.

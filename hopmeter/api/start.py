@@ -9,21 +9,21 @@ from typing import Any
 from hopmeter.api import measuring, planning
 from hopmeter.api.measuring import Consoles, Outcome, StoppedRunError
 from hopmeter.api.options import check_names, check_resume_alone, scenario_options
-from hopmeter.api.runs import Place, Run, open_run
+from hopmeter.api.runs import Run, RunPath, open_run
 from hopmeter.hosts.coordinator.host_options import HostOptions
 from hopmeter.scenario.resolve import DEFAULTS
 
 
 def run(
-    scenario: Place | None = None,
+    scenario: RunPath | None = None,
     *,
     against: str | None = None,
     full: bool = False,
-    out: Place | None = None,
-    resume: Place | None = None,
+    out: RunPath | None = None,
+    resume: RunPath | None = None,
     progress: bool = False,
     build: bool = False,
-    hosts: Place | None = None,
+    hosts: RunPath | None = None,
     cluster: str | None = None,
     **options: Any,
 ) -> Run:

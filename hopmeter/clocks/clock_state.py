@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hopmeter._instrument import clock_reading
-from hopmeter.clocks.bursts import Count, Name, Received, Time
+from hopmeter.clocks.batches import Count, Name, Received, Time
 from hopmeter.system.processes import boot_id
 
 COMMANDS = {

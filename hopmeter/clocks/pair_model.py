@@ -1,6 +1,6 @@
 """The clocks of two hosts during a run: offset, drift, and by how much both may be wrong.
 
-The offset changes linearly from one burst to the next. docs/method.md explains the uncertainty and the residual.
+The offset changes linearly from one batch to the next. docs/method.md explains the uncertainty and the residual.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.batches import Batch, ClockError
 
 Times = NDArray[np.int64]
 
 DISTURBED = 3.0
-"""A burst whose bound is more times the median bound than this makes the model worse, not better."""
+"""A batch whose bound is more times the median bound than this makes the model worse, not better."""
 NEIGHBOURS = 3
 """On each side so many intervals show what drift is to be expected."""
 WANDER = 1e-6
@@ -30,12 +30,12 @@ SPARE_NS = 1.0
 
 @dataclass(frozen=True)
 class Interval:
-    """The time between two bursts."""
+    """The time between two batches."""
 
     begin_ns: int
     end_ns: int
     bound_ns: float
-    """The larger one of the bounds of both bursts."""
+    """The larger one of the bounds of both batches."""
     deviation_ns: float
     """By how much the offset changed beyond the drift of the other intervals."""
     band_ns: float
@@ -78,14 +78,14 @@ class Translation:
 class PairModel:
     """The clock of the host `there` by the times of the host `here`."""
 
-    def __init__(self, here: str, there: str, bursts: Iterable[Burst]) -> None:
-        """Fit the bursts of one session in which `here` asked `there`; at least one."""
-        ordered = sorted(bursts, key=lambda burst: burst.least.at_ns)
+    def __init__(self, here: str, there: str, batches: Iterable[Batch]) -> None:
+        """Fit the batches of one session in which `here` asked `there`; at least one."""
+        ordered = sorted(batches, key=lambda batch: batch.least.at_ns)
         self.here, self.there = here, there
-        self.bursts = _reliable(ordered)
-        self._at = np.array([each.least.at_ns for each in self.bursts], np.int64)
-        self._offset = np.array([each.least.offset_ns for each in self.bursts], np.int64)
-        self._bound = np.array([each.least.bound_ns for each in self.bursts], float)
+        self.batches = _reliable(ordered)
+        self._at = np.array([each.least.at_ns for each in self.batches], np.int64)
+        self._offset = np.array([each.least.offset_ns for each in self.batches], np.int64)
+        self._bound = np.array([each.least.bound_ns for each in self.batches], float)
 
     @property
     def hosts(self) -> set[str]:
@@ -97,14 +97,14 @@ class PairModel:
         return self.there if host == self.here else self.here
 
     def middle_ns(self, host: str) -> int:
-        """Return the middle of the longest time between two bursts, on the clock of one of the hosts."""
+        """Return the middle of the longest time between two batches, on the clock of one of the hosts."""
         knots, _ = self._seen_from(host)
         place = int(np.argmax(np.diff(knots)))
         return int(knots[place] + (knots[place + 1] - knots[place]) // 2)
 
     @cached_property
     def intervals(self) -> list[Interval]:
-        """The times between the bursts."""
+        """The times between the batches."""
         spans, changes = np.diff(self._at).astype(float), np.diff(self._offset).astype(float)
         bands = self._bound[:-1] + self._bound[1:] + WANDER * spans
         bounds = np.maximum(self._bound[:-1], self._bound[1:])
@@ -118,8 +118,8 @@ class PairModel:
 
     @cached_property
     def residual_ns(self) -> float:
-        """By how much the offset of a burst differs most from a line between its neighbours, which is how much the
-        error of one trial may differ from the common error of all. With less than three bursts only the bound is
+        """By how much the offset of a batch differs most from a line between its neighbours, which is how much the
+        error of one trial may differ from the common error of all. With less than three batches only the bound is
         known."""
         whole = float(self._bound.max())
         if len(self._at) < 3:
@@ -130,18 +130,18 @@ class PairModel:
 
     @property
     def uncertainty_ns(self) -> float:
-        """The largest uncertainty of the times between bursts in which no clock was set; with one burst its bound."""
+        """The largest uncertainty of the times between batches in which no clock was set; with one batch its bound."""
         found = [each.uncertainty_ns for each in self.intervals if not each.is_broken]
         return max(found, default=float(self._bound.max()))
 
     @property
     def drift_ppm(self) -> float | None:
-        """By how much the clock there gains on the clock here, from the first to the last burst."""
+        """By how much the clock there gains on the clock here, from the first to the last batch."""
         span = int(self._at[-1] - self._at[0])
         return None if span == 0 else float(self._offset[-1] - self._offset[0]) / span * 1e6
 
     def translation(self, origin: str, begin_ns: int, end_ns: int) -> Translation:
-        """Translate times of the host `origin`, one of both, from `begin_ns` to `end_ns`. Raises ClockError if no burst
+        """Translate times of the host `origin`, one of both, from `begin_ns` to `end_ns`. Raises ClockError if no batch
         was made before or after, or a clock was set or corrected between them."""
         knots, offsets = self._seen_from(origin)
         first, last = self._place(knots, begin_ns, end_ns)
@@ -158,7 +158,7 @@ class PairModel:
     def predict(self, origin: str, at_ns: int) -> tuple[int, float]:
         """Return a time of the host `origin`, one of both, on the clock of the other, and by how much it may be wrong.
 
-        The time may be later than all bursts; the uncertainty grows with the drift.
+        The time may be later than all batches; the uncertainty grows with the drift.
         """
         knots, offsets = self._seen_from(origin)
         drift, doubt = 0.0, MOST_DRIFT
@@ -173,7 +173,7 @@ class PairModel:
         return at_ns + int(offsets[-1]) + round(beyond * drift), uncertainty_ns
 
     def _seen_from(self, origin: str) -> tuple[Times, Times]:
-        """Return the bursts' times on the clock of a host, and what to add to each."""
+        """Return the batches' times on the clock of a host, and what to add to each."""
         if origin == self.here:
             return self._at, self._offset
         return self._at + self._offset, -self._offset
@@ -199,15 +199,15 @@ class PairModel:
         )
 
 
-def _reliable(bursts: Sequence[Burst]) -> list[Burst]:
-    """Return the bursts that make the model better, at increasing times; the first and the last one always belong."""
-    most = DISTURBED * float(np.median([burst.least.bound_ns for burst in bursts]))
-    ends = (bursts[0], bursts[-1])
-    kept = [burst for burst in bursts if burst in ends or burst.least.bound_ns <= most]
+def _reliable(batches: Sequence[Batch]) -> list[Batch]:
+    """Return the batches that make the model better, at increasing times; the first and the last one always belong."""
+    most = DISTURBED * float(np.median([batch.least.bound_ns for batch in batches]))
+    ends = (batches[0], batches[-1])
+    kept = [batch for batch in batches if batch in ends or batch.least.bound_ns <= most]
     return [each for before, each in zip([None, *kept], kept, strict=False) if before is None or _later(each, before)]
 
 
-def _later(one: Burst, other: Burst) -> bool:
+def _later(one: Batch, other: Batch) -> bool:
     return one.least.at_ns > other.least.at_ns
 
 

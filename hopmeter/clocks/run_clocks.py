@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopmeter.clocks.bursts import Burst, ClockError
+from hopmeter.clocks.batches import Batch, ClockError
 from hopmeter.clocks.clock_state import ClockState
 from hopmeter.clocks.pair_model import PairModel, Times, Translation
 
@@ -55,14 +55,14 @@ class Closure:
 class RunClocks:
     """The clock models of a run."""
 
-    def __init__(self, bursts: Iterable[Burst], states: Iterable[ClockState] = ()) -> None:
+    def __init__(self, batches: Iterable[Batch], states: Iterable[ClockState] = ()) -> None:
         """Fit one model for each session and pair of hosts. `states` say which hosts share a clock."""
         self._names = _clock_names(states)
-        found: dict[tuple[str, str, str], list[Burst]] = {}
-        for burst in bursts:
-            here, there = (self._name(burst.session, host) for host in (burst.asker, burst.responder))
+        found: dict[tuple[str, str, str], list[Batch]] = {}
+        for batch in batches:
+            here, there = (self._name(batch.session, host) for host in (batch.asker, batch.responder))
             if here != there:
-                found.setdefault((burst.session, here, there), []).append(burst)
+                found.setdefault((batch.session, here, there), []).append(batch)
         self.sessions: dict[str, Models] = {}
         for (session, here, there), each in found.items():
             self.sessions.setdefault(session, {}).setdefault(frozenset((here, there)), PairModel(here, there, each))
@@ -93,7 +93,7 @@ class RunClocks:
         return found[0]
 
     def closures(self) -> list[Closure]:
-        """Return the sums around all triangles of hosts, in the middle of the time of their bursts."""
+        """Return the sums around all triangles of hosts, in the middle of the time of their batches."""
         return [
             closure
             for models in self.sessions.values()

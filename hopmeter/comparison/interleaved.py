@@ -10,7 +10,7 @@ from hopmeter.comparison import trial_values
 from hopmeter.comparison.change import FEW_ROUNDS, Change, Estimate, Side, judge, no_ratio, without_value
 from hopmeter.comparison.matching import compared_rows
 from hopmeter.plan.sides import NEW
-from hopmeter.statistics import Pair, Ranking, fit, level_of_result
+from hopmeter.statistics import CellPair, Ranking, fit, level_of_result
 
 
 def has_sides(run: Run) -> bool:
@@ -66,7 +66,7 @@ def _side(row: Row, ranking: Ranking, metric: str) -> Side:
     return Side.of([row], ranking.levels[row.id][0] if shown is None else shown)
 
 
-def _why_undecided(ranking: Ranking, pair: Pair | None) -> str:
+def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
     if ranking.scale != "ratio":
         return no_ratio("a row of its table")
     if pair is None or pair.low is None:
@@ -74,10 +74,10 @@ def _why_undecided(ranking: Ranking, pair: Pair | None) -> str:
     return ""
 
 
-def estimate(pair: Pair, new: str) -> Estimate:
+def estimate(pair: CellPair, new: str) -> Estimate:
     """Turn the ratio of the slower to the faster cell into that of new to old.
 
-    The neighbours in the table add no certainty beyond the rounds of the pair: the noise of cells comes in bursts.
+    The neighbours in the table add no certainty beyond the rounds of the pair: the noise of cells comes in clusters.
     """
     assert pair.ratio is not None
     size = math.log(pair.ratio)

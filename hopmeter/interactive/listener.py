@@ -14,7 +14,7 @@ from hopmeter.analysis.latency.host_clocks import HostClocks, translate
 from hopmeter.analysis.latency.trial import sum_counter
 from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import local_capabilities
-from hopmeter.clocks.bursts import ClockError
+from hopmeter.clocks.batches import ClockError
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.coordinator.session import naming
 from hopmeter.hosts.protocol.greeting import Greeting
@@ -26,8 +26,8 @@ from hopmeter.interactive.study import (
     LISTENER,
     PUBLISHER,
     Absence,
-    Pair,
     Side,
+    StudyCase,
     check_same,
     find_pairs,
 )
@@ -104,7 +104,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
             yield Study(peer, listener, found, executor)
 
 
-def _plan(pairs: list[Pair], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:
+def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:
     """Plan a cell for each pair."""
     size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
     flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
@@ -124,7 +124,7 @@ class Study:
 
     peer: Peer
     side: Side
-    pairs: Mapping[Pair, Absence | None]
+    pairs: Mapping[StudyCase, Absence | None]
     executor: Executor
 
     def measure(self, results: Results, alarm: Alarm) -> None:
@@ -142,7 +142,7 @@ class Study:
             if results.outcomes:
                 results.show()
 
-    def _tell(self, pair: Pair, outcome: Outcome, side: str) -> None:
+    def _tell(self, pair: StudyCase, outcome: Outcome, side: str) -> None:
         """Tell the publisher about an outcome. Raises TrialFailedError if it has left, and InterruptedRunError if
         Ctrl-C has ended the trial."""
         code = split_code(outcome.reason)[1]
@@ -153,17 +153,17 @@ class Study:
         named = {"transport": pair[0], "plugin": pair[1], "side": side}
         self.peer.note(word="outcome", **named, status=outcome.status, reason=reason, **counts)
 
-    def _absent(self, pair: Pair, absence: Absence) -> tuple[Outcome, str]:
+    def _absent(self, pair: StudyCase, absence: Absence) -> tuple[Outcome, str]:
         there = "there: " if absence.side == PUBLISHER else ""
         return self._outcome(pair, "missing", f"{there}{absence.reason}"), absence.side
 
-    def _outcome(self, pair: Pair, status: str, reason: str = "", **more: Any) -> Outcome:
+    def _outcome(self, pair: StudyCase, status: str, reason: str = "", **more: Any) -> Outcome:
         transport, plugin = pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
         names = (self.side.label(transport), self.side.label(plugin), transport, codec)
         return Outcome(*names, status, reason, **more)
 
-    def _measure(self, pair: Pair) -> tuple[Outcome, str]:
+    def _measure(self, pair: StudyCase) -> tuple[Outcome, str]:
         cell = self._cell(pair)
         if cell.dropped:
             return self._outcome(pair, "missing", cell.dropped), ""
@@ -175,7 +175,7 @@ class Study:
             raise InterruptedRunError
         return self._of_trial(pair, trials[0]), ""
 
-    def _cell(self, pair: Pair) -> Cell:
+    def _cell(self, pair: StudyCase) -> Cell:
         plugin = PLUGINS[pair[1]]
         wanted = (pair[0], plugin.codec, plugin.device)
         return next(cell for cell in self._cells if (cell.axes.transport, cell.axes.codec, cell.axes.device) == wanted)
@@ -183,7 +183,7 @@ class Study:
     def __post_init__(self) -> None:
         self._cells = list(self.executor.plan.cells)
 
-    def _of_trial(self, pair: Pair, trial: TrialResult) -> Outcome:
+    def _of_trial(self, pair: StudyCase, trial: TrialResult) -> Outcome:
         reason = with_remedy(trial.reason, trial.remedy)
         if split_code(trial.reason)[1] == "E-HOST-GONE":
             reason = tag("E-PEER-GONE", GONE)

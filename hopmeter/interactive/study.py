@@ -18,7 +18,7 @@ COUNTS = ("width", "height", "trials", "skip")
 SAME = (*COUNTS, "rate")
 """The options that both sides must have alike."""
 MOST_NAMES, LONGEST_NAME = 200, 100
-Pair = tuple[str, str]
+StudyCase = tuple[str, str]
 """Transport and plugin."""
 
 
@@ -109,7 +109,7 @@ class Absence:
     """The side that lacks something; empty for both."""
 
 
-def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[Pair, Absence | None]:
+def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
     """Return all pairs in the order of the publisher, and for those that cannot be measured the reason."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])

@@ -7,7 +7,7 @@ from typing import Any
 
 from hopmeter.model import units
 from hopmeter.model.conditions import Conditions
-from hopmeter.model.paces import PACES, Pace
+from hopmeter.model.paces import PACES, PaceKind
 
 PATIENCE_S = 10.0
 """How long a client waits for a missing reply, beyond the requested work."""
@@ -29,7 +29,7 @@ class Axes(Conditions):
         return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
-    def pacing(self) -> Pace:
+    def pacing(self) -> PaceKind:
         """Return the properties of the pace."""
         return PACES[self.pace]
 

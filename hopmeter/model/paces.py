@@ -40,7 +40,7 @@ def _steady(rate_hz: float, _: Any) -> Rates:
 
 
 @dataclass(frozen=True)
-class Pace:
+class PaceKind:
     """The properties of a pace."""
 
     meaning: str
@@ -67,11 +67,11 @@ class Pace:
         return self.phrase.format(name=name, **rates)
 
 
-PACES: dict[PaceName, Pace] = {
-    "open": Pace("one message per period", phrase="at {rate}", question="at even intervals"),
-    "poisson": Pace("random gaps that average to the rate", question="at random intervals"),
-    "burst": Pace("several messages at once, on average at the rate", parameter="burst", question="in bursts"),
-    "ramp": Pace(
+PACES: dict[PaceName, PaceKind] = {
+    "open": PaceKind("one message per period", phrase="at {rate}", question="at even intervals"),
+    "poisson": PaceKind("random gaps that average to the rate", question="at random intervals"),
+    "burst": PaceKind("several messages at once, on average at the rate", parameter="burst", question="in bursts"),
+    "ramp": PaceKind(
         "a rate that changes linearly over the trial, from the rate to `ramp_to`",
         parameter="ramp_to",
         needs_parameter=True,
@@ -79,7 +79,7 @@ PACES: dict[PaceName, Pace] = {
         phrase="from {rate} to {ramp_to}",
         question="at a changing rate",
     ),
-    "closed": Pace(
+    "closed": PaceKind(
         "the next message when the previous message has come back",
         is_scheduled=False,
         awaits_return=True,
@@ -87,14 +87,14 @@ PACES: dict[PaceName, Pace] = {
         phrase="one at a time",
         question="one at a time",
     ),
-    "max": Pace(
+    "max": PaceKind(
         "the next message immediately",
         is_scheduled=False,
         latency="service",
         phrase="at the highest rate",
         question="as fast as possible",
     ),
-    "replay": Pace("the times of a recording", phrase="as recorded, {rate} on average"),
+    "replay": PaceKind("the times of a recording", phrase="as recorded, {rate} on average"),
 }
 NAMES: tuple[PaceName, ...] = get_args(PaceName)
 CHOICES: tuple[PaceChoice, ...] = get_args(PaceChoice)

@@ -36,7 +36,7 @@ class Turns:
 
 
 @dataclass(frozen=True)
-class Site:
+class TransportContext:
     """The environment of the nodes of one transport."""
 
     directory: Path
@@ -52,7 +52,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialContext:
     """The environment of one trial of a cell: its folder, run id and seed."""
 
     run: str
@@ -72,7 +72,7 @@ class Place:
     """The address at which nodes on other hosts reach these nodes."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
-    sites: dict[str, Site] = field(default_factory=dict)
+    sites: dict[str, TransportContext] = field(default_factory=dict)
     """The environments of further transports, by the key of the carrier."""
     recordings: Mapping[str, Path] = field(default_factory=dict)
     """The file of each flow that replays a recording."""
@@ -81,14 +81,16 @@ class Place:
     turns: Turns | None = None
     """This side's turns, if the nodes of another side run at the same time."""
 
-    def site(self, carrier: Carrier) -> Site:
+    def site(self, carrier: Carrier) -> TransportContext:
         """Return the environment of a transport."""
-        return self.sites.get(carrier.key) or Site(
+        return self.sites.get(carrier.key) or TransportContext(
             self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
 
 
-def node_specs(cell: Cell, place: Place, others: Mapping[str, Place] | None = None) -> list[tuple[str, dict[str, Any]]]:
+def node_specs(
+    cell: Cell, place: TrialContext, others: Mapping[str, TrialContext] | None = None
+) -> list[tuple[str, dict[str, Any]]]:
     """Return the language and the spec of each node. `others` has the environment on other hosts, by name."""
     shape, first, others = topology(cell), place, others or {}
     links = {each: _link(cell, first, shape, each) for each in shape.links}
@@ -115,7 +117,7 @@ def node_specs(cell: Cell, place: Place, others: Mapping[str, Place] | None = No
     return specs
 
 
-def _link(cell: Cell, place: Place, shape: Topology, link: str) -> dict[str, Any]:
+def _link(cell: Cell, place: TrialContext, shape: Topology, link: str) -> dict[str, Any]:
     return {
         "name": f"{place.run}_{link.replace('.', '_')}",
         "receivers": shape.links[link],
@@ -123,7 +125,7 @@ def _link(cell: Cell, place: Place, shape: Topology, link: str) -> dict[str, Any
     }
 
 
-def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
+def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]:
     site = place.site(carrier)
     return {
         "format": SPEC_FORMAT,
@@ -147,7 +149,7 @@ def _common(cell: Cell, place: Place, carrier: Carrier) -> dict[str, Any]:
     }
 
 
-def _flow(cell: Cell, place: Place, flow: Flow, hosted: Sequence[Endpoint]) -> dict[str, Any]:
+def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint]) -> dict[str, Any]:
     return {
         "number": flow.number,
         "pattern": flow.pattern,
@@ -185,14 +187,14 @@ def _participant(cell: Cell, number: int) -> dict[str, Any]:
     return {"fifo": one.fifo, "threads": 0 if one.threads == PER_FLOW else int(one.threads)}
 
 
-def _payload(flow: Flow, place: Place) -> dict[str, Any]:
+def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
     if flow.has_object or flow.bridged or flow.replay:
         return {"kind": "bytes"}
     picture = place.pictures.get(flow.payload)
     return picture.payload if picture else units.payload(flow.payload)
 
 
-def _object(flow: Flow, place: Place, hosted: Sequence[Endpoint]) -> dict[str, Any]:
+def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
     """Describe the object that source and last receiver encode and decode; relays carry its bytes in any language."""
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
@@ -207,7 +209,7 @@ def _object(flow: Flow, place: Place, hosted: Sequence[Endpoint]) -> dict[str, A
     return told if flow.share == "none" else {**told, "share": flow.share}
 
 
-def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
+def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
     """Return the file with the payloads; empty if they are a pattern, or those of another flow."""
     if flow.bridged:
         return {}
@@ -221,7 +223,7 @@ def _payload_source(flow: Flow, place: Place) -> dict[str, Any]:
     return {"payload_file": str(file)} if file else {}
 
 
-def _pace(cell: Cell, place: Place, flow: Flow) -> dict[str, Any]:
+def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
     return {
         "kind": flow.pace,
         "rate_hz": flow.rate_hz or 0.0,
@@ -240,7 +242,7 @@ def _turns(turns: Turns | None) -> dict[str, Any]:
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
 
 
-def _endpoint(cell: Cell, place: Place, one: Endpoint, flow: Flow) -> dict[str, Any]:
+def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dict[str, Any]:
     return {
         "id": one.id,
         "role": one.role,

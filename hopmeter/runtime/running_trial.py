@@ -13,7 +13,7 @@ from hopmeter.model.trial import TrialResult
 from hopmeter.model.workload import Carrier, Flow
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.flows import flows
-from hopmeter.plan.spec import Place, Turns, node_specs
+from hopmeter.plan.spec import TrialContext, Turns, node_specs
 from hopmeter.plan.topology import codecs_of_node, topology
 from hopmeter.runtime.control import Control
 from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
@@ -21,7 +21,7 @@ from hopmeter.runtime.processes.cpu import write_cpu_samples
 from hopmeter.runtime.processes.host import Background, Broker, BrokerOrder, Host, Step, Usage
 from hopmeter.runtime.processes.node import Node, Start
 from hopmeter.runtime.signals import Alarm
-from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_place
+from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_trial_context
 from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
@@ -44,7 +44,7 @@ class RunningTrial:
         )
         self._sides = turns.sides if turns else 1
         self._parts = {name: hosts[name].trial(run, work.manifests) for name in work.host_names}
-        self._places = {name: make_place(work, name, part, run, turns) for name, part in self._parts.items()}
+        self._places = {name: make_trial_context(work, name, part, run, turns) for name, part in self._parts.items()}
         self._ends = ExitStack()
         for part in self._parts.values():
             self._ends.callback(part.close)
@@ -214,7 +214,9 @@ class RunningTrial:
             part.remove_files()
 
 
-def _starts(work: Work, places: Mapping[str, Place], brokers: Mapping[str, Broker]) -> Iterator[tuple[str, Start]]:
+def _starts(
+    work: Work, places: Mapping[str, TrialContext], brokers: Mapping[str, Broker]
+) -> Iterator[tuple[str, Start]]:
     """Yield the host of each node, and how to start it."""
     nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
     specs = node_specs(work.cell, next(iter(places.values())), places)

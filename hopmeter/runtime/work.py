@@ -14,7 +14,7 @@ from hopmeter.model.workload import Carrier
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.carriers import carriers
 from hopmeter.plan.placement.background_load import Load
-from hopmeter.plan.spec import Place, Turns
+from hopmeter.plan.spec import TrialContext, Turns
 from hopmeter.plan.topology import core_of, topology
 from hopmeter.runtime.processes.host import Host, TrialHost
 from hopmeter.runtime.processes.this_host import LEAD_NS
@@ -95,12 +95,12 @@ def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
 
 
-def make_place(work: Work, host: str, part: TrialHost, run: str, turns: Turns | None) -> Place:
+def make_trial_context(work: Work, host: str, part: TrialHost, run: str, turns: Turns | None) -> TrialContext:
     """Describe the environment of a trial on one host."""
     address = work.address(host)
     own = [replace(site, bind=address, advertised=address) for site in part.sites]
     sites, first = {carrier.key: site for carrier, site in zip(carriers(work.cell), own, strict=True)}, own[0]
-    place = Place(run, work.trial, work.seed, first.directory, part.folder, first.adapters)
+    place = TrialContext(run, work.trial, work.seed, first.directory, part.folder, first.adapters)
     place = replace(place, pictures=work.pictures, recordings=work.recordings)
     return replace(place, sites=sites, why=work.why, turns=turns)
 

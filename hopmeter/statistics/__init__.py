@@ -5,13 +5,13 @@ from hopmeter.statistics.duets import pair_turns
 from hopmeter.statistics.looks import is_precise, level_of_result, look_rounds, retain_decisions, spend
 from hopmeter.statistics.noise_model import is_beyond_use
 from hopmeter.statistics.observations import Observation
-from hopmeter.statistics.ranking import Noise, Pair, Ranking, fit
+from hopmeter.statistics.ranking import CellPair, Noise, Ranking, fit
 from hopmeter.statistics.verdicts import Verdict, verdict
 
 __all__ = [
+    "CellPair",
     "Noise",
     "Observation",
-    "Pair",
     "Ranking",
     "Verdict",
     "detectable",

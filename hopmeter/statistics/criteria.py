@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hopmeter.statistics.ranking import Pair
+from hopmeter.statistics.ranking import CellPair
 
 Ids = tuple[str, str]
 Decisions = dict[Ids, str]
 """The criterion that decides a pair, by the better and the other cell."""
-Compare = Callable[[Sequence[Ids]], Sequence[Pair]]
+Compare = Callable[[Sequence[Ids]], Sequence[CellPair]]
 """Compares some pairs, with decisions that hold together."""
 
 
@@ -20,13 +20,13 @@ def share_level(alpha: float, criteria: int) -> float:
 
 def decide_in_order(
     cells: Sequence[str], criteria: Mapping[str, Compare]
-) -> tuple[dict[str, Sequence[Pair]], Decisions]:
+) -> tuple[dict[str, Sequence[CellPair]], Decisions]:
     """Return the pairs that each criterion compared, and the decisions; the most important criterion comes first.
 
     A later decision that contradicts earlier ones in a circle does not count: if A is before B, and neither differs
     from C in this criterion, a later one must not put C before A and B before C at once.
     """
-    compared: dict[str, Sequence[Pair]] = {}
+    compared: dict[str, Sequence[CellPair]] = {}
     decisions: Decisions = {}
     open_ = [(one, other) for at, one in enumerate(cells) for other in cells[at + 1 :]]
     for name, compare in criteria.items():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hopmeter.statistics.ranking import Pair, Ranking, on_scale, quantile
+from hopmeter.statistics.ranking import CellPair, Ranking, on_scale, quantile
 
 NORMAL_POWER = 0.8416
 """The 80 % quantile of the normal distribution, for a power of 80 %."""
@@ -32,7 +32,7 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
     return math.ceil(float(np.median(needs)))
 
 
-def pair_rounds_needed(pair: Pair) -> int | None:
+def pair_rounds_needed(pair: CellPair) -> int | None:
     """Return how many rounds would decide a pair in 80 % of cases, if its difference is the one seen so far."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
@@ -40,7 +40,7 @@ def pair_rounds_needed(pair: Pair) -> int | None:
     return math.ceil(_need(pair.error, pair.freedom, pair.rounds, pair.level, distance))
 
 
-def rounds_for_ratio(pairs: Sequence[Pair], ratio: float, level: float) -> float | None:
+def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> float | None:
     """Return how many rounds would decide a ratio for three quarters of these pairs, by their noise alone.
 
     None if no pair has an interval, or if they are compared as differences.

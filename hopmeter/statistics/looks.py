@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hopmeter.statistics.ranking import ALPHA, Pair, Ranking, on_scale, rank_ranges
+from hopmeter.statistics.ranking import ALPHA, CellPair, Ranking, on_scale, rank_ranges
 
 LEAST_ROUNDS_FOR_LOOK = 5
 MOST_LOOKS = 4
@@ -68,7 +68,7 @@ def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
     return replace(later, pairs=pairs, ranks=rank_ranges(later.choices, pairs))
 
 
-def _retain(earlier: Pair | None, later: Pair, ranking: Ranking) -> Pair:
+def _retain(earlier: CellPair | None, later: CellPair, ranking: Ranking) -> CellPair:
     if earlier is None or earlier.low is None or earlier.high is None or later.decided:
         return later
     seen = ranking.distance(earlier.a, earlier.b)

@@ -21,7 +21,7 @@ LEAST_DIFFERENCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Pair:
+class CellPair:
     """Two cells of a table; `a` is the faster one by estimate.
 
     `ratio` is the latency of `b` divided by that of `a`, and `low` and `high` are its interval, simultaneous over all
@@ -68,7 +68,7 @@ Bounds = tuple[float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Ranking:
-    """What the rounds say about the cells of one table. `levels` are in us; see `Pair` for `scale`.
+    """What the rounds say about the cells of one table. `levels` are in us; see `CellPair` for `scale`.
 
     `choices` are the cells that have ranks; the other cells are references. `best` is None without a choice.
     """
@@ -77,7 +77,7 @@ class Ranking:
     alpha: float
     cells: tuple[str, ...]
     choices: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CellPair, ...]
     ranks: dict[str, tuple[int, int]]
     best: str | None
     levels: dict[str, Bounds]
@@ -135,7 +135,7 @@ def _families(table: Table, tests: PairTests, choices: Sequence[str], best: str 
     return make_families(tests.first, tests.second, is_choice, None if best is None else table.cells.index(best))
 
 
-def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list[Pair]:
+def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list[CellPair]:
     decided, levels = step_down(tests.p_values()[0, family.places], family.divisors, alpha)
     single = alpha / family.divisors[0]
     return [
@@ -144,7 +144,9 @@ def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list
     ]
 
 
-def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name) -> Pair:
+def _pair(
+    table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name
+) -> CellPair:
     """Make a pair. Its interval has the level of the first step, which makes all intervals hold at once; a pair that
     only a later step decides is known to differ, but not by how much at least."""
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
@@ -160,7 +162,7 @@ def _pair(table: Table, tests: PairTests, at: int, decided: bool, level: float, 
         high = on_scale(table.scale, abs(distance) + half)
     size = on_scale(table.scale, abs(distance))
     ratio, difference = (size, None) if table.scale == "ratio" else (None, size)
-    return Pair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level, family)
+    return CellPair(a, b, ratio, low, high, decided, difference, int(rounds), error, freedom, level, family)
 
 
 def quantile(level: float, freedom: float) -> float:
@@ -175,7 +177,7 @@ def on_scale(scale: Scale, value: float) -> float:
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 
-def rank_ranges(choices: Sequence[str], pairs: Iterable[Pair]) -> dict[str, tuple[int, int]]:
+def rank_ranges(choices: Sequence[str], pairs: Iterable[CellPair]) -> dict[str, tuple[int, int]]:
     """Return the best and the worst rank that each choice may have; pairs with a reference do not count."""
     faster, slower = (dict.fromkeys(choices, 0) for _ in range(2))
     for each in pairs:

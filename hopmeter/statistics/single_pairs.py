@@ -11,7 +11,7 @@ import numpy as np
 from hopmeter.statistics.families import some_pairs_divisors
 from hopmeter.statistics.observations import Observation, Scale
 from hopmeter.statistics.pair_tests import LEAST_ROUNDS, step_down
-from hopmeter.statistics.ranking import LEAST_DIFFERENCE, Pair, fit, on_scale, quantile
+from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scale, quantile
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Question:
     least_p_value: float = 0.0
 
 
-def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[Pair]:
+def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[CellPair]:
     """Compare pairs; all decisions together are wrong with the probability `alpha` at most.
 
     Each pair is fitted alone, as `fit` does it for a few cells. A pair without common observations is left out.
@@ -37,7 +37,9 @@ def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Sca
     return judge_pairs([pair for _, pair in known], alpha, scale, [least for least, _ in known])
 
 
-def judge_pairs(pairs: Sequence[Pair], alpha: float, scale: Scale, least_p_values: Sequence[float] = ()) -> list[Pair]:
+def judge_pairs(
+    pairs: Sequence[CellPair], alpha: float, scale: Scale, least_p_values: Sequence[float] = ()
+) -> list[CellPair]:
     """Decide pairs that were fitted, so that all decisions together are wrong with the probability `alpha` at most.
 
     `least_p_values` are those of other tests that have to decide too.
@@ -54,7 +56,7 @@ def judge_pairs(pairs: Sequence[Pair], alpha: float, scale: Scale, least_p_value
     ]
 
 
-def _p_value(pair: Pair) -> float:
+def _p_value(pair: CellPair) -> float:
     """Return the two-sided p-value; 1 if the pair has too few common rounds."""
     if pair.rounds < LEAST_ROUNDS:
         return 1.0
@@ -63,11 +65,11 @@ def _p_value(pair: Pair) -> float:
     return float(2 * stdtr(pair.freedom, -abs(_distance(pair)) / pair.error))
 
 
-def _distance(pair: Pair) -> float:
+def _distance(pair: CellPair) -> float:
     return math.log(pair.ratio) if pair.ratio is not None else pair.difference or 0.0
 
 
-def _judge(pair: Pair, decided: bool, level: float, single: float, scale: Scale) -> Pair:
+def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
     """Return the pair with its decision and an interval that holds at once with those of all other pairs.
 
     If only a later step or no step decides it, the interval says so, whatever its own width is.

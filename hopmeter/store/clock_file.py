@@ -1,4 +1,4 @@
-"""The clocks of a run with several hosts: `clocks.jsonl` in its folder, a line for each burst and state of a clock."""
+"""The clocks of a run with several hosts: `clocks.jsonl` in its folder, a line for each batch and state of a clock."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hopmeter.clocks.bursts import Burst
+from hopmeter.clocks.batches import Batch
 from hopmeter.clocks.clock_state import ClockState
 from hopmeter.store.disk import StoreError, append_lines
 from hopmeter.system.untrusted_json import parse
 
 FILE = "clocks.jsonl"
-KINDS: dict[str, Callable[[Any], Burst | ClockState]] = {
-    "burst": Burst.model_validate,
+KINDS: dict[str, Callable[[Any], Batch | ClockState]] = {
+    "burst": Batch.model_validate,
     "clock": ClockState.model_validate,
 }
 MOST_BYTES = 1 << 28
 
 
-def add_clocks(folder: Path, *found: Burst | ClockState) -> None:
-    """Append bursts and states of clocks to the file of a run. Raises StoreError if that fails."""
-    lines = ({"burst" if isinstance(each, Burst) else "clock": each.model_dump()} for each in found)
+def add_clocks(folder: Path, *found: Batch | ClockState) -> None:
+    """Append batches and states of clocks to the file of a run. Raises StoreError if that fails."""
+    lines = ({"burst" if isinstance(each, Batch) else "clock": each.model_dump()} for each in found)
     append_lines(folder / FILE, *lines)
 
 
-def read_clocks(folder: Path) -> tuple[list[Burst], list[ClockState]]:
+def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
     """Return what the file of a run contains; nothing if the run had one host. Raises StoreError if it is damaged."""
     path = folder / FILE
     if not path.exists():
@@ -36,8 +36,8 @@ def read_clocks(folder: Path) -> tuple[list[Burst], list[ClockState]]:
     except (OSError, ValueError, KeyError, AttributeError) as cause:
         remedy = "restore it from a copy, or measure again"
         raise StoreError("E-FILE-DAMAGED", f"{path} is damaged: {cause}", remedy) from cause
-    bursts = [each for each in found if isinstance(each, Burst)]
-    return bursts, [each for each in found if isinstance(each, ClockState)]
+    batches = [each for each in found if isinstance(each, Batch)]
+    return batches, [each for each in found if isinstance(each, ClockState)]
 
 
 def _lines(path: Path) -> list[str]:

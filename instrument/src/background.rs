@@ -62,15 +62,15 @@ impl Load {
         let busy_cores = if request.cpu_share > 0.0 { &request.cores[..] } else { &[] };
         for (place, core) in busy_cores.iter().enumerate() {
             let (share, stop) = (request.cpu_share, Arc::clone(&load.stop));
-            let pacer = Pacer::new(place, busy_cores.len());
-            load.busy.push(spawn(*core, move || keep_busy(pacer, share, &stop))?);
+            let periods = Periods::new(place, busy_cores.len());
+            load.busy.push(spawn(*core, move || keep_busy(periods, share, &stop))?);
         }
         let copying_cores = &request.cores[..copying_threads(request)];
         for (place, core) in copying_cores.iter().enumerate() {
             let (stop, copied) = (Arc::clone(&load.stop), Arc::clone(&load.copied_bytes));
-            let (pacer, many) = (Pacer::new(place, copying_cores.len()), copying_cores.len());
+            let (periods, many) = (Periods::new(place, copying_cores.len()), copying_cores.len());
             let (mut blocks, share) = (Blocks::new(many), request.copy_bytes_per_s / many as f64);
-            load.copying.push(spawn(*core, move || copy(pacer, &mut blocks, share, &copied, &stop))?);
+            load.copying.push(spawn(*core, move || copy(periods, &mut blocks, share, &copied, &stop))?);
         }
         Ok(load)
     }
@@ -140,11 +140,11 @@ fn nanoseconds(time: &libc::timespec) -> i64 {
 }
 
 /// The periods of one thread. Those of several threads begin one after the other, so that not all work at once.
-struct Pacer {
+struct Periods {
     begin_ns: i64,
 }
 
-impl Pacer {
+impl Periods {
     fn new(place: usize, many: usize) -> Self {
         Self { begin_ns: clock::now_ns() + PERIOD_NS * place as i64 / many as i64 }
     }
@@ -160,11 +160,11 @@ impl Pacer {
     }
 }
 
-fn keep_busy(mut pacer: Pacer, share: f64, stop: &AtomicBool) {
+fn keep_busy(mut periods: Periods, share: f64, stop: &AtomicBool) {
     let quota_ns = (share * PERIOD_NS as f64) as i64;
     let mut state = 1;
     while !stop.load(Ordering::Relaxed) {
-        let (end_ns, begun_ns) = (pacer.next_end(), own_cpu_time_ns());
+        let (end_ns, begun_ns) = (periods.next_end(), own_cpu_time_ns());
         while own_cpu_time_ns() - begun_ns < quota_ns && clock::now_ns() < end_ns {
             state = calculate(state);
         }
@@ -202,11 +202,11 @@ impl Blocks {
     }
 }
 
-fn copy(mut pacer: Pacer, blocks: &mut Blocks, bytes_per_s: f64, copied: &AtomicU64, stop: &AtomicBool) {
+fn copy(mut periods: Periods, blocks: &mut Blocks, bytes_per_s: f64, copied: &AtomicU64, stop: &AtomicBool) {
     let quota = bytes_per_s * PERIOD_NS as f64 / 1e9;
     let mut owed = 0.0;
     while !stop.load(Ordering::Relaxed) {
-        let end_ns = pacer.next_end();
+        let end_ns = periods.next_end();
         owed = (owed + quota).min(quota + CHUNK as f64);
         while owed >= CHUNK as f64 && clock::now_ns() < end_ns {
             blocks.copy_chunk();

@@ -1,4 +1,4 @@
-"""Both ends of clock exchanges on test hosts: `respond ADDRESS TOKEN` or `ask ADDRESS PORT TOKEN BURSTS PAUSE_S`."""
+"""Both ends of clock exchanges on test hosts: `respond ADDRESS TOKEN` or `ask ADDRESS PORT TOKEN BATCHES PAUSE_S`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import time
 
 from hopmeter._instrument import ClockResponder
-from hopmeter.clocks.bursts import measure_burst
+from hopmeter.clocks.batches import measure_batch
 
 
 def respond(address: str, token: str) -> None:
@@ -17,12 +17,12 @@ def respond(address: str, token: str) -> None:
     responder.stop()
 
 
-def ask(address: str, port: str, token: str, bursts: str, pause_s: str) -> None:
-    """Print a line of JSON for each burst."""
-    for number in range(int(bursts)):
+def ask(address: str, port: str, token: str, batches: str, pause_s: str) -> None:
+    """Print a line of JSON for each batch."""
+    for number in range(int(batches)):
         time.sleep(float(pause_s) if number else 0)
-        burst = measure_burst("s", "alpha", "beta", (address, int(port)), bytes.fromhex(token))
-        print(burst.model_dump_json(), flush=True)
+        batch = measure_batch("s", "alpha", "beta", (address, int(port)), bytes.fromhex(token))
+        print(batch.model_dump_json(), flush=True)
 
 
 if __name__ == "__main__":

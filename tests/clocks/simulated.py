@@ -1,4 +1,4 @@
-"""Two clocks and a network whose truth is known: bursts between them as the instrument would measure them."""
+"""Two clocks and a network whose truth is known: batches between them as the instrument would measure them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hopmeter.clocks.bursts import Burst, Exchange
+from hopmeter.clocks.batches import Batch, Exchange
 from hopmeter.clocks.pair_model import Times
 
 SECOND = 10**9
@@ -54,11 +54,11 @@ class Network:
             kernel_stamps=4,
         )
 
-    def burst(self, true_ns: int, session: str = "s") -> Burst:
-        """A burst that begins at a true time."""
+    def batch(self, true_ns: int, session: str = "s") -> Batch:
+        """A batch that begins at a true time."""
         found = [self.exchange(true_ns + number * 100_000) for number in range(10)]
         best = sorted(found, key=lambda each: each.round_trip_ns)[:8]
-        return Burst(
+        return Batch(
             session=session,
             asker=self._names[0],
             responder=self._names[1],
@@ -69,9 +69,9 @@ class Network:
             best=tuple(best),
         )
 
-    def bursts(self, count: int) -> list[Burst]:
-        """Bursts of a run, five seconds apart, more or less."""
-        return [self.burst(number * 5 * SECOND + int(self.random.integers(SECOND))) for number in range(count)]
+    def batches(self, count: int) -> list[Batch]:
+        """Batches of a run, five seconds apart, more or less."""
+        return [self.batch(number * 5 * SECOND + int(self.random.integers(SECOND))) for number in range(count)]
 
 
 class Plain(Network):

@@ -62,7 +62,7 @@ def hosts(agents: dict[str, FakeConnection], tmp_path: Path) -> dict[str, ClockH
 
 
 def pairs_of(folder: Path) -> list[tuple[str, str]]:
-    return [(burst.asker, burst.responder) for burst in read_clocks(folder)[0]]
+    return [(batch.asker, batch.responder) for batch in read_clocks(folder)[0]]
 
 
 def test_of_many_clocks_each_is_compared_with_the_first() -> None:
@@ -120,8 +120,8 @@ def test_go_uses_the_comparison_and_not_the_pings(hosts: dict[str, ClockHost], t
 
 def test_a_start_time_is_translated_with_drift_and_its_uncertainty_is_part_of_the_lead(tmp_path: Path) -> None:
     there = clock(1000 * SECOND, fast_ppm=90)
-    model = PairModel("a", "b", Plain(1, HERE, there).bursts(5))
-    latest = model.bursts[-1].least.at_ns
+    model = PairModel("a", "b", Plain(1, HERE, there).batches(5))
+    latest = model.batches[-1].least.at_ns
     reference = HostClock(5 * SECOND, 3 * MS)  # the host a, as pings know it
     own = reference.beyond(model, "a")
     for later in (0, 10 * SECOND):

@@ -47,11 +47,11 @@ def test_latencies_are_measured_between_hosts_with_different_clocks(tmp_path: Pa
         assert reaction["clock_uncertainty_us"] is None, "it begins and ends on one host"
         doubt = there["clock_uncertainty_us"] + back["clock_uncertainty_us"]
         assert reaction["reaction_min_us"] > there["service_min_us"] + back["service_min_us"] - doubt
-    bursts, states = read_clocks(run)
-    assert len(bursts) == 1 + 2 * 2, "before the first trial and after each"
+    batches, states = read_clocks(run)
+    assert len(batches) == 1 + 2 * 2, "before the first trial and after each"
     assert {state.host for state in states} == {"one", "two"}
-    (model,) = next(iter(RunClocks(bursts, states).sessions.values())).values()
-    for least in (burst.least for burst in model.bursts):
+    (model,) = next(iter(RunClocks(batches, states).sessions.values())).values()
+    for least in (batch.least for batch in model.batches):
         assert abs(least.offset_ns - AHEAD_S * 10**9) <= least.bound_ns
         assert least.bound_ns < MOST_US * 1000
     assert "Clocks of one and two: known to" in printed

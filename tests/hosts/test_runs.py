@@ -264,9 +264,9 @@ def test_hosts_whose_clocks_are_an_hour_apart_measure_calls(tmp_path: Path, scen
     assert done.returncode == 0, printed
     (row,) = [each for each in read(tmp_path / "run", "cells") if each["flow"] == "ask"]
     assert row["received"] == 50 and row["lost"] == 0 and 0 < row["service_min_us"] < 1e6
-    bursts, states = read_clocks(tmp_path / "run")
-    assert len(bursts) >= 2 and {each.host for each in states} == {"one", "two"}
-    for each in bursts:
+    batches, states = read_clocks(tmp_path / "run")
+    assert len(batches) >= 2 and {each.host for each in states} == {"one", "two"}
+    for each in batches:
         assert abs(each.least.offset_ns - AHEAD_S * 10**9) <= each.least.bound_ns
 
 

@@ -16,7 +16,7 @@ from hopmeter.plan.carriers import carriers
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.rules import adapters
 from hopmeter.plan.sides import OldSide, add_old_sides
-from hopmeter.plan.spec import Place, Site, node_specs
+from hopmeter.plan.spec import TransportContext, TrialContext, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking, refuses
@@ -44,7 +44,7 @@ PATHS = {
     "reaction": {"flows": ["frames", "objects", "state"], "deadline": "50ms"},
     "served": {"flows": ["ask", "nested"]},
 }
-PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
+PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
 
 
 def plan(*manifests: Any, unready: tuple[tuple[str, str], ...] = (), **given: Any) -> Plan:
@@ -85,10 +85,13 @@ def test_a_participant_has_a_process_for_each_transport_of_its_flows() -> None:
 
 def test_each_process_has_its_own_spec_settings_folder_and_broker() -> None:
     whole = cell(flow=alter("frames", settings={"slots": 8}))
-    site = Site(Path("/d1"), {"python": Path("/b")}, "there:1", bind="0.0.0.0", advertised="10.0.0.7")
+    site = TransportContext(Path("/d1"), {"python": Path("/b")}, "there:1", bind="0.0.0.0", advertised="10.0.0.7")
     own = next(each for each in carriers(whole) if each.settings == {"slots": 8})
     specs = [
-        spec for _, spec in node_specs(whole, Place("0" * 16, 0, 1, Path("/d"), Path("/s"), {}, sites={own.key: site}))
+        spec
+        for _, spec in node_specs(
+            whole, TrialContext("0" * 16, 0, 1, Path("/d"), Path("/s"), {}, sites={own.key: site})
+        )
     ]
     found = {(spec["transport"], json.dumps(spec["settings"]), spec["directory"], spec["daemon"]) for spec in specs}
     assert ("shuttle", '{"slots": 8}', "/d1", "there:1") in found

@@ -16,7 +16,7 @@ from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.placement.host_facts import HostFacts
 from hopmeter.plan.placement.hosts import HERE, assume_hosts
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.report.words.workload_words import graph_lines
 from hopmeter.scenario import Scenario
@@ -80,7 +80,7 @@ def test_hosts_are_a_condition_and_leave_the_ids_of_other_cells_as_they_are() ->
 
 def test_each_node_gets_the_folders_of_its_host() -> None:
     (cell,) = plan(hosts("a", "b")).cells
-    own, far = (Place("0" * 16, 0, 1, Path(f"/{name}/s"), Path(f"/{name}"), {}) for name in "ab")
+    own, far = (TrialContext("0" * 16, 0, 1, Path(f"/{name}/s"), Path(f"/{name}"), {}) for name in "ab")
     specs = [spec for _, spec in node_specs(cell, own, {"a": own, "b": far})]
     assert [spec["directory"] for spec in specs] == ["/a/s", "/b/s"]
     assert [spec["endpoints"][0]["samples"] for spec in specs] == ["/a/0.raw", "/b/1.raw"]

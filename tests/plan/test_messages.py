@@ -14,7 +14,7 @@ from hopmeter.manifest import Manifest, Readiness, codec_interpreter
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.placement.cores import Machine
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.schemas import CODECS, find_schema, library_of
 from hopmeter.schemas.library import folder_of, languages
@@ -124,7 +124,7 @@ def test_a_message_beyond_the_limit_of_the_transport_is_dropped() -> None:
 def test_only_the_ends_get_the_code_each_in_its_language(tmp_path: Path) -> None:
     pretend_built()
     (cell,) = plan(language="c++>rust>python", relays=1).runnable
-    place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
+    place = TrialContext("0" * 16, 0, 1, tmp_path, tmp_path, {})
     source, relay, sink = (spec["flows"][0] for _, spec in node_specs(cell, place))
     assert Path(source["library"]).parent == folder_of(find_schema(PAYLOAD, "protobuf"), "c++")
     assert Path(source["object"]).name == "object.bin"
@@ -171,7 +171,9 @@ def test_each_flow_of_a_workload_has_its_message(tmp_path: Path, monkeypatch: py
     assert not one.dropped
     sizes = {row.flow: row.carriage.payload_bytes for row in rows_of(one) if row.flow}
     assert sizes == {"state": SIZES["c++"], "ask": SIZES["rust"], "raw": 5}
-    robot, screen, log = (spec["flows"] for _, spec in node_specs(one, Place("0" * 16, 0, 1, tmp_path, tmp_path, {})))
+    robot, screen, log = (
+        spec["flows"] for _, spec in node_specs(one, TrialContext("0" * 16, 0, 1, tmp_path, tmp_path, {}))
+    )
     assert "library" in robot[0]
     assert "library" not in robot[1]
     assert [bool(each.get("object")) for each in screen] == [True, False], "a server passes the bytes on"

@@ -16,7 +16,7 @@ from hopmeter.manifest.interpreter import ours
 from hopmeter.messages import split_code
 from hopmeter.plan import Plan
 from hopmeter.plan.payloads import object_sizes
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from tests.coded import lacking
 from tests.images.made import image, pixels, video
 
@@ -131,7 +131,7 @@ def test_an_unknown_codec_is_refused_with_those_that_there_are() -> None:
 
 def test_only_the_nodes_of_python_are_told_of_the_object(tmp_path: Path) -> None:
     (cell,) = (cell for cell in plan_with_node(language="python>rust>python", relays=1).cells if cell.comparison.ranked)
-    place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
+    place = TrialContext("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [
         (language, spec["flows"][0].get("object"), spec["flows"][0]["payload"]["kind"])
         for language, spec in node_specs(cell, place)
@@ -205,7 +205,7 @@ def test_a_share_is_asked_of_the_node_with_the_place_and_dropped_where_no_gpu_is
 def test_the_ends_are_told_of_a_share_beside_the_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(object_sizes, "_weigh", Nodes())
     plain, lent = plan_with_node(codec="torch", device="gpu", share=["none", "cuda-ipc"]).runnable
-    place = Place("0" * 16, 0, 1, tmp_path, tmp_path, {})
+    place = TrialContext("0" * 16, 0, 1, tmp_path, tmp_path, {})
     told = [
         [(spec["flows"][0]["device"], spec["flows"][0].get("share")) for _, spec in node_specs(cell, place)]
         for cell in (plain, lent)

@@ -16,7 +16,7 @@ from hopmeter.manifest.type_code import code_of
 from hopmeter.model.cell import Cell
 from hopmeter.plan.payloads import own_types
 from hopmeter.plan.payloads.own_types import type_notes
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.schemas import library_of
 from hopmeter.schemas.library import OBJECT
 from hopmeter.schemas.recorded import FACTS
@@ -83,7 +83,7 @@ def plan_cell(payload: str, **given: Any) -> Cell:
 
 
 def flow_specs(cell: Cell) -> list[dict[str, Any]]:
-    place = Place("a" * 16, 0, 1, Path("/d"), Path("/s"), {}, recordings={"text": Path("/r")})
+    place = TrialContext("a" * 16, 0, 1, Path("/d"), Path("/s"), {}, recordings={"text": Path("/r")})
     return [flow for _, spec in node_specs(cell, place) for flow in spec["flows"]]
 
 

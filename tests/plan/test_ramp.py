@@ -11,14 +11,14 @@ from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.make import scheduled_s
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.report.words.pace_words import describe_pace, flow_pace, rate_words
 from tests.coded import refuses
 
 from .capabilities import capabilities, make_plan, transport
 
-PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
+PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {})
 RAMP: dict[str, Any] = {"pace": "ramp", "rate": 100.0, "ramp_to": 400.0}
 PARTICIPANTS: dict[str, Any] = {"camera": {}, "motor": {}}
 

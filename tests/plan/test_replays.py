@@ -12,7 +12,7 @@ import pytest
 from hopmeter.errors import UsageError
 from hopmeter.model.cell import Cell
 from hopmeter.model.workload import Flow, Replay
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.workloads.replays import timing_of
 from hopmeter.plan.workloads.workload_cells import rows_of
 from hopmeter.report.words.workload_words import graph_lines
@@ -94,7 +94,9 @@ def test_its_row_has_the_mean_size_and_the_largest(mcap: Path) -> None:
 
 
 def test_the_spec_names_the_file_and_the_largest_size(mcap: Path) -> None:
-    place = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {}, recordings={"lidar": Path("/r/lidar.replay")})
+    place = TrialContext(
+        "0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {}, recordings={"lidar": Path("/r/lidar.replay")}
+    )
     flows = {flow["number"]: flow for _, spec in node_specs(plan_cell(mcap), place) for flow in spec["flows"]}
     assert flows[0]["recording"] == "/r/lidar.replay"
     assert (flows[0]["payload_bytes"], flows[0]["payload"]) == (900, {"kind": "bytes"})

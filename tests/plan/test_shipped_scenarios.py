@@ -15,7 +15,7 @@ from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.expand import expand
 from hopmeter.plan.placement.cores import Machine
 from hopmeter.plan.placement.hosts import assume_hosts
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.topology import topology
 from hopmeter.plan.workloads.workload_cells import expand_workload
 from hopmeter.scenario import asks, files
@@ -23,7 +23,7 @@ from hopmeter.system import paths
 
 WORKLOADS = [name for name, path in files.every().items() if files.load(path)[0].flow]
 
-PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 
 
 def carrier(manifest: Manifest, _codec: str) -> Readiness:

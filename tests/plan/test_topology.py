@@ -11,12 +11,12 @@ import pytest
 from hopmeter.images import Source
 from hopmeter.images.decoded import Decoded
 from hopmeter.plan import Cell
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.topology import topology
 
 from .capabilities import capabilities, make_plan, transport
 
-PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 
 
 def cell(**given: Any) -> Cell:

@@ -15,7 +15,7 @@ from hopmeter.manifest.interpreter import Interpreter
 from hopmeter.model.cell import Cell
 from hopmeter.plan.payloads import object_sizes
 from hopmeter.plan.placement.cores import Machine
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.topology import codecs_of_node
 from hopmeter.plan.workloads.workload_cells import rows_of
 from tests.coded import lacking
@@ -67,7 +67,7 @@ def cell(manifest: Manifest = BUS, missing: str = "", flow: dict[str, Any] | Non
 
 
 def specs(one: Cell, **given: Any) -> list[dict[str, Any]]:
-    place = Place("0" * 16, 0, 1, Path("/d"), Path("/s"), {}, **given)
+    place = TrialContext("0" * 16, 0, 1, Path("/d"), Path("/s"), {}, **given)
     return [spec for _, spec in node_specs(one, place)]
 
 

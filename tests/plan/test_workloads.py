@@ -13,7 +13,7 @@ from hopmeter.manifest import Manifest
 from hopmeter.model.cell import Cell
 from hopmeter.plan import Plan
 from hopmeter.plan.placement.cores import Machine
-from hopmeter.plan.spec import Place, node_specs
+from hopmeter.plan.spec import TrialContext, node_specs
 from hopmeter.plan.topology import is_chain, topology
 from hopmeter.plan.workloads.workload_cells import rows_of, whole_id
 from hopmeter.scenario import Scenario
@@ -23,7 +23,7 @@ from tests.coded import lacking
 from .capabilities import capabilities, transport
 from .capabilities import make_plan as plan_of_capabilities
 
-PLACE = Place("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
+PLACE = TrialContext("0123456789abcdef", 2, 7, Path("/d"), Path("/s"), {"python": Path("/a")})
 PARTICIPANTS = {
     "camera": {"fifo": 5},
     "detector": {"language": "python", "threads": 1},

@@ -38,8 +38,8 @@ def test_a_median_below_the_uncertainty_is_counted() -> None:
 def test_the_clocks_of_each_pair_are_described_and_a_loop_is_shown(tmp_path: Path) -> None:
     clocks = {"alpha": HERE, "beta": clock(5 * SECOND, fast_ppm=12), "gamma": clock(-7)}
     for one, other in (("alpha", "beta"), ("beta", "gamma"), ("alpha", "gamma")):
-        for burst in Plain(1, clocks[one], clocks[other], (one, other)).bursts(6):
-            add_clocks(tmp_path, burst)
+        for batch in Plain(1, clocks[one], clocks[other], (one, other)).batches(6):
+            add_clocks(tmp_path, batch)
     for raw_ns in (0, SECOND):
         values = {"monotonic_ns": raw_ns + raw_ns // 50_000, "raw_ns": raw_ns, "bracket_ns": 5, "kernel": None}
         add_clocks(tmp_path, ClockState.model_validate(values | {"session": "s", "host": "beta", "clock": "c"}))
@@ -52,6 +52,6 @@ def test_the_clocks_of_each_pair_are_described_and_a_loop_is_shown(tmp_path: Pat
 
 
 def test_hosts_that_were_compared_once_have_no_drift(tmp_path: Path) -> None:
-    add_clocks(tmp_path, Network(1, HERE, HERE).burst(0))
+    add_clocks(tmp_path, Network(1, HERE, HERE).batch(0))
     (said,) = comparison_sentences(replace(run_of(cell("shm", 10, 9, 11)), folder=tmp_path))
     assert "drift" not in said

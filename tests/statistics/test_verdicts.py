@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hopmeter.statistics import (
+    CellPair,
     Observation,
-    Pair,
     Ranking,
     fit,
     is_precise,
@@ -72,7 +72,7 @@ def rank(rounds: int, sd: float, alpha: float = 0.05, seed: int = 3, b: float = 
     )
 
 
-def pair_of(ranking: Ranking, *cells: str) -> Pair:
+def pair_of(ranking: Ranking, *cells: str) -> CellPair:
     return next(each for each in ranking.pairs if each.cells == set(cells))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hopmeter.statistics.criteria import Decisions, Ids, decide_in_order, ranks_of
 from hopmeter.statistics.families import all_pairs_divisors, some_pairs_divisors
-from hopmeter.statistics.ranking import Pair
+from hopmeter.statistics.ranking import CellPair
 from hopmeter.statistics.shares.share_tests import ShareTrial, can_differ, compare_shares, counts_p_value
 from tests.statistics import workload_simulation as simulation
 from tests.statistics.noise_settings import stolen_outliers
@@ -66,14 +66,14 @@ def test_the_simulation_decides_as_a_run_does(cells: int) -> None:
         }
 
 
-def decided_pair(a: str, b: str) -> Pair:
-    return Pair(a, b, 2.0, 1.5, 3.0, decided=True)
+def decided_pair(a: str, b: str) -> CellPair:
+    return CellPair(a, b, 2.0, 1.5, 3.0, decided=True)
 
 
 def decide(**decided: list[Ids]) -> Decisions:
     """Decide three cells by criteria that find these differences, if they are asked for the pair."""
 
-    def compare(pairs: Sequence[Ids], found: list[Ids]) -> list[Pair]:
+    def compare(pairs: Sequence[Ids], found: list[Ids]) -> list[CellPair]:
         wanted = set(map(frozenset, pairs))
         return [decided_pair(*each) for each in found if frozenset(each) in wanted]
 

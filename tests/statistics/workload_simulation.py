@@ -280,7 +280,7 @@ SETTINGS: dict[str, Workload] = {
     "no misses": Workload(equal_variances, 0.0),
     "0.04 % miss": Workload(equal_variances, 0.0004),
     "2 % miss": Workload(equal_variances, 0.02),
-    "2 % miss, in bursts of 20": Workload(equal_variances, 0.02, 20),
+    "2 % miss, in clusters of 20": Workload(equal_variances, 0.02, 20),
     "30 % miss": Workload(equal_variances, 0.3),
     "quiet and noisy": Workload(quiet_and_noisy, 0.02),
     "two modes": Workload(two_modes, 0.02),

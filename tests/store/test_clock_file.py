@@ -12,12 +12,12 @@ from hopmeter.store.disk import StoreError
 from tests.clocks.simulated import HERE, Network, clock
 
 
-def test_bursts_and_clocks_are_read_as_they_were_stored(tmp_path: Path) -> None:
-    bursts = Network(1, HERE, clock(7)).bursts(2)
+def test_batches_and_clocks_are_read_as_they_were_stored(tmp_path: Path) -> None:
+    batches = Network(1, HERE, clock(7)).batches(2)
     state = read_clock_state("s", "alpha", with_sources=True)
-    for each in (bursts[0], state, bursts[1]):
+    for each in (batches[0], state, batches[1]):
         add_clocks(tmp_path, each)
-    assert read_clocks(tmp_path) == (bursts, [state])
+    assert read_clocks(tmp_path) == (batches, [state])
 
 
 def test_a_run_of_one_host_has_no_clocks(tmp_path: Path) -> None:
@@ -25,11 +25,11 @@ def test_a_run_of_one_host_has_no_clocks(tmp_path: Path) -> None:
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
-    burst = Network(1, HERE, clock(7)).burst(0)
-    add_clocks(tmp_path, burst)
+    batch = Network(1, HERE, clock(7)).batch(0)
+    add_clocks(tmp_path, batch)
     with (tmp_path / FILE).open("a") as file:
         file.write('{"burst": {"sess')
-    assert read_clocks(tmp_path) == ([burst], [])
+    assert read_clocks(tmp_path) == ([batch], [])
 
 
 @pytest.mark.parametrize("line", ["[]", '{"burst": {}}', '{"other": {}}', "nonsense", '{"clock": []}', "[" * 5000])

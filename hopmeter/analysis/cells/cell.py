@@ -28,7 +28,7 @@ from hopmeter.analysis.latency.latency_columns import summary
 from hopmeter.analysis.latency.pace import SHARE
 from hopmeter.analysis.latency.percentiles import PERMILLE, QUICK_TRIALS, State, least_count, state
 from hopmeter.analysis.latency.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
-from hopmeter.clocks.bursts import ClockError
+from hopmeter.clocks.batches import ClockError
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import CELLS, LATENCIES, PLANNED

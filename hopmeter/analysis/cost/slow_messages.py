@@ -14,7 +14,7 @@ from hopmeter.analysis.cost.thread_time import Mark, Numbers, ThreadTime, Use
 from hopmeter.analysis.latency.arrivals import Times, count_lost
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.latencies import trim_slice
-from hopmeter.analysis.latency.pair import Pair, Place
+from hopmeter.analysis.latency.pair import EndpointTimes, Pair
 from hopmeter.analysis.latency.percentiles import estimate
 from hopmeter.analysis.latency.trial_pairs import pairs
 from hopmeter.messages import tag, with_remedy
@@ -183,11 +183,11 @@ class _Way:
                 self._add(thread, place.arrived, place.forwarded, place.arrived, chosen)
                 self._reply(thread, place, sends, chosen)
 
-    def _decode(self, thread: ThreadTime, place: Place, chosen: NDArray[np.intp]) -> None:
+    def _decode(self, thread: ThreadTime, place: EndpointTimes, chosen: NDArray[np.intp]) -> None:
         if place.decoded is not None:
             self._add(thread, place.arrived, place.decoded, place.arrived, chosen)
 
-    def _reply(self, server: ThreadTime, place: Place, sends: Times, chosen: NDArray[np.intp]) -> None:
+    def _reply(self, server: ThreadTime, place: EndpointTimes, sends: Times, chosen: NDArray[np.intp]) -> None:
         client, lane = self._threads[0], self._pair.lanes[0]
         answered = server.times_of(Mark.DONE, self._pair.messages)
         self._hop(client, place.forwarded, lane.replied, server, answered, chosen, sends)

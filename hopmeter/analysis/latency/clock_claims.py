@@ -15,7 +15,7 @@ from hopmeter.analysis.latency.host_clocks import ClockUncertainty
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.columns import BOUNDED
-from hopmeter.statistics import Pair, Ranking
+from hopmeter.statistics import CellPair, Ranking
 from hopmeter.statistics.ranking import rank_ranges
 
 Values = Mapping[str, Any]
@@ -114,7 +114,7 @@ def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
     return replace(ranking, levels=levels, pairs=pairs, ranks=rank_ranges(ranking.choices, pairs))
 
 
-def _claim_pair(pair: Pair, ranking: Ranking, whole_us: float, residual_us: float) -> Pair:
+def _claim_pair(pair: CellPair, ranking: Ranking, whole_us: float, residual_us: float) -> CellPair:
     """Return a pair that is decided only if its medians differ by more than the errors of trials do."""
     here, there = ranking.levels[pair.a][0], ranking.levels[pair.b][0]
     decided = pair.decided and there - here > residual_us

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopmeter.analysis.latency.arrivals import Times, count_lost, minus
 from hopmeter.analysis.latency.host_clocks import ClockUncertainty
-from hopmeter.analysis.latency.pair import Pair, Place
+from hopmeter.analysis.latency.pair import EndpointTimes, Pair
 from hopmeter.analysis.latency.percentiles import PERMILLE, least_count, resolvable
 from hopmeter.model import units
 from hopmeter.store.samples import NONE_NS
@@ -120,7 +120,7 @@ def _hold_times(pair: Pair) -> Times:
     return held
 
 
-def hold(place: Place) -> Times:
+def hold(place: EndpointTimes) -> Times:
     """Return the time from a request's arrival until its answer or forwarding, by message."""
     both = (place.forwarded != NONE_NS) & (place.arrived != NONE_NS)
     return np.where(both, place.forwarded - place.arrived, NONE_NS)

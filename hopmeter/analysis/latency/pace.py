@@ -22,7 +22,7 @@ LEAST = 20
 
 
 @dataclass(frozen=True)
-class Pace:
+class AchievedPace:
     """How one pair was paced in one trial."""
 
     achieved_hz: float | None
@@ -47,7 +47,7 @@ class Pace:
     """By how many seconds the response grew in each second of the schedule, if there is a backlog; otherwise 0."""
 
 
-def measure_pace(pair: Pair) -> Pace:
+def measure_pace(pair: Pair) -> AchievedPace:
     """Measure the pace of a pair; whether it keeps up is judged while messages are due at the highest rate."""
     begun_ns = _earliest(_known_times(pair.due_times))
     achieved_hz, span_ns = _rate(_known_times(pair.send_times), begun_ns)
@@ -64,7 +64,7 @@ def _fastest_part(pair: Pair) -> slice:
     return slice(pair.messages - many, None) if rates.first_hz < rates.last_hz else slice(many)
 
 
-def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -> Pace:
+def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -> AchievedPace:
     sent, planned, done = (each[part] for each in (pair.send_times, pair.due_times, pair.completion_times))
     known, due = _known_times(sent), _known_times(planned)
     reached_hz, _ = _rate(known, _earliest(due))
@@ -77,7 +77,9 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
     period_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
     queued_ns, long_ns = _standing(pair, part, period_ns) if scheduled else (0.0, 0.0)
     asked_hz = asked_hz if scheduled else None
-    return Pace(achieved_hz, reached_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth)
+    return AchievedPace(
+        achieved_hz, reached_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth
+    )
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:

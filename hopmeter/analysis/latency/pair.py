@@ -10,7 +10,7 @@ from hopmeter.model.cell import Cell
 
 
 @dataclass(frozen=True)
-class Place:
+class EndpointTimes:
     """The records of a relay, sink or server, by message."""
 
     arrivals: Arrivals
@@ -54,8 +54,8 @@ class Pair:
 
     cell: Cell
     lanes: list[Lane]
-    relays: list[Place] = field(default_factory=list)
-    ends: list[Place] = field(default_factory=list)
+    relays: list[EndpointTimes] = field(default_factory=list)
+    ends: list[EndpointTimes] = field(default_factory=list)
     """Sinks or servers; none in a ring."""
     clocks: HostClocks = field(default_factory=HostClocks)
     """The clocks of the hosts on which the endpoints ran."""
@@ -110,7 +110,7 @@ class Pair:
         """When each message arrived at each sink or server."""
         return [self._at_origin(end, end.arrived) for end in self.ends]
 
-    def _at_origin(self, place: Place, times: Times) -> Times:
+    def _at_origin(self, place: EndpointTimes, times: Times) -> Times:
         return translate(times, self.clocks.route(times, place.host, self.lanes[0].host))
 
     @property

@@ -15,7 +15,7 @@ from hopmeter.analysis.latency.growth import trend_of
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.host_clocks import ClockUncertainty
 from hopmeter.analysis.latency.latencies import Pieces, clock_uncertainties, count_missing, latencies, trim
-from hopmeter.analysis.latency.pace import Pace, measure_pace
+from hopmeter.analysis.latency.pace import AchievedPace, measure_pace
 from hopmeter.analysis.latency.pair import Pair
 from hopmeter.analysis.latency.paths import path_times
 from hopmeter.analysis.latency.servers import by_server, lost_by_server
@@ -66,7 +66,7 @@ class Measured:
     latencies: Pieces = field(default_factory=dict)
     missing: Counter[str] = field(default_factory=Counter)
     """How many messages have no latency, because they were lost, by latency."""
-    paces: list[Pace] = field(default_factory=list)
+    paces: list[AchievedPace] = field(default_factory=list)
     missed: MissedCount | None = None
     """The missed deadlines of a flow or path."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)

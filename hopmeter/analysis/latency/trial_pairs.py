@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hopmeter.analysis.latency.arrivals import Arrivals, Times
 from hopmeter.analysis.latency.host_clocks import HostClocks
-from hopmeter.analysis.latency.pair import Lane, Pair, Place
+from hopmeter.analysis.latency.pair import EndpointTimes, Lane, Pair
 from hopmeter.model.cell import Cell
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.store.disk import StoreError
@@ -109,14 +109,14 @@ def _messages(samples: Samples, seqs: Times) -> int:
     return highest + 1
 
 
-def _place(cell: Cell, samples: Samples, who: Endpoint, lane: Lane) -> Place:
+def _place(cell: Cell, samples: Samples, who: Endpoint, lane: Lane) -> EndpointTimes:
     passes_on = who.role != "sink"
     forwarding = ["forwarded_ns"] if passes_on or (cell.axes.sinks_work and cell.axes.work != "none") else []
     names = ["arrived_ns", *forwarding, *_decoding(cell, who)]
     rows = samples.of(who.id, "seq", *names)
     arrivals = Arrivals(rows["seq"], len(lane.due))
     forwarded = rows.get("forwarded_ns")
-    return Place(
+    return EndpointTimes(
         arrivals=arrivals,
         arrived=arrivals.by_message(rows["arrived_ns"]),
         forwarded=NOTHING if forwarded is None else arrivals.by_message(forwarded),

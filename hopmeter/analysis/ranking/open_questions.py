@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hopmeter.analysis.ranking.ranked_cells import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Pair, Ranking, fit, is_precise, rounds_for_ratio
+from hopmeter.statistics import CellPair, Observation, Ranking, fit, is_precise, rounds_for_ratio
 from hopmeter.statistics.families import CHOICES
 from hopmeter.statistics.ranking import ALPHA, BEST
 
@@ -79,7 +79,7 @@ def _pairs(cells: Sequence[Cell], result: Ranking, needed: frozenset[str]) -> An
     return Answer(frozenset(pair.cells for pair in asked), decided, needed, rounds)
 
 
-def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[Pair]:
+def _asked_pairs(cells: Sequence[Cell], result: Ranking) -> list[CellPair]:
     """Return the pairs of choices; in a run with two sides the sides of each cell.
 
     If there is only one choice, it is compared with the references that the user named.

@@ -12,7 +12,7 @@ from typing import Any
 from hopmeter.analysis.latency.clock_claims import claim_ranking
 from hopmeter.analysis.ranking.ranked_cells import fit_table
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Pair, Ranking, level_of_result, retain_decisions
+from hopmeter.statistics import CellPair, Observation, Ranking, level_of_result, retain_decisions
 from hopmeter.statistics.ranking import BEST
 
 Values = Mapping[str, Any]
@@ -104,7 +104,7 @@ class TableRanking:
         return compared.bounds if compared else (self.ranking.distance(a, b), None, None)
 
 
-def _compare(ranking: Ranking, pair: Pair) -> Comparison:
+def _compare(ranking: Ranking, pair: CellPair) -> Comparison:
     """Return a pair with the ratio of the two medians that a table shows.
 
     If each pair of a small table was fitted alone, its own estimate differs a little from that ratio.

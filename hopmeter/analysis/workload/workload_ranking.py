@@ -16,7 +16,7 @@ from hopmeter.analysis.ranking.ranked_cells import choices
 from hopmeter.analysis.ranking.rounds import round_numbers
 from hopmeter.analysis.workload.worst_flow import WorstFlows
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, Pair
+from hopmeter.statistics import CellPair, Observation
 from hopmeter.statistics.criteria import Decisions, Ids, decide_in_order, ranks_of, share_level
 from hopmeter.statistics.ranking import ALPHA, fit
 from hopmeter.statistics.shares.share_tests import ShareTrial, can_differ, compare_shares
@@ -37,7 +37,7 @@ class WorkloadRanking:
     group: str
     choices: tuple[str, ...]
     """The cells that are ranked."""
-    pairs: Mapping[str, Sequence[Pair]]
+    pairs: Mapping[str, Sequence[CellPair]]
     """The pairs that each criterion compared: those that earlier ones leave open. One that does not apply is
     missing."""
     decisions: Decisions
@@ -53,12 +53,12 @@ class WorkloadRanking:
         """Return the criterion that tells two cells apart; empty if none does."""
         return self.decisions.get((one, other)) or self.decisions.get((other, one)) or ""
 
-    def pair(self, criterion: str, one: str, other: str) -> Pair | None:
+    def pair(self, criterion: str, one: str, other: str) -> CellPair | None:
         """Return how two cells compare in one criterion; None if they were not compared."""
         return next((each for each in self.pairs.get(criterion, ()) if each.cells == {one, other}), None)
 
     @property
-    def all_pairs(self) -> Iterator[tuple[str, Pair]]:
+    def all_pairs(self) -> Iterator[tuple[str, CellPair]]:
         """The pairs of each criterion. `difference` is that of two shares of missed deadlines."""
         yield from ((criterion, pair) for criterion, pairs in self.pairs.items() for pair in pairs)
 
@@ -126,7 +126,7 @@ def _with_deadlines(trials: Iterable[Values]) -> list[Values]:
 
 def _compare(
     criterion: str, trials: Sequence[Values], worst: WorstFlows, alpha: float, pairs: Sequence[Ids]
-) -> Sequence[Pair]:
+) -> Sequence[CellPair]:
     """Compare pairs of choices; `trials` are those of all choices."""
     if criterion == DEADLINES:
         return _compare_deadlines(_with_deadlines(trials), pairs, alpha)
@@ -137,7 +137,7 @@ def _compare(
     return judge_pairs([pair for pair in fitted if pair.cells in wanted], alpha, "ratio")
 
 
-def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[Pair]:
+def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
     """Compare the shares of missed deadlines. If the clocks of hosts leave open how many there were, a pair is decided
     only if it is with the least and with the most of them, too."""
     found = compare_shares(map(_share_trial, trials), pairs, alpha)

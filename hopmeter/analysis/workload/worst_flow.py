@@ -14,7 +14,7 @@ from hopmeter.analysis.latency.percentiles import PERMILLE, is_resolved
 from hopmeter.analysis.ranking.ranked_cells import fit_table
 from hopmeter.model.cell import Cell
 from hopmeter.plan.workloads.workload_cells import flow_cell
-from hopmeter.statistics import Observation, Pair, Ranking
+from hopmeter.statistics import CellPair, Observation, Ranking
 from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 Values = Mapping[str, Any]
@@ -86,7 +86,7 @@ class WorstFlows:
         low, high = (None if low is None else min(low, ratio)), (None if high is None else max(high, ratio))
         return {"worst_p99_ratio": ratio, "worst_p99_ratio_low": low, "worst_p99_ratio_high": high, "worst_flow": name}
 
-    def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[Pair]:
+    def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
         """Compare the worst flows of some pairs of cells, round by round.
 
         The data choose the flows, so each flow has its share of the level.
@@ -95,7 +95,7 @@ class WorstFlows:
         compared = compare_single_pairs([self._question(*pair) for pair in pairs], share, "ratio")
         return [self._claim(pair) if self.clocks else pair for pair in compared]
 
-    def _claim(self, pair: Pair) -> Pair:
+    def _claim(self, pair: CellPair) -> CellPair:
         """Return a pair as far as it may be claimed although the clocks of hosts are not known exactly."""
         if pair.ratio is None or pair.low is None or pair.high is None:
             return pair
@@ -147,7 +147,7 @@ class WorstFlows:
         yield from ((at, value * its[at]) for at, value in own.items() if at in its)
 
 
-def _bounds(pair: Pair | None, cell: str) -> tuple[float | None, float | None]:
+def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
     """Return the interval of a cell divided by the other of its pair."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None

@@ -28,7 +28,7 @@ from hopmeter.system import paths
 
 FORMAT_FILE = "instrument/src/spec.rs"
 SOURCE_FORMAT = "const SPEC_FORMAT: u32 = "
-Pair = tuple[str, str]
+AdapterKey = tuple[str, str]
 """The name of a transport and a language."""
 
 
@@ -95,7 +95,7 @@ def find(name: str) -> Revision:
     return Revision(name, commit, checkout / "build/against" / commit[:12])
 
 
-def _build(revision: Revision, needed: list[Pair], say: Callable[[str], object]) -> None:
+def _build(revision: Revision, needed: list[AdapterKey], say: Callable[[str], object]) -> None:
     if not revision.tree.exists():
         say(f"copying revision {revision.name} to {revision.tree}")
         copy_files(revision)
@@ -170,7 +170,7 @@ def _is_built(revision: Revision, transport: str, language: str) -> bool:
     return _stamp(revision, transport, language).exists()
 
 
-def _is_offered(manifests: dict[str, Manifest], pair: Pair) -> bool:
+def _is_offered(manifests: dict[str, Manifest], pair: AdapterKey) -> bool:
     return pair[0] in manifests and pair[1] in manifests[pair[0]].offers
 
 

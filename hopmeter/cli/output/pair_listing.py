@@ -14,7 +14,7 @@ from hopmeter.analysis.workload.workload_ranking import WorkloadRanking
 from hopmeter.api.runs import pair_rows
 from hopmeter.report.tables.workload import DECIDED_BY
 from hopmeter.report.words import conditions, formatting
-from hopmeter.statistics import Pair
+from hopmeter.statistics import CellPair
 from hopmeter.system.tables import open_table, print_whole
 from hopmeter.system.terminal import Console
 
@@ -82,7 +82,7 @@ def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) ->
     print_whole(console, table)
 
 
-def _size(pair: Pair) -> str:
+def _size(pair: CellPair) -> str:
     """Return a ratio with its interval, or the difference of two shares of missed deadlines in percentage points."""
     if pair.ratio is not None:
         return f"{formatting.number(pair.ratio)}× {formatting.ratio_bracket(pair.low, pair.high)}"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hopmeter import manifest
 from hopmeter._instrument import ClockResponder
-from hopmeter.clocks.bursts import measure_burst
+from hopmeter.clocks.batches import measure_batch
 from hopmeter.clocks.clock_state import read_clock_state
 from hopmeter.errors import HopmeterError
 from hopmeter.hosts.agent.trial import AgentTrial
@@ -132,7 +132,7 @@ class Requests:
     def _compare_clock(self, ask: Ask) -> dict[str, Any]:
         session, asker, responder = (value_checks.text(ask, key, 100) for key in ("session", "asker", "responder"))
         where = (value_checks.address(ask, "address"), value_checks.number(ask, "port", 65_535))
-        return {"burst": measure_burst(session, asker, responder, where, _token(ask)).model_dump()}
+        return {"burst": measure_batch(session, asker, responder, where, _token(ask)).model_dump()}
 
     def _read_clock(self, ask: Ask) -> dict[str, Any]:
         session, host = (value_checks.text(ask, key, 100) for key in ("session", "host"))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hopmeter._instrument import ClockResponder
-from hopmeter.clocks.bursts import Burst, ClockError, measure_burst
+from hopmeter.clocks.batches import Batch, ClockError, measure_batch
 from hopmeter.clocks.clock_state import ClockState, read_clock_state
 from hopmeter.clocks.pair_model import PairModel
 from hopmeter.hosts.coordinator.connection import naming_damage
@@ -27,13 +27,13 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.store.clock_file import add_clocks
 
 TOKEN_BYTES = 16
-BURST_S = 60.0
+BATCH_S = 60.0
 MOST_CLOCKS = 10
 """Of more clocks, not every pair is compared."""
 ASKERS = 16
 """How many hosts ask at once. The kernel stamps the datagrams, so that the responder need not handle each at once."""
 LATEST = 8
-"""How many bursts of a pair predict its clocks."""
+"""How many batches of a pair predict its clocks."""
 
 ComparisonError = ClockError | TrialFailedError
 Found = TypeVar("Found")
@@ -67,7 +67,7 @@ class ClockExchange:
         self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
         self._own: ClockResponder | None = None
         self._ports: dict[str, int] = {}
-        self._latest: dict[frozenset[str], list[Burst]] = {}
+        self._latest: dict[frozenset[str], list[Batch]] = {}
         self._is_star = len({each.clock for each in hosts.values()}) > MOST_CLOCKS
         self._pings = {name: each.remote.clock for name, each in hosts.items() if each.remote}
 
@@ -105,11 +105,11 @@ class ClockExchange:
         clocks = self._clocks()
         states = [(each.name, partial(self._ask_state, each, with_sources)) for each in self._hosts.values()]
         found = _answers([each for each in states if not self._hosts[each[0]].is_gone], failures)
-        bursts = list(self._measure_bursts(choose_pairs(clocks, self._is_star), failures))
-        add_clocks(self._folder, *found, *bursts)
-        for burst in bursts:
-            pair = frozenset((burst.asker, burst.responder))
-            self._latest[pair] = [*self._latest.get(pair, [])[1 - LATEST :], burst]
+        batches = list(self._measure_batches(choose_pairs(clocks, self._is_star), failures))
+        add_clocks(self._folder, *found, *batches)
+        for batch in batches:
+            pair = frozenset((batch.asker, batch.responder))
+            self._latest[pair] = [*self._latest.get(pair, [])[1 - LATEST :], batch]
         self._set_clocks(clocks)
         return failures
 
@@ -122,9 +122,9 @@ class ClockExchange:
         for host in self._hosts.values():
             if host.remote is None or host.is_gone:
                 continue
-            bursts = self._latest.get(frozenset((names[host.clock], first)))
-            if bursts:
-                model = PairModel(bursts[0].asker, bursts[0].responder, bursts)
+            batches = self._latest.get(frozenset((names[host.clock], first)))
+            if batches:
+                model = PairModel(batches[0].asker, batches[0].responder, batches)
                 host.remote.clock = base.beyond(model, first)
             elif names[host.clock] == first:
                 host.remote.clock = base
@@ -141,29 +141,29 @@ class ClockExchange:
         if host.remote is None:
             return lambda: read_clock_state(self._session, host.name, with_sources)
         named = {"session": self._session, "host": host.name}
-        asked = host.remote.connection.post("read-clock", BURST_S, **named, with_sources=with_sources)
+        asked = host.remote.connection.post("read-clock", BATCH_S, **named, with_sources=with_sources)
         return lambda: ClockState.model_validate(value_checks.table(asked.answer(), "clock") | named)
 
-    def _measure_bursts(
+    def _measure_batches(
         self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
-    ) -> Iterator[Burst]:
-        """Measure the bursts of these pairs; at most `ASKERS` hosts ask at once."""
+    ) -> Iterator[Batch]:
+        """Measure the batches of these pairs; at most `ASKERS` hosts ask at once."""
         askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
         for begin in range(0, len(askers), ASKERS):
             some = askers[begin : begin + ASKERS]
             asks = [
-                (asker.name, partial(self._ask_burst, asker, other)) for asker, other in pairs if asker.name in some
+                (asker.name, partial(self._ask_batch, asker, other)) for asker, other in pairs if asker.name in some
             ]
             yield from _answers(asks, failures)
 
-    def _ask_burst(self, asker: ClockHost, responder: ClockHost) -> Answer[Burst]:
+    def _ask_batch(self, asker: ClockHost, responder: ClockHost) -> Answer[Batch]:
         if asker.remote is None:
             address = (responder.address, self._ports[responder.name])
-            return lambda: measure_burst(self._session, asker.name, responder.name, address, self._token)
+            return lambda: measure_batch(self._session, asker.name, responder.name, address, self._token)
         named = {"session": self._session, "asker": asker.name, "responder": responder.name}
         where = {"address": responder.address, "port": self._ports[responder.name], "token": self._token.hex()}
-        asked = asker.remote.connection.post("compare-clock", MOST_CLOCKS * BURST_S, **named, **where)
-        return lambda: Burst.model_validate(value_checks.table(asked.answer(), "burst") | named)
+        asked = asker.remote.connection.post("compare-clock", MOST_CLOCKS * BATCH_S, **named, **where)
+        return lambda: Batch.model_validate(value_checks.table(asked.answer(), "burst") | named)
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:

@@ -16,7 +16,7 @@ from hopmeter.hosts.coordinator.remote_processes import RemoteBroker, names_dama
 from hopmeter.hosts.protocol import spec_paths, value_checks
 from hopmeter.hosts.protocol.content_store import PIECE_BYTES, decode
 from hopmeter.manifest import Manifest
-from hopmeter.plan.spec import Site
+from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.broker import PATIENCE_S as BROKER_S
 from hopmeter.runtime.processes.broker import TRIES
@@ -48,7 +48,7 @@ class RemoteTrial:
     def __init__(self, host: RemoteHost, run: str, manifests: Sequence[Manifest], fetched: Path) -> None:
         self._host, self._run, self._manifests, self._fetched = host, run, manifests, fetched
         self.host_name = host.host_name
-        self.sites = [Site(spec_paths.site(number), {}) for number in range(len(manifests))]
+        self.sites = [TransportContext(spec_paths.site(number), {}) for number in range(len(manifests))]
         self.nodes: dict[int, RemoteNode] = {}
         self._brokers: dict[int, RemoteBroker] = {}
         self._logs: dict[str, Path] = {}

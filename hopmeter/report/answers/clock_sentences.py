@@ -43,8 +43,8 @@ def _describe_unclaimed(rows: Sequence[Row]) -> Iterator[str]:
 
 def comparison_sentences(run: Run) -> list[str]:
     """Return how the clocks of each pair of hosts compare, and what else was recorded about them."""
-    bursts, states = read_clocks(run.folder)
-    clocks = RunClocks(bursts, states)
+    batches, states = read_clocks(run.folder)
+    clocks = RunClocks(batches, states)
     found = [each for models in clocks.sessions.values() for each in _describe_models(models)]
     return [*found, *_describe_closures(clocks.closures()), *_corrections(states)]
 

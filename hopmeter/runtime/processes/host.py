@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from hopmeter.manifest import Manifest
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.plan.placement.background_load import Load
-from hopmeter.plan.spec import Site
+from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.processes.background_load import Achieved
 from hopmeter.runtime.processes.node import Node, Start
 
@@ -80,7 +80,7 @@ class TrialHost(Protocol):
         """Return the folder of the raw samples, a path of the host."""
 
     @property
-    def sites(self) -> Sequence[Site]:
+    def sites(self) -> Sequence[TransportContext]:
         """Return the environment of the nodes of each transport, in the order of the trial's transports."""
 
     def start_broker(self, order: BrokerOrder) -> Broker | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopmeter.manifest import Manifest
 from hopmeter.plan.placement.background_load import Load
-from hopmeter.plan.spec import Site
+from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.runtime.processes.cpu import CpuSampler, Steal
@@ -38,7 +38,7 @@ class LocalTrial:
         self._open_files = OpenFiles(
             {key: each.open_leftovers[key] for each in manifests for key in each.open_leftovers}
         )
-        self.sites = [self._make_site(number, each) for number, each in enumerate(manifests)]
+        self.sites = [self._make_transport_context(number, each) for number, each in enumerate(manifests)]
         self.nodes: list[LocalNode] = []
         self.brokers: list[BrokerProcess] = []
         self._ends = ExitStack()
@@ -47,11 +47,11 @@ class LocalTrial:
         self._used_before: list[Reading] = []
         self._pss_before: dict[int, int] = {}
 
-    def _make_site(self, number: int, manifest: Manifest) -> Site:
+    def _make_transport_context(self, number: int, manifest: Manifest) -> TransportContext:
         """Make a folder for the files of a transport; its path is short, because sockets are in it."""
         ends = self.folder / (f"s{number}" if number else "s")
         ends.mkdir(mode=0o700)
-        return Site(ends, {"python": manifest.folder / "python"})
+        return TransportContext(ends, {"python": manifest.folder / "python"})
 
     @property
     def pids(self) -> list[int]:

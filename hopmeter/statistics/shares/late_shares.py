@@ -1,4 +1,4 @@
-"""The share of late messages, with an interval that allows for trials that differ: late messages come in bursts.
+"""The share of late messages, with an interval that allows for trials that differ: late messages come in clusters.
 
 All arrays have the axes trial and threshold, or threshold alone. docs/method.md gives the reasons.
 """

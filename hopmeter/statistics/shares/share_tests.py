@@ -8,7 +8,7 @@ from itertools import combinations
 
 from hopmeter.statistics.observations import Observation
 from hopmeter.statistics.pair_tests import LEAST_ROUNDS
-from hopmeter.statistics.ranking import Pair, fit
+from hopmeter.statistics.ranking import CellPair, fit
 from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 
@@ -34,7 +34,7 @@ class ShareDifference:
     counts_p_value: float
 
 
-def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[Pair]:
+def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
     """Compare the shares of some pairs of cells by rounds; `a` of a pair has the smaller share, and `difference` is `b`
     minus `a`.
 

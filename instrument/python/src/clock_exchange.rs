@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 
-use hopmeter_instrument::clock_exchange::{self, Burst, Exchange, KernelClock, Request, Token};
+use hopmeter_instrument::clock_exchange::{self, Batch, Exchange, KernelClock, Request, Token};
 use hopmeter_instrument::sync::lock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,13 +11,13 @@ use pyo3::types::PyDict;
 
 use crate::probes::{duration, to_python_error};
 
-/// The most exchanges of one burst; a responder answers so many without a pause.
+/// The most exchanges of one batch; a responder answers so many without a pause.
 const MOST_EXCHANGES: usize = 1000;
 
 /// Adds the clock exchange to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ClockResponder>()?;
-    module.add_function(wrap_pyfunction!(clock_burst, module)?)?;
+    module.add_function(wrap_pyfunction!(clock_batch, module)?)?;
     module.add_function(wrap_pyfunction!(clock_reading, module)?)
 }
 
@@ -54,12 +54,12 @@ impl ClockResponder {
     }
 }
 
-/// Makes a burst of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best};
+/// Makes a batch of clock exchanges with a responder. Returns {asked, answered, impossible, median_round_trip_ns, best};
 /// `best` has the exchanges with the least round trips, each as {asked_ns, received_ns, sent_ns, answered_ns, error_ns,
 /// kernel_stamps}. Raises OSError if the responder does not answer.
 #[pyfunction]
 #[pyo3(signature = (host, port, token, exchanges = 200, patience_s = 0.2))]
-fn clock_burst<'py>(
+fn clock_batch<'py>(
     py: Python<'py>,
     host: &str,
     port: u16,
@@ -68,21 +68,21 @@ fn clock_burst<'py>(
     patience_s: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     if !(1..=MOST_EXCHANGES).contains(&exchanges) {
-        return Err(PyValueError::new_err(format!("a burst has 1 to {MOST_EXCHANGES} exchanges, not {exchanges}")));
+        return Err(PyValueError::new_err(format!("a batch has 1 to {MOST_EXCHANGES} exchanges, not {exchanges}")));
     }
     let (responder, token, patience) = (address(host, port)?, to_token(token)?, duration(patience_s)?);
     let request = Request { responder, token, exchanges, patience };
-    let burst = py.detach(|| clock_exchange::measure_burst(&request)).map_err(to_python_error)?;
-    describe_burst(py, &burst)
+    let batch = py.detach(|| clock_exchange::measure_batch(&request)).map_err(to_python_error)?;
+    describe_batch(py, &batch)
 }
 
-fn describe_burst<'py>(py: Python<'py>, burst: &Burst) -> PyResult<Bound<'py, PyDict>> {
+fn describe_batch<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyDict>> {
     let answer = PyDict::new(py);
-    answer.set_item("asked", burst.asked)?;
-    answer.set_item("answered", burst.answered)?;
-    answer.set_item("impossible", burst.impossible)?;
-    answer.set_item("median_round_trip_ns", burst.median_round_trip_ns)?;
-    let best = burst.best.iter().map(|exchange| describe_exchange(py, exchange)).collect::<PyResult<Vec<_>>>()?;
+    answer.set_item("asked", batch.asked)?;
+    answer.set_item("answered", batch.answered)?;
+    answer.set_item("impossible", batch.impossible)?;
+    answer.set_item("median_round_trip_ns", batch.median_round_trip_ns)?;
+    let best = batch.best.iter().map(|exchange| describe_exchange(py, exchange)).collect::<PyResult<Vec<_>>>()?;
     answer.set_item("best", best)?;
     Ok(answer)
 }

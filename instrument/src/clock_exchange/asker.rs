@@ -1,4 +1,4 @@
-//! The asker of the clock exchange: a burst of exchanges, of which those with the least round trips count.
+//! The asker of the clock exchange: a batch of exchanges, of which those with the least round trips count.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,17 +12,17 @@ use super::{Clock, host_clock};
 use crate::clock;
 use crate::error::{Context, Error, Result};
 
-/// The exchanges that a burst retains.
+/// The exchanges that a batch retains.
 const BEST: usize = 8;
-/// A burst ends early after this many requests in a row without an answer.
+/// A batch ends early after this many requests in a row without an answer.
 const MOST_LOST: usize = 5;
-/// A burst over a slow network ends after this time, if it has as many exchanges as [`ENOUGH`].
+/// A batch over a slow network ends after this time, if it has as many exchanges as [`ENOUGH`].
 const LONGEST_NS: i64 = 500_000_000;
 const ENOUGH: usize = 16;
 /// Two clocks differ by less than one part in this many, corrections of the rate included.
 const LEAST_RATE: i64 = 1000;
 
-/// What a burst asks, and whom.
+/// What a batch asks, and whom.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub responder: SocketAddr,
@@ -62,9 +62,9 @@ fn span(from_ns: i64, to_ns: i64) -> i128 {
     i128::from(to_ns) - i128::from(from_ns)
 }
 
-/// What a burst found.
+/// What a batch found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Burst {
+pub struct Batch {
     pub asked: usize,
     pub answered: usize,
     /// Exchanges whose stamps cannot be true, because a clock was set in the meantime.
@@ -78,14 +78,14 @@ pub struct Burst {
 ///
 /// # Errors
 /// When the responder cannot be reached or answers nothing.
-pub fn measure_burst(request: &Request) -> Result<Burst> {
+pub fn measure_batch(request: &Request) -> Result<Batch> {
     measure_with_clock(request, host_clock)
 }
 
-pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Burst> {
+pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Batch> {
     let mut asker = Asker::connect(request, clock)?;
     let mut found: Vec<Option<Exchange>> = Vec::with_capacity(request.exchanges);
-    // The numbers of all bursts differ, so a late or repeated reply belongs to no request of another burst.
+    // The numbers of all batches differ, so a late or repeated reply belongs to no request of another batch.
     let begun_ns = clock::now_ns();
     let first = (begun_ns as u64) << 16;
     for number in 0..request.exchanges as u64 {
@@ -101,7 +101,7 @@ pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Burs
     summarise(&found).ok_or_else(|| silence(request, &found))
 }
 
-fn summarise(found: &[Option<Exchange>]) -> Option<Burst> {
+fn summarise(found: &[Option<Exchange>]) -> Option<Batch> {
     let (mut possible, impossible): (Vec<Exchange>, Vec<Exchange>) =
         found.iter().flatten().partition(|exchange| exchange.is_possible());
     possible.sort_by_key(Exchange::round_trip_ns);
@@ -111,7 +111,7 @@ fn summarise(found: &[Option<Exchange>]) -> Option<Burst> {
     for exchange in &mut possible {
         exchange.error_ns += (exchange.sent_ns - exchange.received_ns) / LEAST_RATE + 1;
     }
-    Some(Burst { asked: found.len(), answered, impossible: impossible.len(), median_round_trip_ns, best: possible })
+    Some(Batch { asked: found.len(), answered, impossible: impossible.len(), median_round_trip_ns, best: possible })
 }
 
 fn silence(request: &Request, found: &[Option<Exchange>]) -> Error {

@@ -1,6 +1,6 @@
 //! The limit of how many datagrams a responder handles, so that a flood takes no more than a small part of one core.
 
-/// The datagrams that may come at once; a burst has fewer.
+/// The datagrams that may come at once; a batch has fewer.
 const CAPACITY: i64 = 2000;
 /// The time after which another datagram may be handled.
 const REFILL_NS: i64 = 200_000;
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_a_flood_is_slowed_down() {
+    fn a_batch_passes_and_a_flood_is_slowed_down() {
         let mut limit = Limit::new();
         assert!((0..CAPACITY).all(|_| limit.count(1_000) <= 1_000));
         assert_eq!(limit.count(1_000), 1_000 + REFILL_NS);

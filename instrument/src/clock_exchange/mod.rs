@@ -13,7 +13,7 @@ mod stamped_socket;
 #[cfg(test)]
 mod tests;
 
-pub use asker::{Burst, Exchange, Request, measure_burst};
+pub use asker::{Batch, Exchange, Request, measure_batch};
 pub use packet::Token;
 pub use rates::{ClockReading, KernelClock, read_clocks};
 pub use responder::{Counts, Responder};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::asker::measure_with_clock;
 use super::packet::{BYTES, Kind, Packet};
-use super::{Burst, Clock, Exchange, Request, Responder, Token, host_clock, measure_burst};
+use super::{Batch, Clock, Exchange, Request, Responder, Token, host_clock, measure_batch};
 
 const TOKEN: Token = *b"token of one run";
 const AHEAD_NS: i64 = 1_000_000_000_000;
@@ -18,7 +18,7 @@ fn request(responder: &Responder) -> Request {
     Request { responder: responder.address(), token: TOKEN, exchanges: 50, patience: Duration::from_secs(2) }
 }
 
-fn burst_with(asker: Clock, responder: Clock) -> Burst {
+fn batch_with(asker: Clock, responder: Clock) -> Batch {
     let responder = Responder::with_clock(anywhere(), TOKEN, responder).unwrap();
     measure_with_clock(&request(&responder), asker).unwrap()
 }
@@ -36,20 +36,20 @@ fn fast(monotonic_ns: i64) -> i64 {
 
 #[test]
 fn the_clock_of_this_host_has_no_offset_to_itself() {
-    let burst = burst_with(host_clock, host_clock);
-    assert_eq!((burst.asked, burst.answered, burst.impossible), (50, 50, 0));
-    assert!(burst.best.iter().all(|exchange| possible(exchange).contains(&0)), "{burst:?}");
-    assert!(burst.best.is_sorted_by_key(Exchange::round_trip_ns));
-    assert!(burst.best[0].round_trip_ns() <= burst.median_round_trip_ns);
+    let batch = batch_with(host_clock, host_clock);
+    assert_eq!((batch.asked, batch.answered, batch.impossible), (50, 50, 0));
+    assert!(batch.best.iter().all(|exchange| possible(exchange).contains(&0)), "{batch:?}");
+    assert!(batch.best.is_sorted_by_key(Exchange::round_trip_ns));
+    assert!(batch.best[0].round_trip_ns() <= batch.median_round_trip_ns);
 }
 
 #[test]
 fn a_fast_clock_is_found_within_the_bounds_at_either_end() {
-    for exchange in burst_with(host_clock, fast).best {
+    for exchange in batch_with(host_clock, fast).best {
         let middle_ns = exchange.asked_ns + (exchange.answered_ns - exchange.asked_ns) / 2;
         assert!(possible(&exchange).contains(&(fast(middle_ns) - middle_ns)), "{exchange:?}");
     }
-    for exchange in burst_with(fast, host_clock).best {
+    for exchange in batch_with(fast, host_clock).best {
         let middle_ns = exchange.received_ns + (exchange.sent_ns - exchange.received_ns) / 2;
         assert!(possible(&exchange).contains(&(middle_ns - fast(middle_ns))), "{exchange:?}");
     }
@@ -60,11 +60,11 @@ fn a_responder_that_is_gone_is_an_error_and_so_is_another_token() {
     let responder = Responder::start(anywhere(), TOKEN).unwrap();
     let mut request = Request { patience: Duration::from_millis(2), ..request(&responder) };
     request.token = [0; 16];
-    let error = measure_burst(&request).unwrap_err().to_string();
+    let error = measure_batch(&request).unwrap_err().to_string();
     assert!(error.contains("no request was answered"), "{error}");
     assert!(responder.counts().ignored >= 1 && responder.counts().answered == 0, "{:?}", responder.counts());
     drop(responder);
-    let error = measure_burst(&request).unwrap_err().to_string();
+    let error = measure_batch(&request).unwrap_err().to_string();
     assert!(error.contains("cannot reach"), "{error}");
 }
 
@@ -87,7 +87,7 @@ fn hostile_datagrams_get_no_answer_and_the_responder_survives() {
     }
     assert!(socket.recv(&mut [0; 2048]).is_err(), "nothing may be answered");
     assert_eq!(responder.counts().answered, 0);
-    assert_eq!(measure_burst(&request(&responder)).unwrap().answered, 50);
+    assert_eq!(measure_batch(&request(&responder)).unwrap().answered, 50);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_flood_takes_a_small_part_of_a_core_and_the_responder_answers_afterwards() {
     let (handled, took_ns) = (responder.counts().ignored, crate::clock::now_ns() - begun_ns);
     assert!(handled <= 2000 + took_ns as u64 / 200_000 + 1, "{handled} in {took_ns} ns");
     let request = Request { patience: Duration::from_millis(500), ..request(&responder) };
-    assert!(measure_burst(&request).unwrap().answered > 0);
+    assert!(measure_batch(&request).unwrap().answered > 0);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn replies_that_no_request_awaits_are_ignored() {
         forger.send_to(&reply.encode(), asker).unwrap();
     });
     let request = Request { responder: address, token: TOKEN, exchanges: 1, patience: Duration::from_secs(10) };
-    let error = measure_burst(&request).unwrap_err().to_string();
+    let error = measure_batch(&request).unwrap_err().to_string();
     assert!(error.contains("contradict"), "{error}");
     forge.join().unwrap();
 }
@@ -138,7 +138,7 @@ fn replies_that_no_request_awaits_are_ignored() {
 #[test]
 fn an_idle_responder_sleeps() {
     let responder = Responder::start(anywhere(), TOKEN).unwrap();
-    assert_eq!(measure_burst(&request(&responder)).unwrap().answered, 50);
+    assert_eq!(measure_batch(&request(&responder)).unwrap().answered, 50);
     let pause = || crate::clock::sleep_until(crate::clock::now_ns() + 100_000_000);
     pause(); // the thread takes in the stamp of its last reply
     let before = responder.counts();

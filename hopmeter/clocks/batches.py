@@ -1,4 +1,4 @@
-"""Bursts of clock exchanges: their stamps, and the offset that they show with its bound."""
+"""Batches of clock exchanges: their stamps, and the offset that they show with its bound."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hopmeter._instrument import clock_burst
+from hopmeter._instrument import clock_batch
 from hopmeter.errors import HopmeterError
 
 MOST_NS = 1 << 60
@@ -14,7 +14,7 @@ MOST_NS = 1 << 60
 ROUND_TRIP_S = 1.0
 """The longest round trip between two hosts whose clocks can be compared."""
 MOST_EXCHANGES = 64
-"""The most exchanges that a stored burst may have; the instrument retains fewer."""
+"""The most exchanges that a stored batch may have; the instrument retains fewer."""
 
 Time = Annotated[int, Field(ge=-MOST_NS, le=MOST_NS)]
 Count = Annotated[int, Field(ge=0, le=MOST_NS)]
@@ -70,8 +70,8 @@ class Exchange(Received):
         return (self.round_trip_ns + 1) // 2 + 1 + self.error_ns
 
 
-class Burst(Received):
-    """What one burst found: the exchanges with the least round trips, the least first."""
+class Batch(Received):
+    """What one batch found: the exchanges with the least round trips, the least first."""
 
     session: Name
     """The measuring process: after a restart another one may follow, and hosts may have other clocks then."""
@@ -90,14 +90,14 @@ class Burst(Received):
         return min(self.best, key=lambda each: each.bound_ns)
 
 
-def measure_burst(session: str, asker: str, responder: str, address: tuple[str, int], token: bytes) -> Burst:
+def measure_batch(session: str, asker: str, responder: str, address: tuple[str, int], token: bytes) -> Batch:
     """Ask a responder for its clock, from this host. Raises ClockError if it does not answer."""
     try:
-        found = clock_burst(*address, token, patience_s=ROUND_TRIP_S)
+        found = clock_batch(*address, token, patience_s=ROUND_TRIP_S)
     except OSError as cause:
         raise ClockError(
             "E-CLOCK-SILENT",
             f"the clock of host {responder} cannot be read from host {asker}: {cause}",
             "let datagrams (UDP) pass between the hosts in both directions",
         ) from cause
-    return Burst.model_validate(found | {"session": session, "asker": asker, "responder": responder})
+    return Batch.model_validate(found | {"session": session, "asker": asker, "responder": responder})
