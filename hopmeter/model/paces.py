@@ -30,6 +30,11 @@ class Rates:
         return (self.first_hz + self.last_hz) / 2
 
     @property
+    def is_steady(self) -> bool:
+        """Return whether the rate is the same throughout the trial."""
+        return self.first_hz == self.last_hz
+
+    @property
     def slowest_hz(self) -> float:
         """Return the lowest rate of the trial."""
         return min(self.first_hz, self.last_hz)

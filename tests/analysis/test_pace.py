@@ -90,6 +90,16 @@ def test_a_ramp_is_judged_at_its_fast_end(first_hz: float, last_hz: float, tmp_p
     assert states[1100.0]["achieved_hz"] == pytest.approx(600, rel=0.01), "the mean of the whole trial"
 
 
+@pytest.mark.parametrize(
+    ("pacing", "grows"), [({}, True), ({"pace": "ramp", "rate_hz": 500.0, "ramp_to_hz": 1500.0}, False)]
+)
+def test_a_latency_that_rises_with_the_rate_is_no_growth(pacing: dict[str, Any], grows: bool, tmp_path: Path) -> None:
+    count = 24_000
+    came = [{"seq": s, "arrived": s * MS + round((50 + s / count * 100) * US)} for s in range(count)]
+    row = analyse_trials(tmp_path, cell(**pacing), {0: messages(count), 1: came})
+    assert (row["growth"] is not None) == grows
+
+
 def test_noise_that_rises_and_falls_is_no_backlog(tmp_path: Path) -> None:
     came = growing(0.02)
     for row in came[400:600]:

@@ -23,6 +23,7 @@ from hopmeter.analysis.latency.sinks import by_sink, lost_by_sink
 from hopmeter.analysis.latency.trial_pairs import pairs
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
+from hopmeter.model.condition_values import rates_of
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.flows import flows
 from hopmeter.plan.workloads.workload_cells import flow_cell, rows_of
@@ -97,7 +98,8 @@ def measure(cell: Cell, path: Path) -> Measured:
         if deadline_s is not None:
             doubt = trial.clocks.get("response", ClockUncertainty())
             trial.missed = judge_deadline(pair.due_times, pair.completion_times, deadline_s, doubt.whole_ns)
-        trial.trend = trial.trend or trend_of(_start(cell, pair), pair.completion_times)
+        if trial.trend is None and _is_steady(cell):
+            trial.trend = trend_of(_start(cell, pair), pair.completion_times)
         trial.counts += _counts(pair)
         trial.missing += count_missing(pair) + lost_by_server(pair) + lost_by_sink(pair)
         trial.paces.append(measure_pace(pair))
@@ -111,6 +113,12 @@ def measure(cell: Cell, path: Path) -> Measured:
             "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
         )
     return trial
+
+
+def _is_steady(cell: Cell) -> bool:
+    """Return whether the rate stays the same, so that a growing latency says something about the programs."""
+    rates = rates_of(cell.axes)
+    return rates is None or rates.is_steady
 
 
 def _start(cell: Cell, pair: Pair) -> Times:
