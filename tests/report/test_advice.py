@@ -211,8 +211,8 @@ def test_a_workload_is_advised_by_the_ranks_of_the_whole() -> None:
     }
     found = of_workload(made, now="nng")
     assert transport(found) == "zeromq"
-    assert "for the whole workload: it keeps" in found.lines["take"]
-    assert "nng, the next, keeps fewer deadlines" in found.lines["better"]
+    assert "for the whole workload: it misses" in found.lines["take"]
+    assert "nng, the next, misses more deadlines" in found.lines["better"]
     assert "nng is what you have now" in found.lines["better"]
     assert "change them in the file" in found.lines["changes"]
     assert found.as_json()["decided_by"] == "order"

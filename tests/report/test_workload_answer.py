@@ -16,7 +16,7 @@ from hopmeter.report.answers.workload_answer import answer_sentences
 from hopmeter.report.sections.group_section import section
 from hopmeter.report.tables.page import on_page
 from hopmeter.report.tables.workload import COLUMNS
-from hopmeter.report.words.workload_words import is_whole, kept_percent
+from hopmeter.report.words.workload_words import is_whole, share_percent
 from hopmeter.system.terminal import Console
 from tests.analysis.test_workload_ranking import CALM, CPU, NONE, scale
 from tests.workload_runs import WORKLOAD, Made, make_run
@@ -41,10 +41,10 @@ def clear() -> Run:
     return make_run({"nng": Made(LATE, CALM, CPU), "zeromq": Made(NONE, CALM, CPU)})
 
 
-def test_the_first_sentence_names_the_transport_that_keeps_the_most_deadlines(clear: Run) -> None:
+def test_the_first_sentence_names_the_transport_that_misses_the_fewest_deadlines(clear: Run) -> None:
     said = plain(answer_sentences(whole(clear))[0])
-    assert said.startswith("zeromq keeps the most deadlines: 100 %")
-    assert "nng 90.0 % (89.0–91.0)" in said
+    assert said.startswith("zeromq misses the fewest deadlines: 0 %")
+    assert "nng 10.0 % (9.0–11.0)" in said
 
 
 def test_it_is_the_first_sentence_of_the_report_and_of_the_terminal(clear: Run) -> None:
@@ -61,8 +61,8 @@ def test_a_later_criterion_is_named_and_so_is_what_is_alike() -> None:
     slower = CALM | {"commands": scale(CALM["commands"], 2)}
     made = {"slow": Made(NONE, slower, CPU), "fast": Made(NONE, CALM, CPU), "late": Made(LATE, CALM, CPU)}
     said = lead(made)
-    assert said.startswith("fast keeps more deadlines: 100 %")
-    assert "late 90.0 %" in said.partition(";")[0]
+    assert said.startswith("fast misses fewer deadlines: 0 %")
+    assert "late 10.0 %" in said.partition(";")[0]
     assert "fast has the best worst p99 of a flow" in said and "commands" in said
 
 
@@ -70,7 +70,7 @@ def test_an_answer_by_cpu_says_first_that_deadlines_and_p99_do_not_differ() -> N
     frugal = {"nng": Made(NONE, CALM, scale(CPU, 2)), "zeromq": Made(NONE, CALM, CPU)}
     said = lead(frugal)
     assert said.startswith(
-        "zeromq and nng do not differ significantly in deadlines kept or worst p99: each keeps 100 %"
+        "zeromq and nng do not differ significantly in missed deadlines or worst p99: each misses 0 %"
     )
     assert said.partition("; ")[2].startswith("zeromq uses the least CPU: 20.0 % of a core")
     said = lead(frugal | {"mqtt": Made(NONE, CALM, scale(CPU, 3)), "late": Made(LATE, CALM, CPU)})
@@ -104,7 +104,7 @@ def test_what_is_not_told_apart_is_said_and_the_command_that_decides_it() -> Non
     run = make_run({"one": Made(NONE, CALM, CPU), "other": Made(noisy, CALM, CPU)})
     said = plain(answer_sentences(whole(run))[0])
     assert said.startswith(
-        "one and other do not differ significantly in deadlines kept, worst p99 or CPU: they keep 100 %"
+        "one and other do not differ significantly in missed deadlines, worst p99 or CPU: they miss 0 %"
     )
     assert next_sentence(run).startswith("To separate one from other, run `hopmeter run made-up --trials ")
 
@@ -114,7 +114,7 @@ def test_rows_without_a_rank_carried_the_workload_all_the_same() -> None:
     for row in run.rows:
         row.values["rank_low"] = None
     first, why, failed = map(plain, answer_sentences(whole(run)))
-    assert first == "synthetic: it keeps 90.0 % (89.0–91.0) of the deadlines and uses 20.0 % of a core (?)."
+    assert first == "synthetic: it misses 10.0 % (9.0–11.0) of the deadlines and uses 20.0 % of a core (?)."
     assert why.endswith("they have no rank.") and failed == "shm failed."
 
 
@@ -135,12 +135,13 @@ def test_the_whole_has_no_latency_columns_and_missed_deadlines_are_red(clear: Ru
     assert titles == [column.title for column in COLUMNS] and not any("p50" in title for title in titles)
     first, second = on_page(found.tables[0]).bodies[0].lines
     assert [value.style for value in first.values].count("missed") == 0
-    assert plain(second.values[2].text) == "90.0 %" and second.values[2].style == "missed"
+    assert plain(second.values[2].text) == "10.0 %" and second.values[2].style == "missed"
     assert second.values[6].text == "deadlines"
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(1.0, "100 %"), (0.984, "98.4 %"), (0.99978, "99.978 %"), (0.5, "50.0 %"), (0.0, "0 %")]
+    ("share", "text"),
+    [(1.0, "100 %"), (0.984, "98.4 %"), (0.99978, "99.978 %"), (0.5, "50.0 %"), (0.00022, "0.022 %"), (0.0, "0 %")],
 )
-def test_shares_near_all_keep_the_digits_that_matter(share: float, text: str) -> None:
-    assert plain(kept_percent(share)) == text
+def test_shares_near_none_or_all_keep_the_digits_that_matter(share: float, text: str) -> None:
+    assert plain(share_percent(share)) == text

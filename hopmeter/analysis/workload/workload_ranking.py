@@ -1,4 +1,4 @@
-"""Rank whole workloads: by the deadlines that they keep, then by the worst p99 of a flow, then by CPU.
+"""Rank whole workloads: by their missed deadlines, then by the worst p99 of a flow, then by CPU.
 
 A criterion tests only the pairs that those before it leave open. The criteria share the 5 % equally, because each of
 them can separate equal transports by chance. docs/method.md has the rule and its error rates.

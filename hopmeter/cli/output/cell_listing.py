@@ -7,7 +7,7 @@ from rich.text import Text
 from hopmeter.analysis.results.run_results import TAILS, Row
 from hopmeter.report.sections import why_slow
 from hopmeter.report.words import formatting
-from hopmeter.report.words.workload_words import cpu_text, kept_text, parts_of, worst_text
+from hopmeter.report.words.workload_words import cpu_text, missed_text, parts_of, worst_text
 from hopmeter.system.terminal import Console
 
 NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and says why its slowest messages are slow"
@@ -23,7 +23,7 @@ def print_cell(console: Console, row: Row) -> None:
 
 def _print_whole(console: Console, row: Row) -> None:
     """Print what ranks a whole workload, and the cells of its flows and paths."""
-    values = {"deadlines kept": kept_text(row), "worst p99": worst_text(row), "CPU": cpu_text(row)}
+    values = {"missed deadlines": missed_text(row), "worst p99": worst_text(row), "CPU": cpu_text(row)}
     console.print(Text(row.id, style="bold cyan"))
     for name, text in values.items():
         console.print(Text(f"{name}: {text or formatting.NOTHING}"))

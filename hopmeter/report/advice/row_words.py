@@ -16,11 +16,11 @@ from hopmeter.report.advice.decision import is_better, verdict
 from hopmeter.report.answers.comparison_sentences import VAGUE, how_long, median_words, name
 from hopmeter.report.answers.workload_answer import TEXTS, ranking_of
 from hopmeter.report.words import formatting
-from hopmeter.report.words.workload_words import is_whole, kept_text, worst_text
+from hopmeter.report.words.workload_words import is_whole, missed_text, worst_text
 from hopmeter.system import humanize
 
 MOST_NAMES = 4
-WORSE = {DEADLINES: "keeps fewer deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
+WORSE = {DEADLINES: "misses more deadlines", TAIL: "has a worse p99 of a flow", CPU: "uses more CPU"}
 """What decides that a whole workload is worse over a transport."""
 
 
@@ -40,7 +40,7 @@ def result_words(group: Group, row: Row) -> str:
     """Return the result of a row that ranks it: its median, or the deadlines that a workload missed."""
     if not is_whole(group):
         return median_words(row)
-    known = [f"it keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
+    known = [f"it misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
     if worst := worst_text(row):
         known.append(f"it has {worst}" if row["worst_p99_ratio"] == 1 else f"the p99 of its worst flow is {worst}")
     return formatting.join(known) if known else "it has no deadline to keep"

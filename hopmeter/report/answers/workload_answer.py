@@ -10,18 +10,18 @@ from hopmeter.analysis.workload.workload_ranking import CPU, DEADLINES, TAIL, Wo
 from hopmeter.report.answers.comparison_sentences import MOST_ROUNDS, name
 from hopmeter.report.answers.requirement_sentences import requirement_sentences
 from hopmeter.report.words import formatting
-from hopmeter.report.words.workload_words import cpu_text, growth_text, kept_text, slow_flows, worst_text
+from hopmeter.report.words.workload_words import cpu_text, growth_text, missed_text, slow_flows, worst_text
 from hopmeter.statistics.detection import pair_rounds_needed
 
-TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: kept_text, TAIL: worst_text, CPU: cpu_text}
+TEXTS: dict[str, Callable[[Row], str]] = {DEADLINES: missed_text, TAIL: worst_text, CPU: cpu_text}
 """The value of each criterion."""
 BEST = {
-    DEADLINES: "keeps the most deadlines",
+    DEADLINES: "misses the fewest deadlines",
     TAIL: "has the best worst p99 of a flow",
     CPU: "uses the least CPU",
 }
-BETTER = {DEADLINES: "keeps more deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
-ALIKE = {DEADLINES: "deadlines kept", TAIL: "worst p99", CPU: "CPU"}
+BETTER = {DEADLINES: "misses fewer deadlines", TAIL: "has a better worst p99 of a flow", CPU: "uses less CPU"}
+ALIKE = {DEADLINES: "missed deadlines", TAIL: "worst p99", CPU: "CPU"}
 """What rows that are not told apart do not differ in."""
 LEFT_OUT = {DEADLINES: "No flow or path has a deadline.", TAIL: "No flow has enough messages for a p99."}
 """Why a criterion does not apply."""
@@ -63,7 +63,7 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
     first, *others = rows
     ranking = ranking_of(first)
     if ranking is None:
-        return f"The deadlines kept are {_list(group, rows, DEADLINES)}."
+        return f"The missed deadlines are {_list(group, rows, DEADLINES)}."
     parts, left, alike = [], others, list[str]()
     for criterion in ranking.pairs:
         behind = [row for row in left if ranking.decides(first.id, row.id) == criterion]
@@ -77,7 +77,7 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
-    """Return what the first row does better than those behind: `A keeps the most deadlines: 98 % (…), B 96 % (…)`."""
+    """Return what the first row does better than those behind: `A misses the fewest deadlines: 2 % (…), B 4 % (…)`."""
     does = BETTER[criterion] if left else BEST[criterion]
     return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
 
@@ -87,21 +87,21 @@ def _list(group: Group, rows: Sequence[Row], criterion: str) -> str:
 
 
 def _alike(group: Group, first: Row, others: Sequence[Row], criteria: Sequence[str]) -> str:
-    """Return in what the first row does not differ from others, with the deadlines that they keep."""
+    """Return in what the first row does not differ from others, with the deadlines that they miss."""
     best, *names = [name(group, row) for row in (first, *others)]
     listed = formatting.join(formatting.first(names, MOST_NAMES))
     who = f"{best} and {listed} do not differ" if len(names) == 1 else f"{best} does not differ"
     whom = "" if len(names) == 1 else f" from {listed}"
     *more, last = [ALIKE[each] for each in criteria]
     what = f"{', '.join(more)} or {last}" if more else last
-    keep = f": {_keep((first, *others)[: 1 + MOST_NAMES])} of the deadlines" if DEADLINES in criteria else ""
-    return f"{who} significantly{whom} in {what}{keep}"
+    missed = f": {_misses((first, *others)[: 1 + MOST_NAMES])} of the deadlines" if DEADLINES in criteria else ""
+    return f"{who} significantly{whom} in {what}{missed}"
 
 
-def _keep(rows: Sequence[Row]) -> str:
-    """Return what rows keep of the deadlines: `each keeps 100 %`, or `they keep 99.6 % and 99.4 %`."""
-    known = formatting.distinct(kept_text(row) for row in rows)
-    return f"each keeps {known[0]}" if len(known) == 1 else f"they keep {formatting.join(known)}"
+def _misses(rows: Sequence[Row]) -> str:
+    """Return what rows miss of the deadlines: `each misses 0 %`, or `they miss 0.40 % and 0.60 %`."""
+    known = formatting.distinct(missed_text(row) for row in rows)
+    return f"each misses {known[0]}" if len(known) == 1 else f"they miss {formatting.join(known)}"
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
@@ -110,8 +110,8 @@ def _left_out(rows: Sequence[Row]) -> list[str]:
 
 
 def _values(row: Row) -> str:
-    keeps = [f"keeps {kept_text(row)} of the deadlines"] if kept_text(row) else []
-    return f"it {formatting.join([*keeps, *([f'uses {cpu_text(row)}'] if cpu_text(row) else [])])}"
+    misses = [f"misses {missed_text(row)} of the deadlines"] if missed_text(row) else []
+    return f"it {formatting.join([*misses, *([f'uses {cpu_text(row)}'] if cpu_text(row) else [])])}"
 
 
 def ranking_of(row: Row) -> WorkloadRanking | None:
@@ -137,8 +137,8 @@ def _failures(group: Group) -> list[str]:
 
 
 def _references(group: Group) -> list[str]:
-    """Return what the references keep, which are not ranked."""
-    known = [row for row in group.references if row["status"] == "ok" and kept_text(row)]
+    """Return what the references miss, which are not ranked."""
+    known = [row for row in group.references if row["status"] == "ok" and missed_text(row)]
     return [f"For comparison, no library to install: {_list(group, known, DEADLINES)}."] if known else []
 
 

@@ -1,4 +1,4 @@
-"""The table of a whole workload: deadlines kept, the worst p99 of a flow, CPU and loss of each transport."""
+"""The table of a whole workload: missed deadlines, the worst p99 of a flow, CPU and loss of each transport."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from hopmeter.report.tables.model import Column, Line, Table, Value, notes
 from hopmeter.report.words import conditions, formatting
 from hopmeter.report.words.company_words import background_sentence
 from hopmeter.report.words.host_words import hosts_sentence
-from hopmeter.report.words.workload_words import behind_text, kept_bracket, kept_percent, kept_share, part_missed_text
+from hopmeter.report.words.workload_words import (
+    behind_text,
+    missed_share,
+    part_missed_text,
+    share_bracket,
+    share_percent,
+)
 
 COLUMNS = (
     row_values.RANK,
     row_values.TRANSPORT,
     replace(row_values.LANGUAGE, least=3),
-    Column("Deadlines kept", "number", "95 % interval", short="deadlines kept", key="deadlines_kept"),
+    Column("Missed deadlines", "number", "95 % interval", short="missed deadlines", key="missed_deadlines"),
     Column("Worst p99", "number", "times the lowest", short="worst p99", key="worst_p99_ratio"),
     Column("CPU", "number", "% of a core", short="CPU %", key="cpu_core_percent"),
     row_values.LOSS,
@@ -27,7 +33,7 @@ COLUMNS = (
 )
 DECIDED_BY = {"deadlines": "deadlines", "p99": "worst p99", "cpu": "CPU"}
 CAPTION = (
-    "Deadlines kept: of all messages of flows and paths with a deadline. Worst p99: the flow whose p99 is the most "
+    "Missed deadlines: of all messages of flows and paths with a deadline. Worst p99: the flow whose p99 is the most "
     "times that of the best transport for this flow. CPU: of all participants together. The deadlines rank; the worst "
     "p99 ranks transports that keep the deadlines alike, and CPU those that are alike in both."
 )
@@ -53,7 +59,7 @@ def _line(group: Group, row: Row) -> Line:
         _rank(row),
         row_values.name_value(group, row),
         Value(str(row["language"]), sort=row["language"]),
-        _kept_share(row),
+        _missed_share(row),
         _worst(row),
         row_values.amount_value(*(row.get(f"cpu_core_percent{end}") for end in ("", "_low", "_high"))),
         replace(loss, style="missed" if row.loss else ""),
@@ -71,13 +77,13 @@ def _rank(row: Row) -> Value:
     return Value(text, sort=low, data=text)
 
 
-def _kept_share(row: Row) -> Value:
-    """Return the deadlines kept, red if any was missed."""
-    share, low, high = kept_share(row)
+def _missed_share(row: Row) -> Value:
+    """Return the share of missed deadlines, red if any was missed."""
+    share, low, high = missed_share(row)
     if share is None:
         return Value(formatting.NOTHING)
-    bracket, style = kept_bracket(low, high), "missed" if row["missed"] else ""
-    return Value(kept_percent(share), notes(bracket.strip("()")), share, style, inline=bracket, ends=(low, high))
+    bracket, style = share_bracket(low, high), "missed" if row["missed"] else ""
+    return Value(share_percent(share), notes(bracket.strip("()")), share, style, inline=bracket, ends=(low, high))
 
 
 def _worst(row: Row) -> Value:

@@ -167,36 +167,22 @@ def is_part(group: Group) -> bool:
 
 
 def missed_text(row: Row) -> str:
-    """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`."""
-    if row["missed_share"] is None:
-        return ""
-    ends = [end for end in (row["missed_share_low"], row["missed_share_high"]) if end is not None]
-    if len(ends) < 2:
-        return f"{formatting.percent(row['missed_share'])} (?)"
-    return f"{formatting.percent(row['missed_share'])} ({'–'.join(formatting.number(100 * end, 2) for end in ends)})"
+    """Return the share of missed deadlines with its interval: `18.6 % (12.5–26.1)`; empty without deadlines."""
+    share, low, high = missed_share(row)
+    return f"{share_percent(share)} {share_bracket(low, high)}" if share is not None else ""
 
 
-def kept_text(row: Row) -> str:
-    """Return the share of deadlines that a whole workload kept, with its interval: `98.4 % (97.5–99.0)`."""
-    share, low, high = kept_share(row)
-    return f"{kept_percent(share)} {kept_bracket(low, high)}" if share is not None else ""
+def missed_share(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Return the share of missed deadlines, and its interval."""
+    return row["missed_share"], row["missed_share_low"], row["missed_share_high"]
 
 
-def kept_share(row: Row) -> tuple[float | None, float | None, float | None]:
-    """Return the share of deadlines that were kept, and its interval."""
-    return _rest(row["missed_share"]), _rest(row["missed_share_high"]), _rest(row["missed_share_low"])
-
-
-def _rest(share: float | None) -> float | None:
-    return None if share is None else 1 - share
-
-
-def kept_percent(share: float | None) -> str:
-    """Return `98.4 %`; a share that is nearly all keeps two digits of what is missing: `99.98 %`."""
+def share_percent(share: float | None) -> str:
+    """Return `98.4 %`; a share that is nearly none or all has two digits of the smaller part: `99.98 %`."""
     return formatting.NOTHING if share is None else f"{_percent_digits(share)}{formatting.THIN}%"
 
 
-def kept_bracket(low: float | None, high: float | None) -> str:
+def share_bracket(low: float | None, high: float | None) -> str:
     """Return `(97.5–99.0)`, or `(?)` without an interval."""
     ends = None if low is None or high is None else f"{_percent_digits(low)}–{_percent_digits(high)}"
     return f"({formatting.NO_INTERVAL if ends is None else ends})"
