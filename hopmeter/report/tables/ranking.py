@@ -278,7 +278,11 @@ BEFORE = (
     ),
 )
 AFTER = (
-    Part(Column("Missed", "number", INTERVAL, short="missed %\n(95 %)", key="missed_share"), _missed, _any("missed_share")),
+    Part(
+        Column("Missed", "number", INTERVAL, short="missed %\n(95 %)", key="missed_share"),
+        _missed,
+        _any("missed_share"),
+    ),
     Part(
         Column("Times alone", "number", INTERVAL, short="×alone\n(95 %)", key="times_alone"),
         _alone,
