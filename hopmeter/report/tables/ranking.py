@@ -177,7 +177,7 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
     return value
 
 
-def _missed(_: Context, row: Row) -> Value:
+def _missed_value(_: Context, row: Row) -> Value:
     """Return the share of messages that missed their deadline; empty without a deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
     ends = (row["missed_share_low"], row["missed_share_high"])
@@ -280,7 +280,7 @@ BEFORE = (
 AFTER = (
     Part(
         Column("Missed", "number", INTERVAL, short="missed %\n(95 %)", key="missed_share"),
-        _missed,
+        _missed_value,
         _any("missed_share"),
     ),
     Part(
