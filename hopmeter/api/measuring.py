@@ -188,7 +188,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
     from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
     from hopmeter.analysis.cells.rate_search import Hunt
     from hopmeter.analysis.cells.requirements import judge_trials
-    from hopmeter.analysis.cells.trial_medians import median_us
+    from hopmeter.analysis.cells.trial_percentiles import median_us
     from hopmeter.runtime.executor import Executor
 
     made, old = prepared.plan, prepared.old

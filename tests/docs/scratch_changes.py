@@ -175,11 +175,13 @@ CHANGES = {
             "hopmeter/analysis/cells/arrived_bytes.py": ("", "\n\ndef scratch_us() -> float:\n    return 1.0\n"),
             "docs/metrics.md": ("", ""),
             "hopmeter/model/column_types.py": ("", ""),
+            "scenarios/scenario.schema.json": ("", ""),
         },
         [
             ["-m", "hopmeter.model.column_types_file"],
             ["-m", "hopmeter.model.columns_page", "docs/metrics.md"],
             ["-c", "print(open('docs/metrics.md').read(), open('hopmeter/model/column_types.py').read())"],
+            ["-m", "hopmeter", "scenarios", "--schema"],
         ],
         "scratch_us",
     ),

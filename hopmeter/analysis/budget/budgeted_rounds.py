@@ -13,7 +13,7 @@ from typing import Any
 
 from hopmeter.analysis.budget.budgeted_table import UNITS, Table, table_of
 from hopmeter.analysis.budget.candidates import InQuestion
-from hopmeter.analysis.cells.trial_medians import Value
+from hopmeter.analysis.cells.trial_percentiles import Value
 from hopmeter.analysis.ranking.open_questions import Answer, IsJudged, look, look_at_requirements
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult

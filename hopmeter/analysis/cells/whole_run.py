@@ -12,7 +12,7 @@ from hopmeter.analysis.cells.cell import Judged, examine, row
 from hopmeter.analysis.cells.rate_search import set_highest
 from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
 from hopmeter.analysis.cells.requirements import Judge, look_levels
-from hopmeter.analysis.cells.trial_medians import headline_percentiles_us
+from hopmeter.analysis.cells.trial_percentiles import headline_percentiles_us
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
 from hopmeter.analysis.cost.slow_messages import why_columns

@@ -30,7 +30,7 @@ CAPTION = (
     "Box: the middle half of the messages. Notch: about the 95 % interval of the median, as if messages were "
     "independent. Whiskers: messages within 1.5 box lengths. Dots: some of the messages beyond, always the last one."
 )
-UNRESOLVED = (
+TOO_FEW_MESSAGES = (
     "A percentile is not shown if fewer than ten messages are slower. A lost message is slower than all others: a "
     "percentile that is one is called lost."
 )
@@ -145,7 +145,7 @@ def section(
     return Section(
         title,
         sentences=[": ".join(notes(run.folder.name, details))],
-        tables=[table(title, columns, lines, f"{caption} {UNRESOLVED}", "ranking")],
+        tables=[table(title, columns, lines, f"{caption} {TOO_FEW_MESSAGES}", "ranking")],
         notes=[Note(text) for text in warnings],
         figures=[figure for figure in figures if figure],
         commands=[environment.command(run)] if run.about.get("command") else [],

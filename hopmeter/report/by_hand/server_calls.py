@@ -16,7 +16,7 @@ from hopmeter.report.words.codec_rows import PlacedBox
 ALL = "all of them"
 """Used instead of a transport, for all servers of a frame; the name of a transport has no spaces."""
 TOTAL = "Each frame: the time until its reply is received and decoded, and until all replies are."
-BEYOND = "The same times less the requested work: what sending, waking and waiting takes."
+BEYOND_THE_WORK = "The same times less the requested work: what sending, waking and waiting takes."
 MEANING = f"{TOTAL} Beyond the work: the mean less the requested work."
 Found = dict[Names, Delays]
 
@@ -44,7 +44,7 @@ def section(run: Run, figure_number: int) -> Section:
             run,
             f"across-asked-over-{figure_number}",
             "Beyond the work",
-            BEYOND,
+            BEYOND_THE_WORK,
             _place(run, beyond if any(works.values()) else {}),
         ),
     ]

@@ -1,4 +1,4 @@
-"""The median of each trial, as soon as the trial is over."""
+"""The percentiles of one trial, as soon as the trial is over; the median ranks it."""
 
 from __future__ import annotations
 
