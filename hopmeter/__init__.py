@@ -30,16 +30,16 @@ HOMES = {
     "open_run": "hopmeter.api.runs",
     "run": "hopmeter.api.start",
 }
-"""The modules of what programs use."""
+"""Maps each public name of the package to the module that defines it."""
 
 
 def __dir__() -> list[str]:
-    """Return what programs use."""
+    """Return the public names of the package."""
     return [*HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Return what programs use, or `__version__`, on first use: a node needs none of it and starts sooner."""
+    """Import a public name of the package, or look up `__version__`, on first use, so that a node starts sooner."""
     if name in HOMES:
         from importlib import import_module
 
@@ -50,5 +50,5 @@ def __getattr__(name: str) -> object:
 
     try:
         return version("hopmeter")
-    except PackageNotFoundError:  # run from a bare checkout that was never installed
+    except PackageNotFoundError:  # a checkout that was never installed
         return "0+unknown"

@@ -1,1 +1,1 @@
-"""The functions of hopmeter for programs, and for the commands: `import hopmeter; hopmeter.run("quick")`."""
+"""The Python API, which the commands use too: `import hopmeter; hopmeter.run("quick")`."""

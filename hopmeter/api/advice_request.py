@@ -1,4 +1,4 @@
-"""What a user asks advice for."""
+"""A request for advice."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hopmeter.errors import UsageError
 from hopmeter.hosts.coordinator.host_options import HostOptions
 
 MESSAGE = "message"
-"""The scenario for messages that no file describes."""
+"""The scenario to use if the user describes messages by options instead of naming a scenario."""
 THIS_MACHINE = HostOptions()
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks advice for."""
+    """A request for advice, as a command or a program makes it."""
 
     scenario: str
     now: str | None
@@ -27,7 +27,7 @@ class Request:
     command: Sequence[str]
     hosts: HostOptions = THIS_MACHINE
     build: bool = False
-    """Whether what is not ready is built first."""
+    """Whether to first build the adapters and codecs that are not ready."""
 
     @classmethod
     def of(
@@ -39,7 +39,7 @@ class Request:
         hosts: HostOptions = THIS_MACHINE,
         build: bool = False,
     ) -> Request:
-        """Check a request. Raises UsageError without a scenario, a payload or a rate."""
+        """Return a checked request. Raises UsageError if a scenario is missing, and the payload or the rate too."""
         given = {name: value for name, value in options.items() if value is not None}
         if asked is None and not {"payload", "rate"} <= given.keys():
             raise UsageError(

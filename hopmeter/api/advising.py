@@ -1,4 +1,4 @@
-"""Measure a user's own messages or workload, and advise which transport to take."""
+"""Measure a user's messages or workload, and recommend a transport."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from hopmeter.system.terminal import Console
 
 BUDGET = "3m"
 SHORTER_S = (2.0, 1.0, 0.5, 0.25)
-"""Durations of a trial that are tried, the longest first, until enough rounds fit into the budget."""
+"""The trial durations to try, longest first, until enough rounds fit into the budget."""
 MARGIN = 1.2
-"""Trials take longer than planned."""
+"""The factor by which trials may take longer than planned."""
 UNTIL_BEST = {"until": "best"}
 
 
 class Advice:
-    """Which transport to take for a workload, from a run that measured it."""
+    """The recommended transport for a workload, from a run that measured the workload."""
 
     def __init__(self, found: RunAdvice, not_ready: Mapping[str, str] | None = None) -> None:
         self._found = found
@@ -54,27 +54,27 @@ class Advice:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the run decides what to take; otherwise `lines` has the command that would."""
+        """Whether the run supports a recommendation; if not, `lines` names a command that would."""
         return self._found.take is not None
 
     @property
     def transport(self) -> str | None:
-        """The transport to take; None if nothing is decided."""
+        """The recommended transport, or None if the run supports no recommendation."""
         return str(self._found.take["transport"]) if self._found.take else None
 
     @property
     def lines(self) -> dict[str, str]:
-        """The advice in sentences: `take`, `better`, `cpu`, `settings` and `changes`."""
+        """The advice in sentences, under the keys `take`, `better`, `cpu`, `settings` and `changes`."""
         return self._found.lines
 
     @property
     def run(self) -> Run:
-        """The run that the advice is from."""
+        """The run on which the advice is based."""
         return Run(self._found.run)
 
     @property
     def examples(self) -> dict[str, Example | None]:
-        """The example for each language of the advice, or None if the transport has none yet in that language."""
+        """The example program in each recommended language, or None for a language without one."""
         take = self._found.take
         known = manifest.every().get(str(take["transport"])) if take else None
         if take is None or known is None:
@@ -83,12 +83,12 @@ class Advice:
 
     @property
     def named_rows(self) -> list[Row]:
-        """The rows of the transport to take and of the one that the user has now."""
+        """The rows of the recommended transport and of the user's current transport; a missing row is left out."""
         return [row for row in (self._found.take, self._found.now_row) if row is not None]
 
     @property
     def example_gap(self) -> str:
-        """A sentence with the languages that have no example; empty if all have one."""
+        """A sentence that lists the languages without an example, or an empty string if all have one."""
         missing = [word for word, example in self.examples.items() if example is None]
         if not missing or self._found.take is None:
             return ""
@@ -96,9 +96,10 @@ class Advice:
         return f"{self.transport} has no example with {what} in {', '.join(missing)} yet"
 
     def write_examples(self, folder: RunPath) -> list[Path]:
-        """Write a program for such messages or calls with the advised transport into a new folder.
+        """Write example programs for the recommended transport, with the user's messages or calls, into a new folder.
+        Return their paths.
 
-        Raises UsageError if nothing is advised or there is no example.
+        Raises UsageError if no transport is recommended or it has no example.
         """
         place, examples = Path(folder), [each for each in self.examples.values() if each]
         check_folder(place)
@@ -128,14 +129,14 @@ def advise(
     cluster: str | None = None,
     **options: Any,
 ) -> Advice:
-    """Measure a scenario or a workload, and advise which transport to take; with `run`, from a run that exists.
+    """Measure a scenario or a workload, and recommend a transport. With `run`, use that stored run and measure nothing.
 
-    Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, all that you can install
-    and that are ready here are measured; with `build`, also those that hopmeter can build, which it builds first. `now`
-    is the transport that you use now. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the
-    names and meanings of `hopmeter run`; the budget is 3 minutes by default.
+    Without a scenario, `payload` and `rate` describe the messages. Unless you name transports, hopmeter measures all
+    installable transports that are ready here; with `build`, it first builds those that it can. `now` is your current
+    transport. `hosts` and `cluster` are those of `hopmeter.run`. All other options have the names and meanings of
+    `hopmeter run`; the budget is 3 minutes by default.
 
-    Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C.
+    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C.
     """
     settings = join_settings(options.pop("set", ()))
     check_names(options)
@@ -149,7 +150,7 @@ def advise(
 
 
 def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
-    """Measure what is asked, and advise."""
+    """Measure what the request describes, and return the advice. Raises StoppedRunError on Ctrl-C."""
     with asked.hosts.open() as session:
         prepared, not_ready = prepare(asked, session, consoles.notes)
         outcome = measuring.measure(prepared, out, asked.command, consoles)
@@ -161,8 +162,8 @@ def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
 def prepare(
     asked: Request, hosts: HostSession | None = None, notes: Console | None = None
 ) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run with trials that fit the budget, after building what it lacks if that is asked; also return what is
-    not ready."""
+    """Plan the run with trials that fit into the budget; build missing parts first if the request says so. Return the
+    plan, and for each transport that is not ready the command that installs it."""
     not_ready: dict[str, str] = {}
 
     def make_plan() -> Prepared:
@@ -176,8 +177,8 @@ def prepare(
 
 
 def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str, str]]:
-    """Plan the run over the transports that the user names, or over all that can be installed and are ready or can be
-    built."""
+    """Plan the run over the transports that the user names. If the user names none, take all installable transports
+    that are ready, or can be built if the request says so."""
     capabilities = planning.local_capabilities(hosts)
     path = scenario.find(asked.scenario)
     _, toml = scenario.load(path)
@@ -202,7 +203,7 @@ def _plan(asked: Request, hosts: HostSession | None) -> tuple[Prepared, dict[str
 
 
 def _transports(named: Any, asked: Request, capabilities: Capabilities) -> tuple[list[str], dict[str, str]]:
-    """Return the transports to measure, and the command that installs each transport that is not ready."""
+    """Return the transports to measure, and for each transport that is not ready the command that installs it."""
     ready = {
         name for (name, _), state in capabilities.ready.items() if state.ready or (asked.build and _is_built_by(state))
     }
@@ -217,7 +218,7 @@ def _transports(named: Any, asked: Request, capabilities: Capabilities) -> tuple
 
 
 def _is_built_by(state: manifest.Readiness) -> bool:
-    """Return whether hopmeter builds what is not ready."""
+    """Return whether hopmeter itself can build this adapter."""
     return state.get.startswith(COMMAND)
 
 
@@ -226,14 +227,14 @@ def _remedy(name: str, capabilities: Capabilities) -> str:
 
 
 def _check_now(now: str | None, prepared: Prepared) -> None:
-    """Raise UsageError if what the user has now cannot be measured."""
+    """Raise UsageError if the user's current transport cannot be measured."""
     own = [cell for cell in prepared.plan.cells if cell.axes.transport == now]
     if own and all(cell.dropped for cell in own):
         raise UsageError("E-ADVISE-NOW", f"--now {now} cannot be measured: {own[0].dropped}", "leave out --now")
 
 
 def _fit_budget(prepared: Prepared) -> Prepared:
-    """Make trials shorter until enough rounds fit into the budget."""
+    """Shorten the trials until enough rounds fit into the budget."""
     made = prepared.plan
     limit_s = made.scenario.budget_s or 0.0
     if budget.least_s(made) * MARGIN <= limit_s:
@@ -248,7 +249,7 @@ def _fit_budget(prepared: Prepared) -> Prepared:
 
 
 def _mark(prepared: Prepared, made: plan.Plan) -> Prepared:
-    """Return what was prepared with another plan of the same cells."""
+    """Replace the plan of a prepared run, and repeat why parts could not be built."""
     if not prepared.failures:
         return replace(prepared, plan=made)
     from hopmeter.api.building import mark
@@ -263,9 +264,9 @@ def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenari
 
 
 def advise_from(folder: Path, now: str | None = None, require: str | Iterable[str] = ()) -> Advice:
-    """Advise from a run that exists; requirements replace those of the run.
+    """Return advice from a stored run; the given requirements, if any, replace those of the run.
 
-    Raises UsageError if it is not a run that ranks transports.
+    Raises UsageError if the run does not rank transports.
     """
     run = run_results.read(folder)
     if is_comparable(run) or not run.measured_rows or any(row.cell.comparison.search for row in run.rows):

@@ -1,4 +1,4 @@
-"""Builds what a plan lacks before it is measured: adapters, the code of messages, and frameworks of codecs."""
+"""Build the parts that a plan lacks before it is measured: adapters, message code and codec frameworks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from hopmeter.schemas import library_of
 from hopmeter.schemas.payload import KIND
 from hopmeter.system.terminal import Console
 
-if TYPE_CHECKING:  # planning imports this module
+if TYPE_CHECKING:  # a module-level import would be circular
     from hopmeter.api.planning import Prepared
 
 Lacking = dict[str, list[Part]]
 TYPE_S = 30
-"""How long it takes to generate the code of a message type, without code that is compiled for C++ nodes."""
+"""The approximate time in seconds to generate the code of one message type, without compiling it for C++ nodes."""
 
 
 def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
-    """Build what the dropped cells of a plan lack, and plan again. Cells whose parts could not be built say why.
+    """Build what the dropped cells of a plan lack, and plan again. A cell whose parts could not be built gets the
+    reason.
 
-    What a cell lacks beyond its adapter is known when the adapter is there, so this repeats until nothing is new.
+    Some missing parts of a cell are known only after its adapter is built, so this repeats until nothing new is
+    missing.
     """
     console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
     failures: dict[str, str] = {}
@@ -49,7 +51,7 @@ def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes:
 
 
 def mark(prepared: Prepared, made: Plan) -> Prepared:
-    """Return what was prepared with another plan, in which cells say what could not be built for them."""
+    """Replace the plan of a prepared run, and add to its cells why their parts could not be built."""
     return replace(prepared, plan=mark_failures(made, prepared.capabilities, prepared.failures))
 
 
@@ -60,7 +62,7 @@ def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
 
 
 def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
-    """Say what is built here and how long it takes, build it, and return why parts failed, by their titles."""
+    """Announce and build parts on this machine. Return the reason for each part that failed, by title."""
     adapters = [part for part in parts if isinstance(part, Target)]
     messages = [part for part in parts if isinstance(part, MessageTarget)]
     types = [part for part in parts if isinstance(part, TypeTarget)]
@@ -85,7 +87,7 @@ def _failures(
     codecs: Sequence[FrameworkTarget],
     console: Console,
 ) -> Iterator[tuple[str, str]]:
-    """Build all parts, and yield the title of each that failed, and why."""
+    """Build all parts, and yield the title and the reason of each that failed."""
     with closing(build_display.build_adapters(console, adapters)) as outcomes:
         for outcome in outcomes:
             if not outcome.good:
@@ -103,7 +105,7 @@ def _words(error: HopmeterError) -> str:
 
 
 def _build_on_hosts(session: HostSession, parts: Lacking, console: Console) -> None:
-    """Build on all hosts what one of them lacks; cells of a host that cannot build it say what it lacks."""
+    """Build on all hosts what any host lacks; a cell whose host cannot build a part names that part."""
     every = {part.title: part for each in parts.values() for part in each}
     adapters = [part for part in every.values() if isinstance(part, Target)]
     messages = [part for part in every.values() if isinstance(part, MessageTarget)]

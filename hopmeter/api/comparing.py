@@ -1,4 +1,4 @@
-"""Compare two runs, a run with a baseline, or the two sides of one run; make baselines."""
+"""Compare two runs, a run with a baseline, or the two sides of one run; create and list baselines."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What changed between two sides."""
+    """The changes between two sides, by metric."""
 
     by_metric: Mapping[str, Sequence[Change]]
     gate: Gate | None
     broken: Sequence[Failure]
     """The changes that fail the gate."""
     notes: Sequence[str] = ()
-    """What to know about the two sides, in sentences."""
+    """Sentences about differences between the two sides that the user should know."""
 
     def __repr__(self) -> str:
         many = [f"{metric}: {formatting.plural(len(own), 'cell')}" for metric, own in self.by_metric.items()]
@@ -43,7 +43,7 @@ class Comparison:
 
     @property
     def all_changes(self) -> list[Change]:
-        """The changes of all metrics, one after the other."""
+        """The changes of all metrics in one list."""
         return [each for own in self.by_metric.values() for each in own]
 
     @property
@@ -53,16 +53,16 @@ class Comparison:
 
     @property
     def answer(self) -> list[str]:
-        """What changed, in a sentence for each metric."""
+        """A sentence for each metric that summarizes its changes."""
         return [words.sentence(own, between_runs.drift(own)) for own in self.by_metric.values()]
 
     @property
     def failures(self) -> list[str]:
-        """What fails the gate, and why; empty if it passes or if there is none."""
+        """A sentence for each change that fails the gate; empty if the gate passes or there is no gate."""
         return [f"{each.change.name} ({each.change.metric}): {each.why}" for each in self.broken]
 
     def write_files(self, request: Request) -> None:
-        """Write the files that were asked for."""
+        """Write the requested summary and export files."""
         for path, export in request.files:
             with writing(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,11 +80,11 @@ def compare(
     junit: RunPath | None = None,
     export: str | Iterable[str] = (),
 ) -> Comparison:
-    """Compare `new` with `old`, cell by cell. Each is a run or the name of a baseline.
+    """Compare `new` with `old`, cell by cell; each is a run or the name of a baseline.
 
-    Without `new`, compare the two sides of a run that was measured with `against`. Two single runs show ratios and
-    decide nothing, because the machine drifts between them. The options have the names and meanings of `hopmeter
-    compare`; a gate that fails raises nothing: see `failures`.
+    Without `new`, compare the two sides of the run `old`, which was measured with `against`. A comparison of two single
+    runs yields ratios but no verdicts, because the machine drifts between runs. The options have the names and meanings
+    of `hopmeter compare`. A failed gate raises no error: see `failures`.
     """
     markdown, xml = (None if each is None else Path(each) for each in (summary, junit))
     request = Request.of(_as_list(fail_if), markdown, xml, _as_list(export))
@@ -94,7 +94,7 @@ def compare(
 
 
 def judge(old: str, new: str | None, metric: str, request: Request) -> Comparison:
-    """Compare two sides, and apply the gate."""
+    """Compare two sides, and apply the gate. Raises UsageError for an unknown metric."""
     if metric not in METRICS:
         raise UsageError("E-OPTION-VALUE", f"--metric {one_of(metric, METRICS)}", "choose one of them")
     if new is None:
@@ -116,7 +116,7 @@ def judge_sides(run: results.Run, metric: str, request: Request) -> Comparison:
 def _judge(
     compare_metric: Callable[[str], list[Change]], shares: list[Change], metric: str, request: Request
 ) -> Comparison:
-    """Compare percentiles, and if there are any the shares of missed deadlines."""
+    """Compare percentiles and, if there are deadlines, the shares of missed deadlines; then apply the gate."""
     names = dict.fromkeys([metric, *(request.gate.metrics if request.gate else ())])
     changes = {name: compare_metric(name) for name in names if name != MISSED} | ({MISSED: shares} if shares else {})
     if request.gate and request.gate.asks_for_deadlines and not shares:
@@ -128,7 +128,7 @@ def _judge(
 
 
 def baseline(name: str, *runs: RunPath | Run) -> Baseline:
-    """Make a baseline of at least three runs of different hours; `name` and `runs` are its attributes.
+    """Create the baseline `name` from at least three runs that started at least an hour apart, and return it.
 
     hopmeter copies the tables of the runs, without samples, to results/baselines/NAME.
     """
@@ -140,7 +140,7 @@ def baseline(name: str, *runs: RunPath | Run) -> Baseline:
 
 
 def baselines() -> list[Baseline]:
-    """Return all baselines, by name."""
+    """Return all baselines, sorted by name."""
     return [stored.load(each) for each in stored.names()]
 
 

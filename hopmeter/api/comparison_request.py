@@ -1,4 +1,4 @@
-"""What the options of a comparison ask for: a gate, and files."""
+"""The options of a comparison: its gate, and the files to write."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from hopmeter.errors import UsageError
 from hopmeter.system.toml_files import one_of
 
-if TYPE_CHECKING:  # the functions import these themselves, because few runs are compared
+if TYPE_CHECKING:  # the functions below import these themselves, because few commands compare runs
     from hopmeter.comparison.gate import Gate
     from hopmeter.report.comparisons.exports import Export
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the options of a comparison ask for."""
+    """The checked options of a comparison: its gate, and the files to write."""
 
     gate: Gate | None = None
     files: tuple[tuple[Path, Export], ...] = ()
     options: tuple[str, ...] = ()
-    """The same as options of a command."""
+    """The given options as words of a command line."""
 
     @classmethod
     def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
-        """Check the options. Raises UsageError for a rule or a format that does not exist."""
+        """Return the checked options. Raises UsageError for an invalid rule or an unknown format."""
         named = [("--fail-if", fail_if), ("--summary", [summary]), ("--junit", [junit]), ("--export", exported)]
         options = [word for name, values in named for value in values if value for word in (name, str(value))]
         return cls(
@@ -60,7 +60,7 @@ def _export(text: str) -> tuple[Path, Export]:
 
 
 def check_second_side(request: Request, decides: bool) -> None:
-    """Raise UsageError for a gate that would have nothing to judge."""
+    """Raise UsageError if there is a gate but the compared runs can give no verdict."""
     if request.gate is not None and not decides:
         raise UsageError(
             "E-GATE",
@@ -70,7 +70,7 @@ def check_second_side(request: Request, decides: bool) -> None:
 
 
 def check_sides(request: Request, has_sides: bool) -> None:
-    """Raise UsageError if a run without `--against` shall be judged or exported."""
+    """Raise UsageError if a run without `--against` would have to be judged or exported."""
     check_second_side(request, has_sides)
     if request.files and not has_sides:
         raise UsageError("E-OPTION-CONFLICT", "--summary, --junit and --export need two sides", "add --against REF")

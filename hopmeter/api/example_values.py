@@ -1,4 +1,4 @@
-"""The values of a measured row that an example begins with."""
+"""The values of a measured row that an example program starts with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST_MESSAGES = 1000
 
 
 def example_values(row: Row) -> dict[str, Any]:
-    """Return payload, rate, count and topic, and the settings of the transport; of a workload those of its busiest
-    flow."""
+    """Return the transport's settings, and the payload size, rate, message count and topic; in a workload, of its
+    busiest flow."""
     settings = {name.upper(): value for name, value in row.cell.carriage.settings.items()}
     flow = busiest_flow(row)
     rate_hz = flow.rate_hz if flow else row["rate_hz"]
@@ -29,18 +29,19 @@ def example_values(row: Row) -> dict[str, Any]:
 
 
 def topic_name(flow: str) -> str:
-    """Return the name of a flow as every transport allows it: DDS and ROS allow no hyphen, and no digit first."""
+    """Return a flow's name in a form that every transport allows: DDS and ROS allow neither hyphens nor a leading
+    digit."""
     return re.sub(r"^(?=\d)", "flow_", flow.replace("-", "_"))
 
 
 def example_pattern(row: Row) -> str:
-    """Return the pattern of the messages that an example carries."""
+    """Return the pattern that an example for this row has to use."""
     flow = busiest_flow(row)
     return flow.pattern if flow else str(row["pattern"])
 
 
 def busiest_flow(row: Row) -> Flow | None:
-    """Return the flow of a workload with a clock that moves the most bytes; None for an ordinary row."""
+    """Return the flow with the highest byte rate of a workload, or None for an ordinary row."""
     workload = row.cell.workload
     if workload is None:
         return None

@@ -1,4 +1,4 @@
-"""Each cell over all runs of a machine."""
+"""The history of each cell over all runs of a machine."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from hopmeter.system import paths
 def history(*places: RunPath, transport: str | Iterable[str] = (), language: str | Iterable[str] = ()) -> pa.Table:
     """Return the median and p99 of each cell in each run below the folders `places`, by default `results`.
 
-    `level` is the median of the runs between two changes. `change` is the ratio of the levels in the first run after a
-    change, otherwise null. Changes are corrected over the transports and languages that are returned.
+    `level` is the median of the runs between two changes. `change` is the ratio of the new to the old level in the
+    first run after a change, otherwise null. The significance of changes is corrected for the number of returned
+    transports and languages.
     """
     found = read_history([Path(each) for each in places], _as_list(transport), _as_list(language))
     return table((row for each in found.series for row in _rows(series_json(each))), tables.HISTORY)
 
 
 def read_history(places: Sequence[Path], transport: Sequence[str], language: Sequence[str]) -> History:
-    """Read the runs of these places, and find the changes."""
+    """Read all runs below these folders, and find the changes."""
     runs = read_runs(places or [paths.results()], trials=False)
     wanted = {"transport": split_words("transport", transport), "language": split_words("language", language)}
     _choose(runs, wanted)
@@ -39,7 +40,8 @@ def read_history(places: Sequence[Path], transport: Sequence[str], language: Seq
 
 
 def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
-    """Leave out rows of other transports and languages, so that changes are corrected over what is shown."""
+    """Remove the rows of other transports and languages from the runs, so that the correction covers only the shown
+    rows."""
     for run in runs:
         run.rows = [
             row for row in run.rows if all(not words or row.get(name) in words for name, words in wanted.items())
@@ -47,7 +49,7 @@ def _choose(runs: list[Run], wanted: dict[str, list[str]]) -> None:
 
 
 def _rows(series: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each point."""
+    """Yield a table row for each point of a series."""
     changes = {each["run"]: each["ratio"] for each in series["changes"]}
     for point in series["points"]:
         yield series | point | {"change": changes.get(point["run"])}
@@ -58,7 +60,7 @@ def _as_list(words: str | Iterable[str]) -> list[str]:
 
 
 def series_json(series: Series) -> dict[str, Any]:
-    """Return a series with its points and changes."""
+    """Return a series as plain data, with its points and changes."""
     row = series.latest
     names = ("transport", "language", "profile", *CONDITIONS)
     return {

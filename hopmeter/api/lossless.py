@@ -1,4 +1,4 @@
-"""The settings with which transports lose nothing, if a user requires that."""
+"""Add the settings that prevent message loss, if the user requires that no message is lost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hopmeter.scenario.requirement import Requirement, parse
 def add_lossless(
     toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Return a scenario with the settings with which transports lose nothing, if that is required; its own settings
-    stay."""
+    """Return the scenario, with the lossless settings of the chosen transports if it requires that no message is lost.
+    Settings that the scenario already has take precedence."""
     wanted = parse_requirements(given.get("require") or toml.get("require") or [])
     if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
         return dict(toml)
@@ -28,7 +28,7 @@ def add_lossless(
 
 
 def parse_requirements(texts: str | Iterable[str]) -> list[Requirement]:
-    """Parse requirements. Raises UsageError with the allowed forms."""
+    """Parse requirements. Raises UsageError, which lists the allowed forms."""
     try:
         return [parse(text) for text in _as_list(texts)]
     except RefusedValueError as cause:
@@ -36,7 +36,7 @@ def parse_requirements(texts: str | Iterable[str]) -> list[Requirement]:
 
 
 def _receivers(toml: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[int]:
-    """Yield how many receivers the messages of a scenario have."""
+    """Yield the possible numbers of receivers of a message in a scenario."""
     yield 1
     for part in (toml, *toml.get("case", []), given):
         yield from (int(each) for each in _as_list(part.get("sinks") or []))

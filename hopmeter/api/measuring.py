@@ -1,4 +1,4 @@
-"""Measure a planned run, or resume one, and analyse it. What a run prints meanwhile goes to the given consoles."""
+"""Measure a planned run, or resume a run, and analyse it. Output during the run goes to the given consoles."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from hopmeter.system.toml_files import validate
 
 @dataclass(frozen=True)
 class Consoles:
-    """Where a run prints its notes and its progress."""
+    """The consoles for the notes and the progress of a run."""
 
     notes: Console
     progress: Console
 
     @classmethod
     def on_stderr(cls) -> Consoles:
-        """Print both on stderr."""
+        """Return consoles that print on stderr."""
         console = Console(stderr=True, highlight=False)
         return cls(console, console)
 
     @classmethod
     def silent(cls) -> Consoles:
-        """Print nothing."""
+        """Return consoles that print nothing."""
         console = Console(file=io.StringIO(), quiet=True, force_jupyter=False)
         return cls(console, console)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that was measured and analysed; incomplete if Ctrl-C ended it before its last trial."""
+    """A measured and analysed run; `complete` is False if Ctrl-C ended it before its last trial."""
 
     folder: RunFolder
     rows: list[dict[str, Any]]
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class StoppedRunError(KeyboardInterrupt):
-    """Ctrl-C during a run: the finished trials are stored in `folder`."""
+    """Ctrl-C stopped a run; the finished trials are stored in `folder`."""
 
     def __init__(self, stored: RunFolder) -> None:
         path = str(stored.path)
@@ -67,7 +67,7 @@ class StoppedRunError(KeyboardInterrupt):
 
     @property
     def folder(self) -> Path:
-        """Return the run folder."""
+        """Return the path of the run folder."""
         return self.stored.path
 
 
@@ -108,20 +108,20 @@ def _run_path(out: Path) -> Path:
 
 
 def has_sides(folder: Path) -> bool:
-    """Return whether a run, finished or not, is measured with `--against`. Raises UsageError if there is no run."""
+    """Return whether a finished or unfinished run was measured with `--against`. Raises UsageError if there is no
+    run."""
     return bool(RunFolder.open(folder, trials=False).about.get("against"))
 
 
 def resume(asked: Path, consoles: Consoles, hosts: HostSession | None = None) -> Outcome:
-    """Resume a run with the cells, the order, the seed and the hosts of its plan."""
+    """Resume a run with the cells, order, seed and hosts of its plan."""
     refuse_packed(asked)
     with lock_run(RunFolder.open(asked).path):
         return _resume_locked(asked, consoles, hosts)
 
 
 def _resume_locked(asked: Path, consoles: Consoles, hosts: HostSession | None) -> Outcome:
-    """Resume the run, and leave it untouched until it is certain that it can continue: a finished run keeps its
-    name."""
+    """Resume the run. The run folder stays unchanged until all checks have passed, so a finished run keeps its name."""
     from hopmeter.runtime.inputs.run_files import check_unchanged
 
     made = _stored_plan(RunFolder.open(asked))
@@ -154,18 +154,19 @@ def _stored_plan(folder: RunFolder) -> Plan:
 def _prepare_again(
     about: Mapping[str, Any], made: Plan, capabilities: Capabilities, console: Console
 ) -> OldSide | None:
-    """Prepare the old side of a run with two sides as before."""
+    """Prepare the old side again as when the run began; None if the run has no old side."""
     return prepare_old_side(str(about["against"]), made, capabilities, console) if about.get("against") else None
 
 
 def sweep_leftovers(console: Console) -> None:
-    """Remove what killed commands left, and print it."""
+    """Remove what killed commands left behind, and print what was removed."""
     for directory in scratch_dir.sweep():
         console.print(f"cleaned up after a run that was killed: {directory}", style="dim", markup=False)
 
 
 def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
-    """Decode files and copy recordings before the run folder is created, so that a broken file leaves nothing."""
+    """Run the trials and analyse them. Files are decoded and recordings copied before `begin` creates the run folder,
+    so a damaged file leaves no folder."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.inputs.frames import decode_payloads
     from hopmeter.runtime.inputs.recordings import write_recordings
@@ -183,7 +184,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 
 
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
-    """Run the trials with the payloads from files, and return whether all were executed."""
+    """Run the trials, with payloads from files where needed. Return whether all trials were executed."""
     from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
     from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
     from hopmeter.analysis.cells.rate_search import Hunt
@@ -218,7 +219,7 @@ def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any],
 
 
 def _analyse(folder: RunFolder, complete: bool) -> Outcome:
-    """Analyse the trials and write their results."""
+    """Analyse the trials and write the result tables."""
     from hopmeter.analysis.cells.whole_run import analyse_run
 
     rows = analyse_run(folder)

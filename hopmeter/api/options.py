@@ -1,4 +1,4 @@
-"""Options of a run override its scenario: `hopmeter run --rate 10,100`, `hopmeter.run(rate=[10, 100])`."""
+"""The options of a run, which override its scenario: `hopmeter run --rate 10,100`, `hopmeter.run(rate=[10, 100])`."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from hopmeter.model.old_names import KEYS, rename_old_names
 from hopmeter.system.toml_files import one_of
 
 NUMBERS: dict[str, Callable[[str], Any]] = {each.key: each.type for each in CONDITIONS if each.type is not str}
-"""Axes with numbers as values."""
+"""The axes whose values are numbers, each with its type."""
 KINDS = {float: "number", int: "whole number"}
 ONLY_IN_FILES = {
     *("participant", "flow", "path", "background"),
     *("case", "checksum", "columns", "drain", "look", "patience", "question", "quick", "reply", "retry", "search"),
     *("settings", "spin_us", "timeout"),
 }
-"""Keys of a scenario that are no options."""
+"""Scenario keys that are not options of `hopmeter run`."""
 CONFLICTS = (
     ("messages", "duration", "both set the length of a trial"),
     ("trials", "budget", "both set the number of trials"),
     ("trials", "until", "--trials fixes the number of trials, and --until ends a run before its budget does"),
 )
-"""Options that exclude each other, and why."""
+"""Pairs of options that exclude each other, with the reason."""
 OF_COMPARISONS = ("fail_if", "summary", "junit", "export")
-"""Options of the command `run` that a program gives to `hopmeter.compare`."""
+"""Options of `hopmeter run` that a Python program passes to `hopmeter.compare` instead."""
 HELP = "`hopmeter run --help` explains the options"
 
 
 def option_names() -> list[str]:
-    """Return the names of all options that override a scenario."""
-    from hopmeter.scenario.model import Scenario  # only here: other commands have no scenario
+    """Return the names of all options that override a scenario's values."""
+    from hopmeter.scenario.model import Scenario  # imported here because other commands need no scenario
 
     return [name for name in Scenario.model_fields if name not in ONLY_IN_FILES]
 
@@ -58,7 +58,8 @@ def check_resume_alone(resume: Path, *others: object) -> None:
 
 
 def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given options that a scenario also has, in the form of its file."""
+    """Return the given options that are also scenario keys, in the form that a scenario file has. Raises UsageError for
+    options that exclude each other."""
     from hopmeter.scenario.resolve import DEFAULTS
 
     options = rename_old_names(
@@ -73,7 +74,8 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_axis(name: str, value: Any) -> list[Any]:
-    """`10,100` as [10.0, 100.0]; a list of cores such as `0,1` is one value. A program also gives numbers and lists."""
+    """Return the values of an axis: `10,100` becomes [10.0, 100.0], but a list of cores such as `0,1` is a single
+    value. A program may also pass a number or a list. Raises UsageError if there is no value."""
     if name == "cores" and isinstance(value, str) and value[:1].isdigit():
         return [value]
     words = _split(value) if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else [value]
@@ -87,7 +89,8 @@ def _split(text: str) -> list[str]:
 
 
 def split_words(name: str, given: Sequence[str]) -> list[str]:
-    """`--language rust,c++ --language python` as words; UsageError if it is given without a value."""
+    """Return the words of an option: `--language rust,c++ --language python` gives three. Raises UsageError if the
+    option was given without a word."""
     found = [word for each in given for word in _split(each)]
     if given and not found:
         raise UsageError("E-OPTION-EMPTY", f"--{name} is empty", "leave it out to use all")
@@ -95,7 +98,7 @@ def split_words(name: str, given: Sequence[str]) -> list[str]:
 
 
 def check_file(name: str, path: Path) -> Path:
-    """Return the path of an output file; UsageError if it is a folder."""
+    """Return the path of an output file. Raises UsageError if the path is a folder."""
     if path.is_dir():
         raise UsageError("E-OPTION-VALUE", f"--{name} {path} is a folder", "name a file in it")
     return path

@@ -30,22 +30,23 @@ if TYPE_CHECKING:  # importing this loads NumPy, and most plans have no hosts
 BUILDS = re.compile(r"`hopmeter build ([^`]+)`")
 ASSUMED = "No hosts are given: the plan assumes that {hosts} have the transports and the cores of this machine."
 LATENCY_FILE = "/dev/cpu_dma_latency"
-"""A process that writes 0 to it and holds it open keeps idle cores awake."""
+"""A process that holds this file open after writing 0 to it keeps idle cores awake."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run measures: its cells, the transports of this machine, and the old side if it has two."""
+    """Everything that a run needs: its plan, the capabilities of this machine, and the old side if the run has two
+    sides."""
 
     plan: Plan
     capabilities: Capabilities
     old: OldSide | None = None
     notes: Sequence[str] = ()
-    """What the user should know about the plan."""
+    """Remarks about the plan for the user."""
     hosts: HostSession | None = None
-    """The hosts on which it runs, if others than this machine."""
+    """The session with the run's hosts; None if the run uses this machine alone."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Why parts that cells lack could not be built, by their titles."""
+    """Why missing parts could not be built, by the title of the part."""
 
 
 def prepare(
@@ -59,8 +60,9 @@ def prepare(
     dry: bool = False,
     build: bool = False,
 ) -> Prepared:
-    """Plan a run on these hosts, and install or build the old side that `against` names. A dry plan assumes the hosts
-    that the scenario names if none are given. With `build`, build what the cells lack first."""
+    """Plan a run on this machine or on the given hosts, and install or build the old side that `against` names. A dry
+    plan without hosts assumes that the scenario's hosts are like this machine. With `build`, build what the cells lack
+    first."""
     if against and hosts:
         remedy = "measure both on these hosts, one after the other, and use `hopmeter compare`"
         raise UsageError("E-HOST-CONFLICT", "--against compares on one machine, and you name other hosts", remedy)
@@ -77,8 +79,8 @@ def prepare(
 
 
 def build_first(make_plan: Callable[[], Prepared], console: Console) -> Prepared:
-    """Plan, build what the cells of the plan lack, and plan again."""
-    from hopmeter.api.building import build_lacking  # few runs build
+    """Plan, build what the plan's cells lack, and plan again."""
+    from hopmeter.api.building import build_lacking  # imported here because few runs build anything
 
     return build_lacking(make_plan(), make_plan, console)
 
@@ -92,14 +94,15 @@ def _plan(
     hosts: HostSession | None,
     dry: bool,
 ) -> Prepared:
-    """Plan the cells of a scenario with other values of its options, and without its look if it is `full`."""
+    """Plan the cells of a scenario with the given options; unless `full`, use the scenario's short form."""
     path = scenario.find(asked)
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     capabilities = local_capabilities(hosts)
     wanted = scenario.override(toml, given, settings, capabilities.manifests)
     if against and wanted.no_idle_states == "both" and capabilities.may_keep_awake:
-        wanted = wanted.model_copy(update={"no_idle_states": True})  # the level as it is decides no change
+        # a comparison with another side needs no trials with idle states
+        wanted = wanted.model_copy(update={"no_idle_states": True})
     if given or settings or against:
         wanted = name_question(wanted, given, settings, against)
     notes = scenario.payload_notes(toml, given.get("payload", []), given)
@@ -117,7 +120,8 @@ def _plan(
 def name_question(
     wanted: scenario.Scenario, given: Mapping[str, Any], settings: Sequence[str], against: str | None
 ) -> scenario.Scenario:
-    """Give a scenario with other cells than its own a question of its own, or the title of the command line."""
+    """Return the scenario with a question that fits the given options, or with the title from the command line. The
+    scenario stays as it is if its own question still fits."""
     own = scenario.has_own_question(given, settings) or against
     words = (
         str(given["title"]) if "title" in given else scenario.question(wanted, given, settings, against) if own else ""
@@ -128,13 +132,14 @@ def name_question(
 
 
 def fixed_options(asked: str) -> dict[str, str]:
-    """Options that a scenario fixes, and why."""
+    """Return the options that a scenario fixes, each with the reason."""
     wanted, _ = scenario.load(scenario.find(asked))
     return {"rate": "a search sets the rates"} if wanted.search else {}
 
 
 def local_capabilities(hosts: HostSession | None = None) -> Capabilities:
-    """Return the transports of this machine and their readiness, and the hosts of `--hosts` or `--cluster`."""
+    """Return the transports of this machine and their readiness, with the facts about the hosts of `hosts`, if
+    given."""
     known = manifest.every()
     ready = manifest.readiness_of_all(known.values())
     return Capabilities(
@@ -148,27 +153,27 @@ def local_capabilities(hosts: HostSession | None = None) -> Capabilities:
 
 
 def prepare_old_side(name: str, made: Plan, capabilities: Capabilities, console: Console) -> OldSide:
-    """Install or build what `--against` names."""
+    """Install or build the old side that `--against` names."""
     from hopmeter.build.versions import old_sides
 
     return old_sides.prepare(name, made, capabilities, lambda said: console.print(said, style="dim", markup=False))
 
 
 def is_measurable(made: Plan) -> bool:
-    """Return whether a cell that answers the question can be measured here."""
+    """Return whether at least one cell that answers the question can be measured here."""
     named = _requested_transports(made)
     return any(cell.comparison.ranked or named & set(cell.axes.transport.split("+")) for cell in made.runnable)
 
 
 def check_measurable(made: Plan, command: Sequence[str] = ()) -> None:
-    """Raise UsageError if no cell can be measured here, with the command that builds what all of them lack. It is the
-    command of the run with an option more, if the run has one."""
+    """Raise UsageError if no cell can be measured here. The error names a command that builds what the cells lack,
+    which is the command of this run plus an option if `command` is given."""
     if not is_measurable(made):
         raise UsageError("E-NO-CELLS", "no cell of this scenario can be measured here", _remedy(made, command))
 
 
 def _requested_transports(made: Plan) -> set[str]:
-    """Transports that the user named; an unranked one counts then."""
+    """Return the transports that the user named; such a transport counts even if it has no rank."""
     own = {flow.transport for flow in made.scenario.flow.values() if flow.transport}
     return own | {name for ask in scenario.asks(made.scenario) for name in ask.axes["transport"]}
 
@@ -184,14 +189,14 @@ def _remedy(made: Plan, command: Sequence[str]) -> str:
 
 
 def _build_commands(what: Sequence[str]) -> str:
-    """Return the commands that build all of this: one for transports, and one for each framework."""
+    """Return the commands that build all these parts: one command for all transports, and one for each framework."""
     plain = [words for words in what if "--" not in words]
     apart = [words for words in what if "--" in words]
     return " && ".join(f"hopmeter build {words}" for words in [*([" ".join(plain)] if plain else []), *apart])
 
 
 def check_still_ready(made: Plan, capabilities: Capabilities) -> None:
-    """Raise UsageError if a transport of a run that shall continue is not ready any more."""
+    """Raise UsageError if a transport or core that a resumed run needs is no longer available."""
     from hopmeter.plan.placement.background_load import load_of
     from hopmeter.plan.rules import adapters
 

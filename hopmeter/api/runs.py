@@ -1,4 +1,4 @@
-"""A stored run: its tables, its answer, its report."""
+"""A stored run: its tables, its answer and its report."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ RunPath = str | PathLike[str]
 
 
 class Run:
-    """A stored run. Its tables are Arrow: `run.cells.to_pandas()` and `polars.from_arrow(run.cells)` convert them."""
+    """A stored run. Its tables are Arrow tables: use `run.cells.to_pandas()` or `polars.from_arrow(run.cells)`."""
 
     def __init__(self, results: run_results.Run) -> None:
         self.results = results
-        """The results as the commands use them; unlike the tables, they may change in any version."""
+        """The results in hopmeter's internal form, which may change in any version; the tables are stable."""
 
     def __repr__(self) -> str:
         return f"<hopmeter.Run {str(self.path)!r}: {formatting.plural(len(self.results.rows), 'cell')}>"
 
     @property
     def path(self) -> Path:
-        """The run folder."""
+        """The path of the run folder."""
         return self.results.folder
 
     @property
     def name(self) -> str:
-        """The name of the folder."""
+        """The name of the run folder."""
         return self.results.name
 
     @property
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def answer(self) -> list[str]:
-        """What the run says, in sentences; the most important one is first."""
+        """The sentences that answer the run's question, the most important one first."""
         from hopmeter.analysis.results.groups import groups
         from hopmeter.report.answer import answer
 
@@ -61,20 +61,21 @@ class Run:
 
     @property
     def cells(self) -> pa.Table:
-        """A row for each cell, dropped ones too. docs/metrics.md explains the columns."""
+        """A row for each cell, including dropped cells. docs/metrics.md explains the columns."""
         return table((row.values for row in self.results.rows), CELLS)
 
     @property
     def ranking(self) -> pa.Table:
-        """A row for each compared cell: its possible ranks, its median and how many times as long as the best it takes.
+        """A row for each ranked cell: its range of ranks, its median, and the ratio of its latency to that of the best
+        cell.
 
-        The cells of a `group` are compared with each other. References have no rank and come last in their group.
+        Cells with the same `group` are ranked together. References have no rank and come last in their group.
         """
         return tables.ranking_table(row.values for row in self.results.rows)
 
     @property
     def pairs(self) -> pa.Table:
-        """A row for each two cells that are compared: `ratio` is the latency of `b` divided by that of `a`."""
+        """A row for each compared pair of cells: `ratio` is the latency of `b` divided by that of `a`."""
         return table(pair_rows(self.results), tables.PAIRS)
 
     @property
@@ -84,7 +85,7 @@ class Run:
 
     @property
     def processes(self) -> pa.Table:
-        """A row for each process of each trial: CPU, memory, context switches. Empty for a run of an old version."""
+        """A row for each process of each trial: CPU, memory, context switches. Empty for runs of earlier versions."""
         if not (self.path / "processes.parquet").exists():
             return table([], PROCESSES)
         return self._query("SELECT * EXCLUDE (run) FROM processes")
@@ -92,13 +93,13 @@ class Run:
     def samples(self, cell: str) -> pa.Table:
         """Return all samples of a cell: a row for each message at each endpoint, with times in ns.
 
-        `cell` is the id of a cell, or its number such as `c3`. Raises UsageError if there is none.
+        `cell` is the id of a cell, or its number such as `c3`. Raises UsageError for an unknown cell.
         """
         found = find_cell(self.results, cell).id
         return self._query("SELECT * EXCLUDE (run) FROM samples WHERE cell = $cell ORDER BY trial", cell=found)
 
     def messages(self, cell: str | None = None) -> pa.Table:
-        """Return a row for each message that arrived, with its `delay` in seconds; of one cell or of all."""
+        """Return a row for each message that arrived, with its `delay` in seconds, for one cell or for all cells."""
         from hopmeter.report.notebook import messages
 
         found = messages(self.path).to_arrow()
@@ -109,7 +110,7 @@ class Run:
         return found.filter(compute.equal(found["cell"], find_cell(self.results, cell).id))
 
     def report(self, out: RunPath = "report.html", figures: RunPath | None = None, others: Sequence[Run] = ()) -> Path:
-        """Write the HTML report of the run, together with `others`, and return its path.
+        """Write the HTML report of this run, together with the runs `others`, and return its path.
 
         `figures` is the folder for the figures as SVG and PNG, by default `<out>.figures`.
         """
@@ -119,7 +120,7 @@ class Run:
         return write(folders, Path(out), None if figures is None else Path(figures))
 
     def boxes(self, *others: Run) -> alt.TopLevelMixin:
-        """Draw a box for each codec, transport and language: an Altair chart of the messages of these runs."""
+        """Return an Altair chart with a box for each codec, transport and language, of the messages of these runs."""
         from hopmeter.report import boxes
 
         return boxes(self.path, *(each.path for each in others))
@@ -135,15 +136,15 @@ class Run:
 def open_run(path: RunPath) -> Run:
     """Open a run folder, or a file that `hopmeter pack` wrote.
 
-    Raises UsageError if there is none or it has no results, and StoreError if it is damaged.
+    Raises UsageError if there is no run or it has no results, and StoreError if it is damaged.
     """
     return Run(run_results.read(Path(path)))
 
 
 def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
-    """Return the row of a cell, by its id or by its number such as `c3`, in a workload also `c3.FLOW`.
+    """Return the row of a cell. `cell` is the cell's id, or its number such as `c3`, in a workload also `c3.FLOW`.
 
-    Raises UsageError if there is none.
+    Raises UsageError for an unknown cell.
     """
     for row in run.rows:
         number, part = row.id.partition("-")[0], row.cell.flow or row.cell.path
@@ -154,7 +155,7 @@ def find_cell(run: run_results.Run, cell: str) -> run_results.Row:
 
 
 def pair_rows(run: run_results.Run) -> Iterator[dict[str, Any]]:
-    """Yield each comparison of two cells, by table; of whole workloads one for each criterion."""
+    """Yield each comparison of two cells, by table; for whole workloads, one comparison for each criterion."""
     for group, ranking in run.rankings.items():
         for each in ranking.comparisons:
             yield {"group": group, **asdict(each)}

@@ -1,4 +1,4 @@
-"""Run a scenario from a program."""
+"""Run a scenario from a Python program."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def run(
     """Run a scenario, by default `quick`, or resume the run in the folder `resume`, and return the results.
 
     All options have the names and meanings of `hopmeter run`: `transport=["zenoh", "shm"]`, `budget="30s"`,
-    `set={"hwm": [10, 1000]}`. A value is text as in a command, a number, or a list. Nothing is printed, unless
-    `progress` is set: then notes and progress are on stderr.
+    `set={"hwm": [10, 1000]}`. A value is text as on the command line, a number, or a list. This function prints
+    nothing, unless `progress` is set: then it prints notes and progress on stderr.
 
-    With `build`, hopmeter first builds what the cells lack: adapters, the code of messages, frameworks of codecs. Cells
-    whose parts could not be built are dropped with the reason.
+    With `build`, hopmeter first builds what the cells lack: adapters, message code, codec frameworks. Cells whose parts
+    could not be built are dropped with the reason.
 
-    `hosts` is a file that names other machines, and `cluster` the address of a scheduler of Dask; Dask's configuration
+    `hosts` is a file that lists other machines, and `cluster` the address of a Dask scheduler; Dask's configuration
     names its certificates.
 
-    Raises UsageError before anything is measured if an option cannot be used, and KeyboardInterrupt on Ctrl-C: its
-    message names the folder with the finished trials, and its attribute `folder` is this folder. Only in the main
-    thread does Ctrl-C end a run.
+    Raises UsageError before the measurement if an option is invalid, and KeyboardInterrupt on Ctrl-C. The message of
+    that exception names the folder with the finished trials, and so does its attribute `folder`. Ctrl-C ends a run only
+    in the main thread.
     """
     consoles = Consoles.on_stderr() if progress else Consoles.silent()
     named = HostOptions(None if hosts is None else Path(hosts), cluster)
@@ -66,7 +66,7 @@ def _open(outcome: Outcome) -> Run:
 
 
 def join_settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
-    """Return settings as texts such as `hwm=10,1000`."""
+    """Return settings as strings such as `hwm=10,1000`."""
     if isinstance(given, Mapping):
         return [f"{name}={_join(value)}" for name, value in given.items()]
     return [given] if isinstance(given, str) else list(given)
@@ -75,14 +75,14 @@ def join_settings(given: str | Iterable[str] | Mapping[str, Any]) -> list[str]:
 def command_words(
     scenario: str, options: Mapping[str, Any], settings: Iterable[str], full: bool, against: str | None
 ) -> list[str]:
-    """Return the command that runs the same."""
+    """Return the `hopmeter run` command that is equivalent to these options, as words."""
     words = ["hopmeter", "run", scenario, *option_words(options)]
     words += [word for each in settings for word in ("--set", each)]
     return [*words, *(["--full"] if full else []), *(["--against", against] if against else [])]
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return options as words of a command."""
+    """Return options as words of a command line."""
     return [word for name, value in options.items() for word in _option_words(name, value)]
 
 

@@ -1,4 +1,4 @@
-"""Rows of results as Arrow tables, with the same columns and types whatever the rows are."""
+"""Result rows as Arrow tables, whose columns and types do not depend on the rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HISTORY = {
 
 
 def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Return the rows that were compared by rounds, table by table: the fastest choice first, then the references."""
+    """Return the rows that were ranked by rounds, table by table: the choices by rank, then the references."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row.get("rounds") is not None:
@@ -64,5 +64,5 @@ def ranking_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, int, int, float]:
-    """Return the place of a row; a reference has no rank, and a row with a single round may have no median."""
+    """Return a row's sort key. A reference has no rank, and a row with a single round may have no median."""
     return row["rank_low"] is None, row["rank_low"] or 0, row["rank_high"] or 0, row["median_us"] or math.inf

@@ -1,4 +1,4 @@
-"""Baselines: at least three runs of different hours, copied beside the results without their samples."""
+"""Baselines: at least three runs, an hour or more apart, copied next to the results without their samples."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ FOLDER = "baselines"
 LEAST_RUNS = 3
 HOUR_S = 3600.0
 FILES = ("run.json", "cells.parquet", "trials.parquet", "flows.parquet", "processes.parquet")
-"""What a comparison needs of a run."""
+"""The files of a run that a comparison reads."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A name and its runs."""
+    """A named set of runs."""
 
     name: str
     runs: tuple[Run, ...]
 
 
 def baselines_folder() -> Path:
-    """Return the folder of all baselines."""
+    """Return the folder that contains all baselines."""
     return paths.results() / FOLDER
 
 
 def names() -> list[str]:
-    """Return the names of all baselines."""
+    """Return the sorted names of all baselines."""
     folder = baselines_folder()
     return (
         sorted(each.name for each in folder.iterdir() if each.is_dir() and NAMES.fullmatch(each.name))
@@ -46,7 +46,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Baseline:
-    """Read a baseline. Raises UsageError if there is none of this name."""
+    """Read a baseline. Raises UsageError if there is no baseline of this name."""
     folder = baselines_folder() / name
     if not NAMES.fullmatch(name) or not folder.is_dir():
         known = f"there are {', '.join(names())}" if names() else "`hopmeter baseline NAME RUN RUN RUN` makes one"
@@ -56,10 +56,10 @@ def load(name: str) -> Baseline:
 
 
 def store(name: str, folders: Sequence[Path]) -> Baseline:
-    """Make a baseline from runs.
+    """Create a baseline from runs, and return it.
 
-    Raises UsageError if the name is taken, or the runs are too few, of one hour, of several machines or have no cell in
-    common.
+    Raises UsageError if the name is invalid or taken, fewer than three runs are an hour apart, the runs come from
+    several machines, or they have no cell in common.
     """
     final = baselines_folder() / name
     if not NAMES.fullmatch(name):
@@ -107,7 +107,7 @@ def _start(run: Run) -> datetime:
 
 
 def _hours(starts: Sequence[datetime]) -> int:
-    """Return how many of these times are at least an hour apart."""
+    """Return how many of these times are pairwise at least an hour apart."""
     found: list[datetime] = []
     for start in sorted(starts):
         if not found or (start - found[-1]).total_seconds() >= HOUR_S:

@@ -1,4 +1,4 @@
-"""Compare runs that were measured at different times: single runs, which decide nothing, and baselines, which do."""
+"""Compare runs that were measured at different times. Two single runs give no verdict; a baseline does."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial
 
 @dataclass(frozen=True)
 class Level:
-    """The level of a cell in one run in us, and the variance of its logarithm as the trials of the run say."""
+    """A cell's latency level in one run, in us, and the variance of its logarithm as estimated from the run's
+    trials."""
 
     value: float
     variance: float
     clock_us: float = 0.0
-    """The most by which the clocks of several hosts may make it wrong, which differs from run to run."""
+    """The maximum error of the level in us that clock offsets between hosts cause; it differs from run to run."""
 
     @classmethod
     def of(cls, bounds: Bounds, rounds: int, clock_us: float = 0.0) -> Level:
-        """Take the level of a ranking; its interval, without what the clocks add, gives the variance."""
+        """Return the level of a ranked cell. Its variance follows from its interval, which excludes the clock error."""
         value, _, high = bounds
         if high is None or value <= 0:
             return cls(value, math.nan, clock_us)
@@ -46,7 +47,7 @@ class Level:
 
     @property
     def clock_errors(self) -> tuple[float, float]:
-        """Return by how much its logarithm may be too large and too small."""
+        """Return by how much the level's logarithm may be too large and too small because of the clocks."""
         least = self.value - self.clock_us
         return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
@@ -56,7 +57,7 @@ Levels = dict[Key, Level]
 
 @dataclass(frozen=True)
 class Runs:
-    """One side: a run, or the runs of a baseline."""
+    """One side of a comparison: a single run, or the runs of a baseline."""
 
     name: str
     runs: tuple[Run, ...]
@@ -64,7 +65,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The rows and levels of each run of a side, by cell."""
+    """The rows and levels of each run of one side, by cell."""
 
     rows: list[dict[Key, Row]]
     levels: list[Levels]
@@ -75,7 +76,7 @@ class _Measured:
 
 
 def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
-    """Return the change of each cell, table by table.
+    """Return each cell's change, table by table.
 
     Raises UsageError if the runs come from different machines or have no cell in common.
     """
@@ -91,7 +92,7 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
 
 
 def detectable(side: Runs, metric: str = "p50") -> list[float]:
-    """Return the smallest ratio that one more run would show in 80 % of cases, for each cell that all runs have."""
+    """Return, for each cell that all runs have, the smallest ratio that one more run would detect in 80 % of cases."""
     measured = _Measured.of(side, metric)
     common = set.intersection(*(set(run) for run in measured.levels))
     tables = _tables(measured.rows).values()
@@ -110,12 +111,13 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratios of the control cells: what changed although nothing should have."""
+    """Return the ratios of the control cells, by name; they show how much the machine itself changed."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return the level of each cell in one run: the median that its table shows, or the level of another metric."""
+    """Return each cell's level in one run: the median that the run's table shows or, for another metric, a level fitted
+    to the trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
         return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}
@@ -157,7 +159,7 @@ def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Chang
 
 
 def _side(key: Key, side: _Measured) -> Side | None:
-    """Return one side of a cell: the geometric mean of its runs."""
+    """Return one side of a cell, with the geometric mean of its runs as value; None if no run has the cell."""
     own = [run[key] for run in side.rows if key in run]
     values = [run[key].value for run in side.levels if key in run]
     if not own:
@@ -167,12 +169,12 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Return the change of single runs, which has a ratio and no interval."""
+    """Give the reason why the change between two single runs is undecided."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Fill in the estimates of the cells that all runs have."""
+    """Add estimates to the undecided changes of cells that all runs have; other undecided changes get the reason."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [
@@ -193,7 +195,8 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
 
 
 def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
-    """Return by how much the logarithm of new / old may be too large and too small: each run has its own error."""
+    """Return by how much the logarithm of new / old may be too large and too small; each run has its own clock
+    error."""
     (old_high, old_low), (new_high, new_low) = (
         np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
     )

@@ -1,4 +1,4 @@
-"""One cell on both sides: its ratio, the interval of the ratio, and the verdict."""
+"""The change of one cell between two sides: its ratio, the ratio's interval, and the verdict."""
 
 from __future__ import annotations
 
@@ -18,83 +18,84 @@ if TYPE_CHECKING:
 
 ONLY_OLD, ONLY_NEW, UNDECIDED = "only_old", "only_new", "undecided"
 NAMES = ("flow", "path")
-"""What a row of a workload is about."""
+"""The columns that name the flow or path of a workload's row."""
 METRICS = ("p50", "p99")
-"""The percentiles that a trial has."""
+"""The percentiles that every trial stores."""
 BLURRED = tag("W-CLOCK-RUNS", "the clocks of the hosts may explain the change, because they differ in each run")
 MISSED, SHARE = "missed", "missed_share"
-"""The metric of missed deadlines, and its column."""
+"""The metric of missed deadlines, and its column in the results."""
 
 
 class Estimated(Protocol):
-    """What the rounds or runs say about one cell; a change is a ratio of latencies, or a difference of shares."""
+    """The estimated change of one cell, from rounds or from runs: a ratio of latencies, or a difference of shares."""
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of a change of at most `threshold`."""
+        """Return the one-sided p-value of the hypothesis that the change is at most `threshold`."""
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the change at a level, such as 0.05."""
+        """Return the interval of the change at a significance level such as 0.05."""
 
     def detectable(self, level: float) -> float:
-        """Return the smallest change that would be found in 80 % of cases."""
+        """Return the smallest change that would be detected in 80 % of cases at this significance level."""
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict that an interval gives."""
+        """Return the verdict for an interval from `low` to `high`."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The logarithm of new / old, its standard error and its degrees of freedom."""
+    """The estimated logarithm of new / old, its standard error and its degrees of freedom."""
 
     difference: float
     error: float
     freedom: float
     below: float = 0.0
-    """By how much the clocks of several hosts may make it too large."""
+    """By how much clock offsets between hosts may make `difference` too large."""
     above: float = 0.0
-    """By how much they may make it too small."""
+    """By how much clock offsets between hosts may make `difference` too small."""
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of a ratio of at most `threshold`."""
-        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+        """Return the one-sided p-value of the hypothesis that the ratio is at most `threshold`."""
+        from scipy.special import stdtr  # slow to import, and most commands need no statistics
 
         return float(stdtr(self.freedom, -(self.difference - self.below - math.log(threshold)) / self.error))
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the ratio at a level, such as 0.05."""
+        """Return the interval of the ratio at a significance level such as 0.05."""
         reach = quantile(level, self.freedom) * self.error
         low, high = self.difference - reach - self.below, self.difference + reach + self.above
         return math.exp(low), math.exp(min(high, 700.0))
 
     def detectable(self, level: float) -> float:
-        """Return the smallest ratio that would be found in 80 % of cases."""
+        """Return the smallest ratio that would be detected in 80 % of cases at this significance level."""
         return detectable(self.error, self.freedom, level) * math.exp(min(self.below, 700.0))
 
     def clocks_decide(self, level: float) -> bool:
-        """Return whether nothing can be said of a change only because the clocks are not known well enough."""
+        """Return whether the change is undecided only because of clock uncertainty."""
         exact = replace(self, below=0.0, above=0.0)
         verdicts = [each.verdict(*each.bounds(level)) for each in (self, exact)]
         return verdicts[0] == UNDECIDED != verdicts[1]
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict on a latency."""
+        """Return the verdict on the latency for an interval of the ratio."""
         return verdict(math.exp(self.difference), low, high)
 
 
 @dataclass(frozen=True)
 class Side:
-    """A cell on one side: its latency in us or its share of missed deadlines, and what happened to it."""
+    """A cell on one side: its latency in us or its share of missed deadlines, its status, and its losses and
+    failures."""
 
     value: float | None
     status: str
     lost: int
     failed: int
-    """Trials that failed."""
+    """The number of failed trials."""
     reason: str = ""
 
     @classmethod
     def of(cls, rows: Sequence[Row], value: float | None) -> Side:
-        """Take what happened to the cell in all runs of a side."""
+        """Return a side that combines the status, losses and failures of the cell in all runs of the side."""
         worst = next((row for row in rows if row["status"] != "ok"), rows[0])
         lost = sum(int(row["lost"] or 0) for row in rows)
         failed = sum(not trial["good"] for row in rows for trial in row.trials)
@@ -103,12 +104,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Change:
-    """One cell on both sides. Without an estimate the verdict is `undecided`, for the reason."""
+    """The change of one cell between two sides. Without an estimate the verdict may be `undecided`, and `reason` says
+    why."""
 
     row: Row
-    """The cell in the results of the newest run that has it."""
+    """The cell's row in the newest run that contains it."""
     metric: str
-    """The column: `response_p50_us` or `missed_share`."""
+    """The compared column: `response_p50_us` or `missed_share`."""
     old: Side | None
     new: Side | None
     estimate: Estimated | None = None
@@ -118,13 +120,13 @@ class Change:
     detectable: float | None = None
     reason: str = ""
     alpha: float = ALPHA
-    """The level that all changes of a table share; less if looks at unfinished rounds have used some of it."""
+    """The significance level that all changes of a table share; smaller if interim analyses have used part of it."""
     is_control: bool = False
-    """Whether the cell shows the drift of the machine: a floor, or `synthetic`."""
+    """Whether the cell shows how the machine drifts: a floor, or `synthetic`."""
 
     @property
     def cell(self) -> Cell:
-        """Return the cell."""
+        """Return the compared cell."""
         return self.row.cell
 
     @property
@@ -134,20 +136,21 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """Return the new minus the old share; None for latencies."""
+        """Return the new share minus the old share; None for latencies."""
         values = [side.value for side in (self.old, self.new) if side is not None and side.value is not None]
         return values[1] - values[0] if self.is_share and len(values) == 2 else None
 
     @property
     def ratio(self) -> float | None:
-        """Return new / old of the two values that are shown; the interval comes from the estimate. None for shares."""
+        """Return the displayed new value divided by the displayed old value; None for shares. The interval comes from
+        the estimate."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value
 
     @property
     def name(self) -> str:
-        """Return the transport, its language and its settings, and the flow or path of a workload."""
+        """Return the row's name: transport, language, profile and, in a workload, the flow or path."""
         axes, alongside = self.cell.axes, self.cell.comparison.alongside
         words = [
             axes.transport,
@@ -159,7 +162,7 @@ class Change:
         return " ".join(filter(None, words))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the keys of a line of `hopmeter compare --json`."""
+        """Return the change as one line of `hopmeter compare --json`."""
         reason, code = split_code(self.reason)
         return {
             **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, *NAMES, "payload_bytes")},
@@ -182,13 +185,13 @@ class Change:
 
 
 def judge_tables(changes: Sequence[Change]) -> list[Change]:
-    """Give verdicts to the changes of several tables."""
+    """Return the changes of several tables with their verdicts."""
     groups = dict.fromkeys(each.cell.group for each in changes)
     return [found for key in groups for found in judge([each for each in changes if each.cell.group == key])]
 
 
 def judge(changes: Sequence[Change]) -> list[Change]:
-    """Give verdicts to the changes of one table, from intervals that hold together."""
+    """Return the changes of one table with verdicts, from intervals that hold simultaneously."""
     many = sum(each.estimate is not None for each in changes)
     return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
 
@@ -207,12 +210,13 @@ FEW_ROUNDS = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of b
 
 
 def no_ratio(who: str) -> str:
-    """Return the reason why a change has no ratio."""
+    """Return the message for a change that has no ratio because of `who`, such as "the old side"."""
     return tag("W-SIDE-NO-VALUE", f"{who} has no value above zero for this metric")
 
 
 def without_value(old: Side | None, new: Side | None, is_share: bool = False) -> tuple[str, str]:
-    """Return verdict and reason of a cell that cannot be compared; empty if both sides have a value."""
+    """Return the verdict and the reason of a cell that cannot be compared; both are empty if both sides have a
+    value."""
     if old is None or new is None:
         return (ONLY_NEW, "") if old is None else (ONLY_OLD, "")
     for name, side in (("old", old), ("new", new)):

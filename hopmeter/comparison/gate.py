@@ -1,4 +1,4 @@
-"""The gate of a continuous integration job: which changes fail it."""
+"""The gate of a continuous integration job: its rules say which changes make the job fail."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ STRICT = "undecided"
 
 @dataclass(frozen=True)
 class Rule:
-    """What fails the gate: `p99:slower:10%`, or `missed:1%`, which are percentage points."""
+    """One rule: `p99:slower:10%` fails on a p99 that is 10 % slower, `missed:1%` on one percentage point more missed
+    deadlines."""
 
     metric: str
     percent: float
 
     @property
     def threshold(self) -> float:
-        """Return the ratio, or the difference of shares, that is still allowed."""
+        """Return the largest allowed ratio, or the largest allowed difference of shares."""
         return self.percent / 100 + (self.metric != MISSED)
 
     @property
     def why(self) -> str:
-        """Return what it means to break this rule."""
+        """Return how a change breaks this rule, in words."""
         if self.metric != MISSED:
             return f"slower by more than {self.percent:g} %"
         return "misses more deadlines" + (f", by more than {self.percent:g} points" if self.percent else "")
@@ -36,29 +37,30 @@ class Rule:
 
 @dataclass(frozen=True)
 class Gate:
-    """All rules of a gate; `strict` if an undecided change fails it too."""
+    """All rules of a gate; if `strict`, an undecided change also fails the gate."""
 
     rules: tuple[Rule, ...]
     strict: bool = False
     asks_for_deadlines: bool = False
-    """Whether you gave a rule for deadlines; without one, no deadline may be missed more often."""
+    """Whether the user gave a rule for deadlines; otherwise the gate allows no increase of missed deadlines."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Return what the gate compares."""
+        """Return the metrics that the gate compares."""
         return tuple(dict.fromkeys(rule.metric for rule in self.rules))
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A change that fails the gate, and why."""
+    """A change that fails the gate, and the reason."""
 
     change: Change
     why: str
 
 
 def parse(texts: Sequence[str]) -> Gate | None:
-    """Return the gate of `--fail-if`; None if there is none. Raises UsageError for a rule that is none."""
+    """Return the gate that the values of `--fail-if` define; None if there are none. Raises UsageError for an invalid
+    rule."""
     rules = tuple(_rule(text) for text in texts if text != STRICT)
     if not texts:
         return None
@@ -80,7 +82,8 @@ def _rule(text: str) -> Rule:
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return what fails the gate; `changes` are those of each metric. Holm's procedure covers all that are worse."""
+    """Return the failures of the gate for the changes of each metric. Holm's procedure corrects for testing many
+    changes."""
     broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
     found = [*broken, *_worse(gate, changes)]
     if gate.strict:
@@ -107,7 +110,7 @@ def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]
 
 
 def _breakage(change: Change) -> str:
-    """Return what only the new side suffers from; empty if nothing."""
+    """Return what went wrong only on the new side, such as lost messages; empty if nothing did."""
     old, new = change.old, change.new
     if old is None or new is None or old.status != "ok":
         return ""

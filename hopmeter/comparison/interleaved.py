@@ -1,4 +1,4 @@
-"""Compare the two sides of one run: both were measured next to each other in each round, or at once as a duet."""
+"""Compare the two sides of one run, which were measured in the same rounds or at once as a duet."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hopmeter.statistics import CellPair, Ranking, fit, level_of_result
 
 
 def has_sides(run: Run) -> bool:
-    """Return whether a run was made with `--against`."""
+    """Return whether a run was measured with `--against`."""
     return any(row.cell.comparison.side == NEW for row in run.rows)
 
 
 def is_comparable(run: Run) -> bool:
-    """Return whether a run has two sides, and the table of trials: a report is written without it too."""
+    """Return whether a run has two sides and the file `trials.parquet`, without which a report can still be written."""
     return has_sides(run) and (run.folder / "trials.parquet").is_file()
 
 
 def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
-    """Return the change of each cell that has two sides, table by table."""
+    """Return the change of each cell with two sides, table by table."""
     trials, changes = trial_values.values(run), []
     by_id = {row.id: row for row in run.rows}
     for rows in trial_values.tables(compared_rows(run)).values():
@@ -39,7 +39,7 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
 
 
 def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
-    """Compare two sides turn by turn, each launch of a duet being a round; None if they were not measured as duets.
+    """Compare two sides turn by turn, with each launch of a duet as a round; None if they were not measured as duets.
 
     A turn has too few messages for a higher percentile than the median.
     """
@@ -59,7 +59,8 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell, with the median that the table of the run shows, or the level of another metric."""
+    """Return one side of a cell; its value is the median that the run's table shows or, for another metric, the fitted
+    level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
     shown = row.p50 if metric == "p50" else None
@@ -75,9 +76,10 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 
 
 def estimate(pair: CellPair, new: str) -> Estimate:
-    """Turn the ratio of the slower to the faster cell into that of new to old.
+    """Convert a pair's ratio of the slower to the faster cell to an estimate of new / old.
 
-    The neighbours in the table add no certainty beyond the rounds of the pair: the noise of cells comes in clusters.
+    Its degrees of freedom come from the rounds of this pair alone: the table's other cells add none, because the noise
+    of cells is correlated.
     """
     assert pair.ratio is not None
     size = math.log(pair.ratio)

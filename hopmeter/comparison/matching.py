@@ -1,4 +1,4 @@
-"""Find the same cell in several runs: by its conditions, because ids differ between runs."""
+"""Match the same cell in several runs by its conditions, because ids differ between runs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hopmeter.plan.sides import OLD
 
 Key = tuple[Any, ...]
 CONTROLS = ("memory", "shm", "synthetic")
-"""Transports whose cells change only if the machine or hopmeter does."""
+"""Transports whose latency changes only if the machine or hopmeter itself changes."""
 
 
 def key(cell: Cell) -> Key:
-    """Return what the same cell has in common in every run. The version of a library is no part of it."""
+    """Return the properties that identify a cell in every run; a library's version is not one of them."""
     named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
     return *named, *table_key(cell)
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
-    """Return the measured rows of a run, without the old side of a run with two sides."""
+    """Return the measured rows of a run, except those of the old side."""
     return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
 
 
 def compared_rows(run: Run) -> list[Row]:
-    """Return the measured rows that have a latency: a whole workload has none, but its flows and paths do."""
+    """Return the measured rows that have a latency. A whole workload has none, but its flows and paths have one."""
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
@@ -38,12 +38,12 @@ def deadline_rows(run: Run) -> list[Row]:
 
 
 def is_control(cell: Cell) -> bool:
-    """Return whether a cell shows the drift of the machine."""
+    """Return whether a cell is a control cell, which shows how the machine drifts."""
     return cell.axes.transport in CONTROLS
 
 
 def check_machine(runs: Sequence[Run], remedy: str) -> None:
-    """Raise UsageError if the runs come from different machines, whose levels differ whatever is measured."""
+    """Raise UsageError if the runs come from different machines, whose levels always differ."""
     found = machine_names.machines(runs)
     if len(set(found.values())) > 1:
         listed = "; ".join(f"{run.name}: {found[id(run)]}" for run in runs)

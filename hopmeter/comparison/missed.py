@@ -1,4 +1,4 @@
-"""Compare the shares of missed deadlines of two sides: of whole workloads, and of flows and paths with a deadline."""
+"""Compare the shares of missed deadlines of two sides, for whole workloads and for flows and paths with a deadline."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hopmeter.statistics.shares.share_runs import ShareRuns, compare_share_runs
 from hopmeter.statistics.shares.share_tests import ShareDifference, ShareTrial, compare_share_of_two
 
 MARGIN = 0.01
-"""Shares within one percentage point are called the same."""
+"""Two shares count as the same if they differ by at most one percentage point."""
 Counts = dict[Key, tuple[Row, list[ShareTrial]]]
 """The rows of a run, each with the missed deadlines of its trials."""
 
 
 def verdict(low: float, high: float) -> str:
-    """Return the verdict on new minus old share of missed deadlines."""
+    """Return the verdict for an interval of the new minus the old share of missed deadlines."""
     if low > 0 or high < 0:
         return "more_missed" if low > 0 else "fewer_missed"
     return "same" if low >= -MARGIN and high <= MARGIN else UNDECIDED
@@ -32,57 +32,61 @@ def verdict(low: float, high: float) -> str:
 
 @dataclass(frozen=True)
 class BetweenRounds:
-    """What the rounds of one run say: how much trials differ, and how much chance is in the counts. Both decide."""
+    """The difference within one run. Two tests must agree: one uses the spread between trials, the other treats the
+    counts as random."""
 
     found: ShareDifference
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of a difference of at most `threshold`."""
-        from scipy.special import stdtr  # slow to load, and most commands need no statistics
+        """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
+        from scipy.special import stdtr  # slow to import, and most commands need no statistics
 
         by_rounds = stdtr(self.found.freedom, -(self.found.difference - threshold) / self.found.error)
         return max(float(by_rounds), self.found.counts_p_value / 2)
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference; it has 0 if the counts do not differ."""
+        """Return the interval of the difference at a significance level; it includes 0 if the counts do not differ
+        significantly."""
         half = quantile(level, self.found.freedom) * self.found.error
         low, high = self.found.difference - half, self.found.difference + half
         return (min(low, 0.0), max(high, 0.0)) if self.found.counts_p_value > level else (low, high)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be found in 80 % of cases."""
+        """Return the smallest difference that would be detected in 80 % of cases at this significance level."""
         return reach(level, self.found.freedom) * self.found.error
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict on the shares."""
+        """Return the verdict for an interval of the difference."""
         return verdict(low, high)
 
 
 @dataclass(frozen=True)
 class BetweenRuns:
-    """What runs of different hours say: how much runs differ, and how much chance is in each. Both decide."""
+    """The difference between runs at different hours. Two tests must agree: one uses the spread between runs, the other
+    the chance in each run's counts."""
 
     found: ShareRuns
     difference: float
-    """New minus old share of all messages, which the interval contains."""
+    """The new minus the old share over all messages; the interval always includes this value."""
 
     def p_value(self, threshold: float) -> float:
-        """Return the one-sided p-value of a difference of at most `threshold`."""
+        """Return the one-sided p-value of the hypothesis that the difference is at most `threshold`."""
         allowed = min(_share(self.found.old) + threshold, 1 - 1e-9)
         odds_ratio = math.exp(math.log(allowed / (1 - allowed)) - self.found.old)
         return max(each.p_value(odds_ratio) for each in self._tests())
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the interval of the difference at the level of the old side."""
+        """Return the interval of the difference at a significance level, computed from odds ratios relative to the old
+        share."""
         ends = [end for each in self._tests() for end in map(self._difference_of, each.bounds(level))]
         return min(self.difference, *ends), max(self.difference, *ends)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be found in 80 % of cases."""
+        """Return the smallest difference that would be detected in 80 % of cases at this significance level."""
         return self._difference_of(max(each.detectable(level) for each in self._tests()))
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict on the shares."""
+        """Return the verdict for an interval of the difference."""
         return verdict(low, high)
 
     def _tests(self) -> list[Estimate]:
@@ -90,7 +94,7 @@ class BetweenRuns:
         return [Estimate(self.found.difference, *each) for each in parts]
 
     def _difference_of(self, odds_ratio: float) -> float:
-        """Return the difference of the shares that an odds ratio means."""
+        """Return the difference of shares that corresponds to an odds ratio relative to the old share."""
         return _share(self.found.old + math.log(odds_ratio)) - _share(self.found.old)
 
 
@@ -99,7 +103,7 @@ def _share(log_odds: float) -> float:
 
 
 def compare_sides(run: Run) -> list[Change]:
-    """Return the change of each row with deadlines that has two sides; empty for a run without deadlines."""
+    """Return the change of each row that has deadlines and two sides; empty for a run without deadlines."""
     trials, by_id = trial_values.values(run), {row.id: row for row in run.rows}
     news = [row for row in matching.deadline_rows(run) if row.cell.comparison.side == NEW]
     return judge_tables([_compare_sides(by_id[row.cell.comparison.counterpart], row, trials) for row in news])
@@ -117,7 +121,7 @@ def _compare_sides(old: Row, new: Row, trials: trial_values.Values) -> Change:
 
 
 def compare_runs(old: Runs, new: Runs) -> list[Change]:
-    """Return the change of each row with deadlines of two runs or baselines; empty for runs without deadlines."""
+    """Return the change of each row with deadlines, between two runs or baselines; empty if no run has deadlines."""
     before, after = ([_counts(run) for run in side.runs] for side in (old, new))
     keys = dict.fromkeys(key for run in (*after, *before) for key in run)
     return judge_tables([_compare_runs(key, before, after) for key in keys])
@@ -151,6 +155,6 @@ def _change(row: Row, old: tuple[list[Row], list[ShareTrial]], new: tuple[list[R
 
 
 def _share_of_missed(trials: Sequence[ShareTrial]) -> float | None:
-    """Return the share of missed deadlines in all these trials."""
+    """Return the share of missed deadlines over all these trials; None if there are no messages."""
     messages = sum(each.messages for each in trials)
     return sum(each.events for each in trials) / messages if messages else None

@@ -1,4 +1,4 @@
-"""What to know about the two sides of a comparison: their runs, and what else differs between them."""
+"""Sentences about the two sides of a comparison: which runs they are, and what else differs between them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from hopmeter.plan.sides import NEW
 
 
 def notes(old: Runs, new: Runs) -> list[str]:
-    """Return which runs are compared, and which versions and properties of the system differ."""
+    """Return sentences that name the compared runs, and the versions and system properties that differ."""
     differences = _differences(old, new)
     also = [f"Also different: {', '.join(differences)}."] if differences else []
     return [f"Old: {describe(old)}. New: {describe(new)}.", *also]
 
 
 def notes_of_sides(run: Run) -> list[str]:
-    """Return the commit of the old side, and the versions of libraries that differ between the sides of a run."""
+    """Return sentences that name the old side's commit, and the library versions that differ between the sides of a
+    run."""
     commit = run.text("against_commit")
     rows = {row.id: row for row in run.measured_rows}
     pairs = [
@@ -35,7 +36,7 @@ def notes_of_sides(run: Run) -> list[str]:
 
 
 def describe(side: Runs) -> str:
-    """Return `main (3 runs from 2026-11-21 04:12 to 2026-11-22 05:00)`."""
+    """Return the side's name and start times: `main (3 runs from 2026-11-21 04:12 to 2026-11-22 05:00)`."""
     starts = sorted(map(_start, side.runs))
     if len(starts) == 1:
         return f"{side.name} ({starts[0]})"
@@ -43,7 +44,7 @@ def describe(side: Runs) -> str:
 
 
 def _start(run: Run) -> str:
-    """Return the start of a run to the minute, in UTC."""
+    """Return the start of a run to the minute; the stored text if it is not a date."""
     text = run.text("started")
     try:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
@@ -61,7 +62,7 @@ def _differences(old: Runs, new: Runs) -> list[str]:
 
 
 def _facts(side: Runs) -> dict[str, set[str]]:
-    """Return the values of each fact in all runs of a side."""
+    """Return all values of each fact in the runs of a side."""
     found: dict[str, set[str]] = {}
     for run in side.runs:
         machine = run.part("machine")

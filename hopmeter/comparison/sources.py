@@ -1,4 +1,4 @@
-"""Open what a user names: a run folder, or a baseline."""
+"""Open the run folder or baseline that a user names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.errors import UsageError
 
 
 def open_runs(name: str) -> Runs:
-    """Open a run folder, or the runs of a baseline. Raises UsageError if there is neither."""
+    """Open a run folder, or the runs of a baseline. Raises UsageError if the name is neither."""
     path = Path(name)
     if path.exists() or path.with_name(f".{path.name}.partial").exists():
         run = read_finished(path)
@@ -22,7 +22,7 @@ def open_runs(name: str) -> Runs:
 
 
 def open_sides(name: str) -> Run:
-    """Open a run with two sides. Raises UsageError if it has one side."""
+    """Open a run with two sides. Raises UsageError if the run has only one side."""
     run = read_finished(Path(name))
     if not has_sides(run):
         raise UsageError(
