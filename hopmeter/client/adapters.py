@@ -1,4 +1,4 @@
-"""Load adapters in a program that is not a node: several adapters in one process, alongside the user's own modules."""
+"""Load adapters in a program that is not a node: several adapters may share the process with the user's own modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Setup:
-    """The object that sets up an adapter; hopmeter.node.contract describes each field."""
+    """The setup object that an adapter receives; hopmeter.node.contract describes each field."""
 
     run: str
     directory: str
@@ -34,7 +34,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Link:
-    """The description of one hop that an adapter receives."""
+    """The description of one hop that an adapter receives; hopmeter.node.contract describes each field."""
 
     name: str
     frame_bytes: int
@@ -51,7 +51,7 @@ class Link:
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
     """Return the manifest of a transport and its Python offer. Raises UsageError for an unknown transport, ConnectError
-    for a transport without Python."""
+    for a transport without a usable Python adapter."""
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
@@ -64,13 +64,14 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 
 
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings in the manifest's types. Raises UsageError for an unknown setting or value."""
+    """Return the given settings, converted to the types in the manifest. Raises UsageError for an unknown setting or
+    value."""
     return {name: _check_setting(manifest, name, value) for name, value in given.items()}
 
 
 def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
-    """Raise UsageError if settings need environment variables that this program does not have: libraries read them when
-    they are loaded."""
+    """Raise UsageError if a setting needs an environment variable that this program lacks; libraries read these
+    variables only when they are loaded."""
     lacking = {
         name: text for name, text in manifest.for_settings(settings).variables.items() if os.environ.get(name) != text
     }
@@ -84,8 +85,8 @@ def check_environment(manifest: Manifest, settings: Mapping[str, Any]) -> None:
 
 
 def away(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with which a transport reaches another machine, and those that are given. Raises ConnectError
-    if it does not reach another machine; the error names the transports that can."""
+    """Return the given settings, plus those with which the transport reaches another machine. Raises ConnectError if
+    the transport cannot reach another machine; the error names the transports that can."""
     settings = {**manifest.network_settings(given), **given}
     if why := manifest.why_local(settings):
         others = [name for name, other in every().items() if other.network is not None and "python" in other.offers]

@@ -1,4 +1,4 @@
-"""The client of calls: over the transport's own calls if it has them, otherwise over two links."""
+"""The client side of calls: over the transport's own calls if it has them, otherwise over two links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROBE_S = 0.05
 
 
 class Native:
-    """The client's side of calls that use the transport's own calls."""
+    """The client side of calls over the transport's own calls."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Native:
         self._replies = Polled(self._end)
 
     def put(self, kind: Kind, number: int, frames: list[Any], timeout_s: float) -> None:
-        """Start a call."""
+        """Start a call. Raises ConnectError if the object is too large, TimedOutError if the transport stays busy."""
         refuse_large(self.name, frames, self.record.frame_bytes)
         length, fill = outgoing(kind, number, self.record.run, frames)
         if not offer(lambda: self._end.opened.start(length, fill), timeout_s):
@@ -36,16 +36,17 @@ class Native:
             )
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next reply."""
+        """Return the next reply, or None if none arrives in time."""
         return self._replies.next(min(timeout_s, LOOK_S))
 
     def close(self) -> None:
-        """Close the end."""
+        """Close the link end."""
         self._end.close()
 
 
 class Duplex:
-    """The client's side of calls over two links: the client binds the one to the server, the server the one back."""
+    """The client side of calls over two links: the client binds the link for requests, the server the link for
+    replies."""
 
     def __init__(self, asked: Asked, name: str, within_s: float) -> None:
         began, caller = time.monotonic(), secrets.token_hex(4)
@@ -85,7 +86,8 @@ class Client:
             raise
 
     def _prove(self, within_s: float) -> None:
-        """Send small calls until the server answers one: some transports lose calls while they connect."""
+        """Send probes until the server answers one, because some transports lose calls while they connect. Raises
+        ConnectError if no answer arrives in time."""
         deadline = time.monotonic() + within_s
         probe = encode(None)
         while time.monotonic() < deadline:
@@ -96,7 +98,8 @@ class Client:
         raise ConnectError("E-REPLY-LATE", what, "check whether the handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
-        """Return the reply to one call; replies to earlier calls that timed out are skipped."""
+        """Return the reply to call `number`, or None if it does not arrive before the deadline. Replies to earlier
+        calls, which timed out, are skipped."""
         while (left := deadline - time.monotonic()) > 0:
             message = self._half.next(left)
             if message is not None and message.number == number:
@@ -104,8 +107,8 @@ class Client:
         return None
 
     def call(self, obj: Any, timeout_s: float = 5.0) -> Any:
-        """Return the object that the server's handler returns. Raises TimedOutError if no reply arrived in time,
-        CallFailedError if the handler raised, ConnectError for an object that is too large or after `close`."""
+        """Call the server, and return the object that its handler returned. Raises TimedOutError if no reply arrives in
+        time, CallFailedError if the handler raised, ConnectError if the object is too large or the client is closed."""
         with self._lock:
             if self._closed:
                 raise ConnectError("E-CLOSED", f'"{self.name}" is closed', "open it again")
@@ -120,7 +123,7 @@ class Client:
         return answer
 
     def close(self) -> None:
-        """Close the end."""
+        """Close the link end."""
         with self._lock:
             self._closed = True
             self._half.close()

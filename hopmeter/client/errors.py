@@ -10,7 +10,8 @@ from hopmeter.node.contract import AdapterError
 
 
 class ConnectError(HopmeterError):
-    """An end cannot be opened or used: the transport is not installed, or the peer is missing."""
+    """A link end cannot be opened or used, for example because the transport is not installed or the peer is
+    missing."""
 
 
 class TimedOutError(HopmeterError, TimeoutError):
@@ -18,12 +19,12 @@ class TimedOutError(HopmeterError, TimeoutError):
 
 
 class CallFailedError(HopmeterError):
-    """The server's handler raised an error; this error has its text."""
+    """The server's handler raised an error; this error contains the handler's error text."""
 
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Convert an error that an adapter raises to a ConnectError with a remedy."""
+    """Convert an error that an adapter raises in the `with` block to a ConnectError with a remedy."""
     try:
         yield
     except AdapterError as failed:

@@ -1,4 +1,4 @@
-"""Frames with hopmeter's 64-byte header, then an object's packed frames; with this header, adapters work unaltered."""
+"""Frames: hopmeter's 64-byte header, then an object's packed frames. This header lets adapters carry them unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALIGN = 64
 
 
 class Kind(IntEnum):
-    """The kind of a frame, stored in the header's field `pair`."""
+    """The kind of a frame, stored in the header's `pair` field."""
 
     OBJECT = 1
     CALL = 2
@@ -32,13 +32,13 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """A received frame, with its payload in its own memory."""
+    """A received frame, whose payload is a copy of its own."""
 
     kind: int
     number: int
     payload: Any
     due_ns: int = 0
-    """When the message was due, by the sender's CLOCK_MONOTONIC, which all processes of one machine share."""
+    """When the message was due, on CLOCK_MONOTONIC, which all processes of one machine share."""
     sent_ns: int = 0
     """When the message was sent: before its object was encoded if the sender reported that time, otherwise when the
     frame was written."""
@@ -49,8 +49,9 @@ class Message(NamedTuple):
 def outgoing(
     kind: Kind, number: int, run: str, frames: Sequence[Any], times: tuple[int, int] | None = None
 ) -> tuple[int, Callable[..., None]]:
-    """Return the payload's size and a function that writes the frame into one or two buffers of the transport's memory.
-    `times` are the due time and the send time in nanoseconds; without `times`, both are the time of writing."""
+    """Return the frame's length, without the header, and a function that writes the frame into one or two buffers of
+    the transport's memory. `times` are the due time and the send time in nanoseconds; without `times`, both are the
+    time of writing."""
     length = packed_bytes(frames)
 
     def fill(frame: Any, payload: Any = None) -> None:
@@ -63,7 +64,7 @@ def outgoing(
 
 
 def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
-    """Copy a frame out of loaned memory; None if the frame does not belong to this link."""
+    """Copy a frame out of loaned memory. Return None if the frame does not belong to this link."""
     arrived = time.monotonic_ns()
     head = plain(frame)
     body = head[HEADER.size :] if payload is None else plain(payload)
@@ -76,7 +77,7 @@ def incoming(run: str, frame: Any, payload: Any = None) -> Message | None:
 
 
 def plain(data: Any) -> memoryview:
-    """Return any buffer as contiguous bytes without a copy; a memoryview cannot cast some ctypes formats."""
+    """Return any buffer as contiguous bytes without a copy, even if a memoryview cannot cast its ctypes format."""
     view = memoryview(data)
     if view.format == "B" and view.ndim == 1:
         return view

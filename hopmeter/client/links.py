@@ -1,4 +1,4 @@
-"""One end of a link: its adapter and its record in the rendezvous folder; closing always closes both."""
+"""A link end: the transport's end and its record in the rendezvous folder, which are always closed together."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.open_files import OpenFiles
 
 Method = Callable[[Any, Link], Any]
-"""Opens one end of a transport: `lambda transport, link: transport.publisher(link)`."""
+"""Opens the transport's end of a link: `lambda transport, link: transport.publisher(link)`."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Options that the user requested, the same for all link ends of a session."""
+    """The options that the user gave, which are the same for all link ends of a session."""
 
     manifest: Manifest
     offer: Offer
@@ -34,44 +34,44 @@ class Asked:
     broker: str
     largest_bytes: int
     settings: dict[str, Any]
-    """Only the settings that the user gave, without defaults."""
+    """Only the settings that the user gave; defaults are not included."""
     host: str = LOOPBACK
-    """The address that link ends bind."""
+    """The address to which link ends bind."""
     share: str | None = None
     """Whether GPU tensors are sent by handle (`cuda-ipc`)."""
     kept: int = KEPT
-    """How many GPU tensors each sending link end retains."""
+    """How many loaned GPU tensors each sending link end retains."""
 
     def lender(self) -> Lender | None:
         """Return the lender for the GPU tensors of a link end, or None if tensors are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the setup of an adapter: this end's own settings, and the binding end's values for all others."""
+        """Return the setup of an adapter: this program's own settings, and the binding side's values for all others."""
         settings = {**record.settings, **self.settings}
         ends = (record.run, record.directory, self.broker, settings, record.frame_bytes)
         return Setup(*ends, bind=self.host, advertised=self.host)
 
     def link(self, name: str, record: Record) -> Link:
-        """Return the link for an end; its address is empty until the binding end has announced it."""
+        """Return the description of a link; its address is empty until the binding side has announced it."""
         return Link(f"{name}_{record.run}", record.frame_bytes, self.wait, record.address or "")
 
 
 @dataclass
 class End:
-    """An open end."""
+    """An open link end."""
 
     opened: Any
     record: Record
     _closing: ExitStack = field(repr=False)
 
     def close(self) -> None:
-        """Release everything; a second call does nothing."""
+        """Release everything that belongs to the link end; a second call does nothing."""
         self._closing.close()
 
 
 def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
-    """Bind a link end and publish its address under the name. Without `method`, only publishes the record."""
+    """Bind a link end and publish its address under the name. Without `method`, publish only the record."""
     settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
@@ -83,8 +83,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connect a link end to the bound end of this name as soon as that exists. Raises ConnectError if the bound end
-    does not appear in time."""
+    """Connect a link end to the bound end of this name as soon as that end exists. Raises ConnectError if it does not
+    appear in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -112,29 +112,31 @@ class _OpenTransport:
     transport: Any
     open_files: OpenFiles
     ends: int = 0
-    """How many link ends use it."""
+    """How many link ends use this transport."""
 
 
 class TransportCache:
-    """The transports that are open in this process: both ends of a link share one transport, as the threads of a node
-    do."""
+    """The transports that are open in this process. Both ends of a link in one process share a transport, as the
+    threads of a node do."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[str, _OpenTransport] = {}
-        """By the run of the link."""
+        """The open transports, by the run id of their link."""
 
     @property
     def open_count(self) -> int:
-        """Return how many transports are open."""
+        """Return the number of open transports."""
         with self._lock:
             return len(self._open)
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
-        """Return the transport of a link; it is closed together with the last link end that uses it."""
+        """Return the open transport of a link, after opening it if needed; it closes together with the last link end
+        that uses it."""
         with self._lock:
             if record.run not in self._open:
-                # Before the transport opens files: those that this process has open now are not the transport's.
+                # Created before the transport opens files, so that files which this process has open already are not
+                # counted as its files.
                 open_files = OpenFiles(asked.manifest.open_leftovers, not_of=os.getpid())
                 transport = adapter(asked.manifest, asked.offer)(asked.setup(record))
                 self._open[record.run] = _OpenTransport(transport, open_files)
@@ -143,7 +145,7 @@ class TransportCache:
             return self._open[record.run].transport
 
     def note_open_files(self, record: Record) -> None:
-        """Note the files that the transport of a link has opened, for the process that removes the link's record."""
+        """Record which files the transport of a link has opened, for the process that removes the link's record."""
         with self._lock:
             note_open_files(record, self._open[record.run].open_files)
 

@@ -1,4 +1,4 @@
-"""The publisher and the subscriber of objects."""
+"""Publishers and subscribers of objects."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hopmeter.codecs.packing import packed_bytes, unpack
 from hopmeter.errors import UsageError
 
 LOOK_S = 0.1
-"""The longest time that a link end sleeps in its transport, so that it notices `close`."""
+"""How long a link end sleeps in its transport at most, so that it soon notices `close`."""
 LONGEST_PAUSE_S = 0.001
 WAITING = 64
-"""How many messages may wait here for a reader if the transport calls; after that the thread of the transport waits."""
+"""How many messages may queue here in callback mode; when the queue is full, the transport's thread waits."""
 log = logging.getLogger("hopmeter.connect")
 
 Decode = Callable[[Any], Any]
@@ -41,7 +41,8 @@ def decoder(as_: str | None, device: str | None, share: str | None = None) -> De
 
 
 def offer(attempt: Callable[[], bool], timeout_s: float) -> bool:
-    """Offer a frame again while the transport is busy; return False if it is still busy after the timeout."""
+    """Offer a frame repeatedly while the transport is busy. Return False if the transport is still busy after the
+    timeout."""
     deadline, pause_s = time.monotonic() + timeout_s, 0.0
     while not attempt():
         if time.monotonic() >= deadline:
@@ -66,7 +67,8 @@ def refuse_large(name: str, frames: list[Any], frame_bytes: int) -> None:
 
 
 class Publisher:
-    """Sends objects to the connected subscribers; a later subscriber misses earlier objects."""
+    """Sends objects to all connected subscribers; a subscriber misses the objects that were sent before it
+    connected."""
 
     def __init__(self, asked: Asked, name: str, kind: str = "pubsub") -> None:
         self.name = name
@@ -77,15 +79,15 @@ class Publisher:
         self._closed = False
 
     def send(self, obj: Any, timeout_s: float = 1.0) -> None:
-        """Send one object. You may change the object again when this returns, except shared tensors (`share`).
-        Raises TimedOutError if the transport stays busy, ConnectError for an object that is too large or after
-        `close`, CodecError if no codec can encode it."""
+        """Send one object. You may change the object again when this returns, unless its tensors are shared (`share`).
+        Raises TimedOutError if the transport stays busy, ConnectError if the object is too large or the publisher is
+        closed, CodecError if no codec can encode the object."""
         self._number += 1
         self.put(Kind.OBJECT, self._number, encode(obj, self._lender), timeout_s)
 
     @property
     def copy_reasons(self) -> dict[str, int]:
-        """With `share`, return the reasons why GPU tensors were still copied through the host, and how often."""
+        """With `share`, the reasons why GPU tensors were copied through the host nevertheless, each with its count."""
         return dict(self._lender.copied) if self._lender else {}
 
     def put(
@@ -111,7 +113,7 @@ class Publisher:
 
 
 class Polled:
-    """The messages of a link end that is polled."""
+    """The messages of a polled link end."""
 
     def __init__(self, end: End) -> None:
         self._end = end
@@ -123,28 +125,28 @@ class Polled:
             self._messages.append(message)
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if no message arrives before the deadline; may return a little before it."""
+        """Return the next message, or None if none arrives within the timeout; None may come slightly early."""
         if not self._messages:
             self._end.opened.poll(max(timeout_s, 0.001), self._take)
         return self._messages.popleft() if self._messages else None
 
 
 class Called:
-    """The messages of a link end that the transport calls."""
+    """The messages of a link end in callback mode."""
 
     def __init__(self) -> None:
         self._messages: queue.Queue[Message] = queue.Queue(WAITING)
         self._over = threading.Event()
 
     def put(self, message: Message) -> None:
-        """Store a message; this runs on the transport's thread, which waits until `next` takes the message."""
+        """Queue a message. This runs on the transport's thread, which waits while the queue is full."""
         while not self._over.is_set():
             with suppress(queue.Full):
                 self._messages.put(message, timeout=LOOK_S)
                 return
 
     def next(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None if no message arrived by this time."""
+        """Return the next message, or None if none arrives within the timeout."""
         with suppress(queue.Empty):
             return self._messages.get(timeout=max(timeout_s, 0.001))
         return None
@@ -155,7 +157,7 @@ class Called:
 
 
 class Subscription:
-    """The receiving end of a link: it returns messages, or calls `on_message` with each message, on one thread."""
+    """The receiving side of a link: returns messages, or calls `on_message` with each message on one thread."""
 
     def __init__(
         self, asked: Asked, where: tuple[str, str, float], on_message: Callable[[Message], None] | None = None
@@ -211,7 +213,7 @@ class Subscription:
         return self._over.is_set()
 
     def close(self) -> None:
-        """Close the link end; no message arrives after this returns."""
+        """Close the link end; no message is delivered after this returns."""
         self._over.set()
         if self._inbox is not None:
             self._inbox.close()
@@ -222,7 +224,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects; each object is copied once into its own memory."""
+    """Receives objects; each object is copied once, into memory of its own."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None
@@ -242,9 +244,9 @@ class Subscriber:
             log.exception('"%s": the function that receives objects failed on one', self.name)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """Return the next object; without a timeout, wait forever. Raises TimedOutError if no object arrived,
-        CodecError for an object that cannot be decoded, ConnectError if a function receives the objects or the
-        subscriber is closed."""
+        """Return the next object; without a timeout, wait forever. Raises TimedOutError if no object arrives in time,
+        CodecError if the object cannot be decoded, ConnectError if the objects go to a function or the subscriber is
+        closed."""
         if self._on_object is not None:
             raise ConnectError(
                 "E-HAS-HANDLER",
@@ -259,9 +261,9 @@ class Subscriber:
         raise waited_in_vain(self.name, self._subscription.end.record, timeout_s)
 
     def message(self, timeout_s: float) -> Message | None:
-        """Return the next frame of any kind, not decoded, with its number and times; None if no frame arrived."""
+        """Return the next frame of any kind, undecoded, with its number and times; None if no frame arrives in time."""
         return self._subscription.next(timeout_s)
 
     def close(self) -> None:
-        """Close the end."""
+        """Close the link end."""
         self._subscription.close()

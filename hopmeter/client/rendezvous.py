@@ -29,47 +29,48 @@ from hopmeter.system.owner_lock import Owner
 
 PREFIX = "hm-link-"
 OPENED = "open-files-"
-"""The beginning of the notes of open files, in the folder of a link."""
+"""The name prefix, in the link's folder, of the files that list open files."""
 LOOK_S = 0.01
 UNKNOWN = dict.fromkeys(("host", "machine", "boot", "namespaces"), "")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One bound end."""
+    """The record of one bound link end."""
 
     owner: Owner
     run: str
     """16 hexadecimal digits, unique to this link end."""
     directory: str
-    """A private folder, in which both ends of the link may put files."""
+    """A private folder in which both ends of the link may create files."""
     frame_bytes: int
     settings: dict[str, Any]
     leftovers: list[str]
-    """Patterns of the files that the process may have left in other places."""
+    """Glob patterns of files that the process may leave in other places."""
     address: str | None = None
     """None until the link end is bound."""
 
     @property
     def pid(self) -> int:
-        """Return the id of the process that wrote the record."""
+        """The id of the process that wrote the record."""
         return self.owner.pid
 
     @property
     def lives(self) -> bool:
-        """Return whether the process may still run; False only if this process knows that it has ended."""
+        """Whether the process may still be running; False only if this process can tell that the other has ended."""
         return self.owner.may_run(Path(self.directory))
 
 
 class Rendezvous:
-    """The rendezvous folder, as one process sees it."""
+    """The rendezvous folder, as one process uses it."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
         self.folder = _private(Path(folder) if folder is not None else default_folder())
         self._transport = transport
 
     def claim(self, name: str, kind: str, frame_bytes: int, settings: dict[str, Any], left: Sequence[str]) -> Record:
-        """Reserve a name for this process. Raises ConnectError if a running process has the name."""
+        """Reserve a name for this process, and return the new record. Raises ConnectError if a running process uses the
+        name."""
         run = secrets.token_hex(8)
         with self._lock():
             self._refuse_taken(name, kind)
@@ -85,18 +86,18 @@ class Rendezvous:
         self._write(name, kind, replace(record, address=address))
 
     def retract(self, name: str, kind: str, record: Record) -> None:
-        """Remove the record of a closed link end."""
+        """Remove the record and the files of a closed link end."""
         with self._lock():
             if (there := self.look(name, kind)) is not None and there.run == record.run:
                 self._path(name, kind).unlink(missing_ok=True)
         _remove(record)
 
     def look(self, name: str, kind: str) -> Record | None:
-        """Return the current record of a link end, whether or not its process still runs."""
+        """Return the current record of a link end, even if its process has ended; None if there is no valid record."""
         return _read(self._path(name, kind))
 
     def await_end(self, name: str, kind: str, within_s: float) -> Record | None:
-        """Return the link end as soon as it is bound, or None if it does not appear in time."""
+        """Return the record of a link end as soon as the end is bound, or None if that does not happen in time."""
         deadline = time.monotonic() + within_s
         while True:
             record = self.look(name, kind)
@@ -109,13 +110,13 @@ class Rendezvous:
             time.sleep(LOOK_S)
 
     def kinds(self, name: str, begins: str) -> set[str]:
-        """Return the kinds under a name that begin with a given word."""
+        """Return the kinds of all records under a name that begin with `begins`."""
         start = f"{self._transport}.{name}."
         files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
         return {file.removeprefix(start).removesuffix(".json") for file in files}
 
     def sweep(self) -> None:
-        """Remove the files that ended processes left, for every transport."""
+        """Remove the records and files that ended processes left behind, for all transports."""
         with self._lock():
             _sweep(self.folder)
 
@@ -140,7 +141,7 @@ class Rendezvous:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        # The lock is on the folder itself, so that no lock file stays behind.
+        # The folder itself is locked, so that no lock file stays behind.
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -150,7 +151,8 @@ class Rendezvous:
 
 
 def default_folder() -> Path:
-    """Return the default folder of the user: in XDG_RUNTIME_DIR, otherwise in the temporary directory."""
+    """Return the user's default folder: in XDG_RUNTIME_DIR if that is writable, otherwise in the temporary
+    directory."""
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     if own and os.access(own, os.W_OK | os.X_OK):
         return Path(own) / "hopmeter"
@@ -158,8 +160,8 @@ def default_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """Return the folder; create it if it is missing. A folder that other users can write to is refused, because its
-    records would be trusted."""
+    """Return the folder, and create it if it is missing. Raises ConnectError if other users can write to the folder,
+    because its records would be trusted."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()
@@ -177,7 +179,7 @@ def _private(folder: Path) -> Path:
 def _read(path: Path) -> Record | None:
     try:
         fields = json.loads(path.read_text())
-        if "owner" not in fields:  # the former format, which has a process id but no host
+        if "owner" not in fields:  # the former format has a process id but no host
             fields["owner"] = {"pid": fields.pop("pid"), "started": fields.pop("started"), **UNKNOWN}
         return Record(**fields | {"owner": Owner(**fields["owner"])})
     except (OSError, ValueError, TypeError, KeyError):
@@ -193,13 +195,13 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 
 def note_open_files(record: Record, open_files: OpenFiles) -> None:
-    """Note the files that this process has opened for a link, in the folder of the link: the process that removes the
-    folder also removes these files, unless they are in use."""
+    """Record in the link's folder which files this process has opened for the link. The process that removes the folder
+    also removes these files, unless they are in use."""
     if not open_files.note(os.getpid()):
         return
     path = Path(record.directory) / f"{OPENED}{os.getpid()}.json"
     beside = path.with_suffix(".new")
-    with suppress(OSError):  # the binding process may have closed the link
+    with suppress(OSError):  # the binding process may have removed the folder
         beside.write_text(json.dumps(to_json(open_files.files)))
         beside.replace(path)
 
@@ -211,13 +213,13 @@ def _noted_open_files(directory: Path) -> Iterator[OpenFile]:
 
 
 def _remove(record: Record) -> None:
-    """Remove the files that a link end may have left; removes only files with names that hopmeter made, and noted files
+    """Remove the files that a link end may have left behind: only files whose names hopmeter made, and recorded files
     that no process uses."""
     directory = Path(record.directory)
     if directory.name.startswith(PREFIX):
-        if record.owner.shares_namespaces:  # otherwise, processes that use these files may be invisible
+        if record.owner.shares_namespaces:  # otherwise, processes that use these files may be invisible here
             remove_unused(_noted_open_files(directory))
-        _sweep(directory, "*/*.json")  # link ends whose rendezvous folder was inside this one
+        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous folder is inside this folder
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

@@ -1,4 +1,4 @@
-"""The server of calls: over the transport's own calls if it has them, otherwise over two links for each client."""
+"""The server side of calls: over the transport's own calls if it has them, otherwise over two links for each client."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hopmeter.codecs import encode
 from hopmeter.codecs.errors import ENDING
 
 REPLY_S = 5.0
-"""How long a server offers a reply again to a busy transport."""
+"""How long a server offers a reply repeatedly to a busy transport."""
 CLIENTS_S = 0.025
-"""How often a server over two links looks for clients."""
+"""How often a server that uses two links checks for new clients."""
 GREET_S = 5.0
-"""How long such a server waits for the link from a client."""
+"""How long a server that uses two links waits for a new client's link."""
 log = logging.getLogger("hopmeter.connect")
 
 
 class Answering:
-    """The user's handler, which runs one call at a time, whichever threads the transport uses."""
+    """Runs the user's handler, one call at a time, whichever threads the transport uses."""
 
     def __init__(self, handler: Callable[[Any], Any], made: Decode, asked: Asked, name: str) -> None:
         self._handler, self._made, self._name = handler, made, name
@@ -32,7 +32,7 @@ class Answering:
         self._lock = threading.Lock()
 
     def answer(self, message: Message) -> tuple[Kind, list[Any]] | None:
-        """Return the reply to a message, or None if the message needs no reply."""
+        """Return the kind and the encoded frames of the reply to a message, or None if the message needs no reply."""
         if message.kind == Kind.PROBE:
             return Kind.ANSWER, encode(None)
         if message.kind != Kind.CALL:
@@ -49,12 +49,13 @@ class Answering:
         return Kind.REPLY, frames
 
     def close(self) -> None:
-        """Release the objects that were loaned with replies."""
+        """Release the objects that replies have loaned."""
         close_lender(self._lender)
 
 
 class NativeServer:
-    """A server over the transport's own calls, which a thread of hopmeter polls or a thread of the transport calls."""
+    """A server over the transport's own calls. A thread of hopmeter polls for requests, or a thread of the transport
+    delivers them."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._answering, self._over = answering, threading.Event()
@@ -101,20 +102,20 @@ class NativeServer:
 
 
 class Served:
-    """A link end that the transport calls, and the handle that the transport returned."""
+    """A server end in callback mode, together with the handle that the transport's `serve` returned."""
 
     def __init__(self, server: Any, on_request: Callable[..., None]) -> None:
         self.address = server.address
         self._server, self._serving = server, server.serve(on_request)
 
     def close(self) -> None:
-        """Stop the calls first, then close the link end."""
+        """Stop the callbacks first, then close the link end."""
         self._serving.close()
         self._server.close()
 
 
 class Caller:
-    """One client of a server over two links, as the server holds it."""
+    """A client of a server that uses two links, as the server sees it."""
 
     def __init__(self, asked: Asked, name: str, caller: str, answering: Answering) -> None:
         self._answering = answering
@@ -141,14 +142,15 @@ class Caller:
 
 
 class DuplexServer:
-    """Looks for clients in the rendezvous folder, and closes the links of those that left."""
+    """A server over two links for each client: finds new clients in the rendezvous folder, and closes the links of
+    clients that left."""
 
     def __init__(self, asked: Asked, name: str, answering: Answering) -> None:
         self._asked, self._name, self._answering = asked, name, answering
         self._over = threading.Event()
         self._callers: dict[str, Caller] = {}
         self._refused: set[str] = set()
-        """Clients that could not be reached: the server reports each one once."""
+        """The clients that could not be reached; the server reports each of them once."""
         self._end = bind_end(asked, name, "rpc", None)
         self._thread = threading.Thread(target=self._run, name=f"hopmeter {name}", daemon=True)
         self._thread.start()

@@ -1,4 +1,4 @@
-"""`connect`, and the session whose link ends a program opens."""
+"""`connect`, and the session that opens a program's link ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hopmeter.node.contract import LOOPBACK
 from hopmeter.system.toml_files import one_of
 
 WAITS = ("block", "callback", "spin")
-"""The preferred waits if the user requests none, in order."""
+"""The waits to choose from if the user requests none, in order of preference."""
 LARGEST_BYTES = 8 << 20
 WITHIN_S = 10.0
 
@@ -52,13 +52,13 @@ def connect(
 ) -> Session:
     """Open a session over one transport, with any settings of its manifest.
 
-    `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the largest encoded object (8 MiB,
-    or the transport's maximum if that is less). `wait` is how receivers wait: `block`, `callback` or
-    `spin`, if the transport offers it. `broker` is the address of the transport's broker. `host` is this
-    machine's address: link ends bind to it instead of the loopback device, so that other machines reach them; you must
-    transfer the records of the ends. `share="cuda-ipc"` sends handles of GPU tensors instead of copies; each sending
-    end retains the newest `kept` of them. Raises UsageError for an unknown name, ConnectError if a
-    transport or package is not installed.
+    `folder` is the rendezvous folder, by default the user's own. `largest_bytes` is the size of the largest encoded
+    object (default: 8 MiB, or the transport's maximum if that is less). `wait` is how receivers wait: `block`,
+    `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's broker. `host` is
+    this machine's address: link ends bind to it instead of the loopback device, so that other machines can reach them;
+    you must copy the records of the link ends to those machines. `share="cuda-ipc"` sends handles of GPU tensors
+    instead of copies; each sending link end retains the newest `kept` tensors. Raises UsageError for an unknown name,
+    ConnectError if a transport or package is not installed.
     """
     if "daemon" in settings:
         warnings.warn(
@@ -99,7 +99,7 @@ def _shareable(share: str | None, kept: int, host: str | None) -> None:
 
 
 def _to_fill_in(template: str) -> str:
-    """Return an address template with capitals for values that only the user knows: `127.0.0.1:PORT
+    """Return an address template with each placeholder in capitals, for the user to replace, such as `127.0.0.1:PORT
     DIRECTORY/redis.sock`."""
     return re.sub(r"\{(\w+)\}", lambda place: place[1].upper(), template)
 
@@ -136,7 +136,7 @@ class Session:
         return str(self._asked.meeting.folder)
 
     def publisher(self, name: str) -> Publisher:
-        """Open a publisher under a name that no other running program uses."""
+        """Open a publisher. Its name must not be in use by another running program."""
         return self._close_later(Publisher(self._ready(name, "pubsub"), name))
 
     def subscriber(
@@ -148,10 +148,10 @@ class Session:
         device: str | None = None,
         within_s: float = WITHIN_S,
     ) -> Subscriber:
-        """Open a subscriber to the publisher of that name, which may start up to `within_s` later.
+        """Open a subscriber to the publisher of this name, which may start up to `within_s` later.
 
         `on_object` is called with each object, on one thread; without `on_object`, call `receive`. `as_` and `device`
-        are `decode`'s.
+        have the same meaning as in `decode`.
         """
         asked = self._ready(name, "pubsub")
         return self._close_later(Subscriber(asked, name, decoder(as_, device, asked.share), within_s, on_object))
@@ -159,8 +159,8 @@ class Session:
     def server(
         self, name: str, handler: Callable[[Any], Any], *, as_: str | None = None, device: str | None = None
     ) -> NativeServer | DuplexServer:
-        """Open a server that answers each call with the return value of `handler`, on its own thread and one call at a
-        time, until closed."""
+        """Open a server that replies to each call with the return value of `handler`, on its own thread and one call at
+        a time, until the server is closed."""
         asked = self._ready(name, "rpc")
         answering = Answering(handler, decoder(as_, device, asked.share), asked, name)
         if asked.manifest.rpc == "native":
@@ -170,7 +170,7 @@ class Session:
     def client(
         self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
     ) -> Client:
-        """Open a client of the server of that name, which may start up to `within_s` later."""
+        """Open a client of the server of this name, which may start up to `within_s` later."""
         asked = self._ready(name, "rpc")
         return self._close_later(Client(asked, name, decoder(as_, device, asked.share), within_s))
 

@@ -1,4 +1,5 @@
-"""Two commands that you start in two terminals: `hopmeter publish` and `listen`, `serve` and `ask`.
+"""Two pairs of commands that you start in two terminals: `hopmeter publish` and `listen`, `serve` and `ask`.
 
-One listens and is the agent of its host; the other connects to it and is the coordinator of a run on both hosts.
+`publish` and `serve` listen, as the agent of their host; `listen` and `ask` connect to them and coordinate a run on
+both hosts.
 """

@@ -1,5 +1,5 @@
-"""`hopmeter ask`: the coordinator of servers that `hopmeter serve` has started. It plans a run on their hosts with the
-client on this machine, and measures one trial."""
+"""`hopmeter ask`: the coordinator for servers that `hopmeter serve` has started. It plans a run with the servers on
+their hosts and the client on this machine, and measures one trial."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ WAITING = "another `hopmeter ask` calls it; waiting for its end, until Ctrl-C"
 
 
 def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say: Callable[[str], object]) -> Answers:
-    """Send frames to servers, by the points at which they are, and return what came back. `say` prints what happens
-    before the first frame.
+    """Send frames to the servers at the given meeting points, by server name, and return what came back. `say` prints
+    progress before the first frame is sent.
 
-    Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before that.
+    Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before the first frame.
     """
     with Alarm() as alarm, _meet(points, within_s, alarm, say) as peers:
         servers = [read_offer(name, peers[name].offer) for name in points]
         session = join_hosts(peers, HERE)
         capabilities = local_capabilities(session)
-        # The endpoints of a scatter are placed in this order.
+        # A scatter places its endpoints on the hosts in this order.
         capabilities = replace(capabilities, hosts={name: capabilities.hosts[name] for name in (HERE, *points)})
         made = plan.make("ask", make_scenario(asked, servers), capabilities)
         check_measurable(made)
@@ -60,8 +60,8 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
 def _meet(
     points: Mapping[str, MeetingPoint], within_s: float, alarm: Alarm, say: Callable[[str], object]
 ) -> Iterator[dict[str, Peer]]:
-    """Connect to all servers, in the order of their names: two commands that call the same ones do not block each
-    other."""
+    """Connect to all servers, in the order of their names, so that two commands that call the same servers do not
+    deadlock."""
     with ExitStack() as stays:
         connecting = {
             name: connect_to_peer(points[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
@@ -71,7 +71,7 @@ def _meet(
 
 
 def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
-    """Return what a server offers. Raises HostError for what none offers."""
+    """Return the server that an offer describes. Raises HostError for an invalid offer."""
     with naming(name), naming_damage(name):
         transport = value_checks.word(offer, "transport", manifest.every())
         work, broker = (
@@ -102,7 +102,7 @@ def _measure(
 
 
 def read_trial(found: Answers, folder: RunFolder, cell: Cell) -> Answers:
-    """Return what a trial has measured; nothing if it was interrupted before its begin."""
+    """Return the answers with the results of the trial; unchanged if Ctrl-C ended the trial before it began."""
     for trial in folder.trials:
         clients = [one for node in trial.nodes for one in node["endpoints"] if one["role"] == "client"]
         is_cut = split_code(trial.reason)[1] == STOPPED

@@ -1,4 +1,4 @@
-"""What `hopmeter ask` prints and stores: mean, std and len as the study prints them, percentiles, and its folder."""
+"""The output of `hopmeter ask`: mean, std and len as the study prints them, percentiles, and the result folder."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ LOG = ("server", "transport", "timestamp", "count", "delay", "thread")
 
 @dataclass(frozen=True)
 class Answers:
-    """What came of asking servers."""
+    """The results of one `hopmeter ask`."""
 
     asked: Frames
     servers: Sequence[Server]
     size: tuple[int, int]
-    """Width and height of each frame."""
+    """The width and height of each frame."""
     calls: Rows = field(default_factory=lambda: np.zeros(0, CALL))
     """The replies."""
     unanswered: Rows = field(default_factory=lambda: np.zeros(0, CALL))
     """The requests without a reply."""
     wrong: int = 0
-    """Replies that were not the frame."""
+    """How many replies differed from the frame that was sent."""
     pictures: str = ""
-    """The file that the frames come from."""
+    """A description of the file that the frames come from; empty if they come from no file."""
     failure: str = ""
     interrupted: bool = False
 
@@ -50,50 +50,50 @@ class Answers:
 
     @property
     def together(self) -> str:
-        """Return what all servers of a frame are called; no server can have this name."""
+        """Return the label of the row for all servers together; no server can have this name."""
         return "one after the other" if self.asked.sequential else "all at once"
 
     @property
     def names(self) -> str:
-        """Return who is called, and how often."""
+        """Return which servers are called, and how many frames each thread sends."""
         each = f" by each of {self.asked.threads} threads" if self.asked.threads > 1 else ""
         return f"{' '.join(server.name for server in self.servers)}: {self.asked.frames} frames{each}"
 
     def frame_times_ns(self) -> Rows:
-        """Return the time from when each frame was due until its last reply."""
+        """Return, for each frame, the time from when it was due until its last reply."""
         return np.asarray(self.frames["done_ns"] - self.frames["due_ns"])
 
     def calls_of(self, server: int) -> Rows:
-        """Return the replies of one server."""
+        """Return the replies of one server, given by its index."""
         return np.asarray(self.calls[self.calls["server"] == server])
 
     @property
     def lost(self) -> int:
-        """Return how many requests had no reply."""
+        """Return the number of requests without a reply."""
         return len(self.unanswered)
 
     def lost_calls(self, server: int) -> int:
-        """Return how many requests to one server had no reply."""
+        """Return the number of requests to one server, given by its index, that had no reply."""
         return int((self.unanswered["server"] == server).sum())
 
     @property
     def lost_frames(self) -> int:
-        """Return how many frames lack the reply of a server."""
+        """Return the number of frames for which at least one reply is missing."""
         return len(np.unique(self.unanswered[["thread", "seq"]]))
 
     @property
     def elapsed_ns(self) -> int:
-        """Return the time from the first request until the last reply."""
+        """Return the time from when the first frame was due until the last reply."""
         return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if every frame came back."""
+        """Return 0 if every frame came back from every server without an error, otherwise 1."""
         return int(bool(self.failure or self.wrong or self.lost or not len(self.frames)))
 
 
 def rows(found: Answers) -> Iterator[list[str]]:
-    """Yield a row for all servers together, then one for each, in milliseconds."""
+    """Yield a table row for all servers together, then a row for each server, in milliseconds."""
     if len(found.frames):
         yield [found.together, "", *_statistics(found.frame_times_ns(), found.lost_frames), ""]
     for number, server in enumerate(found.servers):
@@ -115,7 +115,8 @@ def _statistics(values: Rows, lost: int) -> list[str]:
 
 
 def _percentile_text(values: Rows, permille: int, lost: int) -> str:
-    """Return a percentile in milliseconds; `lost` if it is a request without a reply."""
+    """Return a percentile in milliseconds, or `lost` if so many replies are missing that the percentile is a lost
+    message."""
     if state(len(values), lost, permille) == "lost":
         return formatting.LOST
     return _ms(quantiles(values.copy(), [permille], lost)[0])
@@ -126,7 +127,7 @@ def _ms(value: float | None) -> str:
 
 
 def lines(found: Answers) -> Iterator[str]:
-    """Yield the sentences below the table."""
+    """Yield the sentences to print below the table."""
     if found.pictures:
         yield f"frames of {found.pictures}"
     if found.interrupted:
@@ -152,17 +153,17 @@ def lines(found: Answers) -> Iterator[str]:
 
 
 class AskerFolder(ResultFolder):
-    """The folder for the results. Raises UsageError if another measurement is there."""
+    """The result folder of `hopmeter ask`. Raises UsageError if the folder already contains a measurement."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
-        """`about` says what was requested, and where."""
+        """Create the writer; `about` records what was requested and where."""
         super().__init__("asker", folder)
         self._about = about
-        # A log of people has the time of day; the measurement has another clock.
+        # Converts the monotonic clock of the measurement to the time of day, which the log shows.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, found: Answers) -> str:
-        """Write everything, and return where it is; nothing if nothing was measured."""
+        """Write all results, and return where they are; empty if nothing was measured."""
         if len(found.calls):
             self.write_about({**self._about, **describe(found)})
             self.add_log(LOG, self._log(found))
@@ -170,7 +171,7 @@ class AskerFolder(ResultFolder):
         return self.where
 
     def _log(self, found: Answers) -> Iterator[tuple[Any, ...]]:
-        """Yield the line of each frame and then of its replies."""
+        """Yield a log line for each frame, then a line for each reply."""
         for one in found.frames:
             yield self._line(found.together, "", one, one["due_ns"], one["done_ns"])
         for one in found.calls[np.lexsort((found.calls["seq"], found.calls["thread"], found.calls["server"]))]:
@@ -183,7 +184,7 @@ class AskerFolder(ResultFolder):
 
 
 def describe(found: Answers) -> dict[str, Any]:
-    """Return what a report says besides the delays; times are in nanoseconds."""
+    """Return the facts for the report other than the delays; times are in nanoseconds."""
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}
@@ -194,7 +195,7 @@ def describe(found: Answers) -> dict[str, Any]:
 
 
 def _samples(found: Answers) -> dict[str, Any]:
-    """Return a row for each reply, with the columns of docs/metrics.md for the client of a scatter."""
+    """Return a row for each reply, with the columns that docs/metrics.md defines for the client of a scatter."""
     calls = found.calls
     words = {
         name: pa.array([getattr(each, name) for each in found.servers], pa.string()) for name in ("transport", "name")

@@ -1,4 +1,4 @@
-"""The times of `hopmeter ask`: of each reply, and of each frame until its last reply."""
+"""The times of each reply to `hopmeter ask`, and of each frame until its last reply."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from hopmeter.store.samples import NONE_NS, Samples
 
 SAMPLED = ("seq", "due_ns", "sent_ns", "arrived_ns")
 CALL = np.dtype([(name, np.int64) for name in ("thread", "server", *SAMPLED, "hold_ns")])
-"""A reply: its thread, its server, the number of its frame, when the frame was due, when the request was sent, when
-the reply arrived, and how long the server had the request; `hold_ns` is NONE_NS if the server's samples are missing."""
+"""A reply: its thread, server and frame number, when the frame was due, when the request was sent, when the reply
+arrived, and how long the server held the request; `hold_ns` is NONE_NS if the server's samples are missing."""
 FRAME = np.dtype([(name, np.int64) for name in ("seq", "thread", "due_ns", "done_ns")])
 """A frame: when it was due, and when its last reply arrived."""
 Rows = NDArray[Any]
 
 
 def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows, Rows]:
-    """Return the replies in the samples of a trial, and the requests that had none."""
+    """Return the replies in the samples of a trial, and the requests without a reply."""
     samples, numbers = Samples(path), {each: number for number, each in enumerate(servers)}
     of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
     found = []
     for flow, ends in topology(cell).flows.items():
-        # The client of each thread calls all servers, or there is a client for each transport.
+        # With one transport, each thread's client calls all servers; with several transports, each transport has one
+        # client.
         thread, called = (0, of_client[flow]) if cell.workload else (flow, of_client[0])
         found.append(_calls(samples, ends, thread, np.array(called)))
     calls = np.concatenate(found)
@@ -51,7 +52,8 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server had each of these requests. Another machine may have sent its samples."""
+    """Return how long a server held each of these requests; NONE_NS if unknown. The samples may come from another
+    machine, so they are checked."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
     holds = np.full(1 + wanted.max(initial=0), NONE_NS)
     is_known = (found["seq"] >= 0) & (found["seq"] < len(holds))

@@ -1,4 +1,4 @@
-"""`hopmeter listen`: connects to the publisher, and runs one trial for each pair of transport and plugin, as the
+"""`hopmeter listen`: connects to the publisher, and measures one trial for each pair of transport and plugin, as the
 coordinator of a run on both hosts."""
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ SCENARIO: dict[str, Any] = {
     "drain": "1s",
     "timeout": "120s",
 }
-"""The timeout is long because some frameworks take long to import."""
+"""The timeout is long because some frameworks are slow to import."""
 GONE = "the other side has left"
 
 
 def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
-    """Connect to the publisher, measure all pairs with settings of their transports, and return the exit code.
+    """Connect to the publisher, measure all pairs with the given transport settings, and return the exit code.
 
-    Raises HopmeterError if there is no publisher, if it has other options, or if it leaves; and InterruptedRunError
-    after Ctrl-C. What was measured is stored in any case.
+    Raises HopmeterError if the publisher is missing, has different options or leaves, and InterruptedRunError after
+    Ctrl-C. Everything measured until then is stored.
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
@@ -82,7 +82,7 @@ def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: f
 
 @contextmanager
 def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str]) -> Iterator[Study]:
-    """Plan all pairs, and compare the clocks inside the `with` block."""
+    """Plan all pairs, and compare the hosts' clocks until the `with` block ends."""
     session = join_hosts({PUBLISHER: peer}, LISTENER)
     capabilities, one_machine = local_capabilities(session), peer.reached.greeting.network == Greeting.own().network
     found = find_pairs(publisher, listener, one_machine)
@@ -105,7 +105,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
 
 
 def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:
-    """Plan a cell for each pair."""
+    """Return a plan with a cell for each pair."""
     size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
     flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
     length = {"messages": int(side.options["trials"]), "warmup": int(side.options["skip"])}
@@ -120,7 +120,7 @@ def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilit
 
 @dataclass
 class Study:
-    """The pairs, and what runs their trials."""
+    """All pairs of a study, and the executor that runs their trials."""
 
     peer: Peer
     side: Side
@@ -128,7 +128,7 @@ class Study:
     executor: Executor
 
     def measure(self, results: Results, alarm: Alarm) -> None:
-        """Measure one pair after the other, and tell the publisher what becomes of each."""
+        """Measure one pair after another, and report each outcome to the publisher."""
         try:
             for pair, absence in self.pairs.items():
                 alarm.check()
@@ -143,8 +143,8 @@ class Study:
                 results.show()
 
     def _tell(self, pair: StudyCase, outcome: Outcome, side: str) -> None:
-        """Tell the publisher about an outcome. Raises TrialFailedError if it has left, and InterruptedRunError if
-        Ctrl-C has ended the trial."""
+        """Report an outcome to the publisher. Raises TrialFailedError if the publisher has left, and
+        InterruptedRunError if Ctrl-C ended the trial."""
         code = split_code(outcome.reason)[1]
         if code == "E-STOPPED":
             raise InterruptedRunError
@@ -194,7 +194,7 @@ class Study:
         return self._outcome(pair, "ok" if trial.good else "failed", reason, wrong=wrong, **found)
 
     def _of_samples(self, samples: Samples) -> dict[str, Any]:
-        """Return the rows of the sink by the clock of this machine, and the counts."""
+        """Return the counts and the sink's rows, with all times on the clock of this machine."""
         rows = samples.of(ENDPOINT[LISTENER], "seq", *TIMES)
         sent = samples.of(ENDPOINT[PUBLISHER], "sent_ns")["sent_ns"]
         clocks = self._set_clock(rows) if len(rows["seq"]) else ""
@@ -206,8 +206,8 @@ class Study:
         }
 
     def _set_clock(self, rows: dict[str, Times]) -> str:
-        """Translate the publisher's times to the clock of this machine, and return how uncertain that is; empty if it
-        has the same clock. Times that would say less than the clocks are uncertain by are removed."""
+        """Translate the publisher's times to this machine's clock, and return a sentence on the uncertainty; empty if
+        both sides share a clock. If the clock uncertainty exceeds the delays, remove these times."""
         if self.peer.reached.greeting.clock == Greeting.own().clock:
             return ""
         known, uncertainty_ns = HostClocks(self.executor.folder.path), 0.0

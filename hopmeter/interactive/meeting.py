@@ -1,4 +1,4 @@
-"""How two commands meet. The side that listens is an agent, and the side that connects is the coordinator.
+"""How two commands find each other. The side that listens is an agent, and the side that connects is the coordinator.
 
 with listen_for_peers(point, conduct, say) as peers:             # publish, serve
     code = peers.admit(within_s)
@@ -31,9 +31,9 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir
 
 NEXT = 0
-"""The exit code of a session after which the listener waits for the next coordinator."""
+"""The exit code of a session process after which the listener waits for the next coordinator."""
 FIRST = 64
-"""A session ends the command with the code C by exiting with FIRST + C: 0 and 1 are also codes of Python's own."""
+"""To end the command with code C, a session process exits with FIRST + C, because Python itself exits with 0 and 1."""
 REMEDIES = {
     "E-HOST-SECRET": "give both commands --secret-file with the same secret",
     "E-HOST-TLS": "check --cert, --key and --ca of both commands",
@@ -41,15 +41,16 @@ REMEDIES = {
 
 
 class PeerMissingError(HopmeterError):
-    """The other command did not come in time."""
+    """The other command did not connect, or did not listen, in time."""
 
 
 @contextmanager
 def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
-    """Listen inside the `with` block. `conduct` serves a coordinator in a process of its own: it calls
-    `agent.serve(channel, command)`, and then returns to let the next coordinator come, or calls `end_command`.
+    """Listen inside the `with` block. `conduct` serves one coordinator in a process of its own: it calls
+    `agent.serve(channel, command)`, and then either returns, so that the next coordinator can connect, or calls
+    `end_command`.
 
-    Raises UsageError or ConnectError if nothing can listen there.
+    Raises UsageError or ConnectError if this process cannot listen there.
     """
     point.own_address()
     with Alarm() as alarm, point.listen() as server:
@@ -59,14 +60,14 @@ def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str],
 
 
 class PeerListener:
-    """Waits for the coordinators of a command."""
+    """Waits for the coordinators that connect to a command."""
 
     def __init__(self, listener: Listener, alarm: Alarm) -> None:
         self._listener, self._alarm = listener, alarm
 
     def admit(self, within_s: float) -> int:
-        """Serve coordinators until one ends the command, and return its code. Raises PeerMissingError if nobody is
-        there after a time, and InterruptedRunError after Ctrl-C."""
+        """Serve coordinators until one of them ends the command, and return its code. Raises PeerMissingError if no
+        coordinator is connected when the time is up, and InterruptedRunError after Ctrl-C."""
         deadline = time.monotonic() + within_s
         while (code := self._listener.exit_code or NEXT) < FIRST:
             self._alarm.check()
@@ -75,20 +76,20 @@ class PeerListener:
                 raise PeerMissingError(
                     "E-PEER-MISSING", f"nobody came within {within_s:g} s", "start the other side too"
                 )
-            # While a session measures, this process sleeps until it ends.
+            # While a session process measures, this process sleeps until that process ends.
             self._listener.step(math.inf if self._listener.serves else left_s)
         return code - FIRST
 
 
 def end_command(code: int) -> None:
-    """End the session, and the command that it belongs to, with an exit code."""
+    """Exit the session process, and with it the command, with the given exit code."""
     raise SystemExit(FIRST + code)
 
 
 def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to `meet`: the offer of this command, and the address of its nodes.
+    """Return the answer to `meet`: what this command offers, and the address of its nodes.
 
-    Raises HopmeterError if the coordinator wants to meet another command, and ValueError if it is none.
+    Raises HopmeterError if the coordinator wants to meet a different command, and ValueError for an invalid request.
     """
     kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
     if (kind, name) != (point.kind, point.name):
@@ -99,18 +100,18 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """The command at the other side, whose agent has answered."""
+    """A connected command, whose agent has answered."""
 
     reached: Reached
     address: str
-    """The address by which this machine reaches it."""
+    """The address by which this machine reaches the peer."""
     own_address: str
-    """The address by which it reaches this machine."""
+    """The address by which the peer reaches this machine."""
     offer: dict[str, Any]
-    """What it answered to `meet`; it is not checked yet."""
+    """The peer's answer to `meet`, not yet checked."""
 
     def note(self, **message: Any) -> dict[str, Any]:
-        """Tell the other command something, and return its answer. Raises TrialFailedError if it is gone."""
+        """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has gone."""
         return self.reached.remote.connection.ask("note", **message)
 
 
@@ -123,11 +124,12 @@ def connect_to_peer(
     alarm: Alarm,
     on_busy: Callable[[], object] = lambda: None,
 ) -> Iterator[Peer]:
-    """Connect to a command as soon as it listens, and stay inside the `with` block. `host` is the name of its host in
-    plans, and `told` describes this command to the other. While it serves another coordinator, it waits without
-    limit, and calls `on_busy` once.
+    """Connect to a command as soon as it listens, and stay connected inside the `with` block. `host` is the name of the
+    peer's host in plans, and `told` describes this command to the peer. While the peer serves another coordinator, wait
+    without limit, and call `on_busy` once.
 
-    Raises PeerMissingError, HostError for a side that cannot be used, and InterruptedRunError after Ctrl-C.
+    Raises PeerMissingError if no command listens in time, HostError for a peer that cannot be used, and
+    InterruptedRunError after Ctrl-C.
     """
     given = check_own(point.host) if point.host else ""
     with ScratchDir() as ground, closing(_await_agent(point, host, within_s, alarm, on_busy)) as link:
@@ -138,7 +140,8 @@ def connect_to_peer(
 
 
 def _address(point: MeetingPoint, offer: dict[str, Any], host: str) -> str:
-    """Return the address that the other side gives for its nodes; on one machine it is the loopback device."""
+    """Return the address that the peer gives for its nodes, or the loopback address if both commands are on one
+    machine."""
     if point.address is None:
         return LOOPBACK
     with naming_damage(host):
@@ -171,7 +174,7 @@ def _await_agent(
 
 
 def join_hosts(peers: Mapping[str, Peer], own: str) -> HostSession:
-    """Return the hosts of a run: those of the other commands, and this one, which is called `own`."""
+    """Return the session with the hosts of a run: those of the peers, and this machine under the name `own`."""
     ways = [each.own_address for each in peers.values()]
     address = next((each for each in ways if each != LOOPBACK), LOOPBACK)
     addresses = {name: each.address for name, each in peers.items()}

@@ -18,30 +18,30 @@ from hopmeter.hosts.protocol.agent_address import AgentAddress
 from hopmeter.node.contract import LOOPBACK
 
 PAIR, SERVER = "pair", "server"
-"""The kinds of meetings: that of `publish` and `listen`, and that of `serve` and `ask`."""
+"""The kinds of meetings: `publish` with `listen`, and `serve` with `ask`."""
 OPENERS = {PAIR: "hopmeter publish", SERVER: "hopmeter serve {name}"}
 LONGEST_NAME = 24
-"""Hosts are named after it."""
+"""Names are short because hosts are named after them."""
 SOCKET = "socket"
 LOOK_S = 0.2
 
 
 @dataclass(frozen=True)
 class MeetingPoint:
-    """Where two commands meet, and what each has to prove there."""
+    """Where two commands meet, and the credentials that each must present there."""
 
     kind: str
     name: str
     folder: Path | None = None
     address: AgentAddress | None = None
-    """None if they meet in the folder."""
+    """The TCP address; None if the commands meet in the folder."""
     host: str = ""
-    """The address of this machine that the user gave."""
+    """The address of this machine that the user gave; empty if none."""
     credentials: Credentials = field(default_factory=Credentials)
 
     @property
     def opener(self) -> str:
-        """Return the command that listens there."""
+        """Return the command that has to be started to listen at this point."""
         at = f" --meet {self.address}" if self.address else ""
         return OPENERS[self.kind].format(name=self.name) + at
 
@@ -49,13 +49,14 @@ class MeetingPoint:
         return f"at {self.address}" if self.address else f'under the name "{self.name}"'
 
     def own_address(self) -> str:
-        """Return the address of the side that listens. Raises UsageError if it cannot be known."""
+        """Return this machine's address, as the listening side gives it to its peer. Raises UsageError if the address
+        is unknown."""
         return check_own(self.host or self.address.host) if self.address else LOOPBACK
 
     @contextmanager
     def listen(self) -> Iterator[socket.socket]:
-        """Listen inside the `with` block. Raises UsageError if that is impossible, and ConnectError if the name is in
-        use."""
+        """Yield a socket that listens inside the `with` block. Raises UsageError if the address cannot be used, and
+        ConnectError if the name is in use."""
         if self.address is not None:
             with self.address.listen("--meet") as server:
                 yield server
@@ -75,7 +76,7 @@ class MeetingPoint:
             rendezvous.retract(self.name, self.kind, record)
 
     def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
-        """Return how the side that connects reaches the other; None if nobody listens in the folder in time."""
+        """Return how the connecting side reaches the listening side; None if nothing listens in the folder in time."""
         if self.address is not None:
             return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
         record = self._rendezvous().await_end(self.name, self.kind, within_s)
@@ -90,7 +91,7 @@ class MeetingPoint:
 def meeting_point_at(
     kind: str, name: str, folder: Path | None, meet: str | None, host: str | None, credentials: Credentials
 ) -> MeetingPoint:
-    """Return the point that options name. Raises UsageError for options that do not belong together."""
+    """Return the meeting point that options describe. Raises UsageError for options that conflict."""
     point = MeetingPoint(kind, check_name(name), folder, host=host or "", credentials=credentials)
     if meet is not None:
         address = _address(meet)
@@ -103,7 +104,7 @@ def meeting_point_at(
 
 
 def check_name(name: str) -> str:
-    """Return a name under which commands meet. Raises UsageError for any other."""
+    """Return the name if commands can meet under it. Raises UsageError otherwise."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
     raise UsageError("E-NAME", f'"{name}" is no name to meet under', f"use up to {LONGEST_NAME} of a-z, 0-9 and _")
@@ -125,7 +126,7 @@ def _no_address(text: str) -> UsageError:
 
 
 def resolve(host: str) -> str:
-    """Return the IP address of a machine. Raises UsageError if there is none."""
+    """Return the IP address of a host name. Raises UsageError if the name is unknown here."""
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as cause:
@@ -133,7 +134,8 @@ def resolve(host: str) -> str:
 
 
 def check_own(host: str) -> str:
-    """Return an address of this machine by which others reach it. Raises UsageError for any other one."""
+    """Return the address, as an IP address, if it belongs to this machine and others can reach it. Raises UsageError
+    otherwise."""
     address = AgentAddress(host).ip or resolve(host)
     if address in ("0.0.0.0", "::"):
         what = "the nodes need one address of this machine"

@@ -1,4 +1,5 @@
-"""The frameworks that the study of native objects calls plugins, and its names for transports: `pytorch`, `ros`."""
+"""The plugins of the study of native objects, which are frameworks, and the names that it uses for transports and
+plugins: `pytorch`, `ros`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True)
 class Plugin:
-    """One framework on one device, as scenarios name them."""
+    """A framework on one device, by the names that scenarios use."""
 
     codec: str
     device: str = "cpu"
@@ -39,20 +40,21 @@ OTHER_TRANSPORTS = {"ros": "ros1"}
 
 
 def plugin_name(word: str) -> str:
-    """Return hopmeter's name of a plugin."""
+    """Return hopmeter's name for a plugin."""
     return OTHER_NAMES.get(word.lower(), word.lower())
 
 
 def transport_name(word: str) -> str:
-    """Return hopmeter's name of a transport."""
+    """Return hopmeter's name for a transport."""
     return OTHER_TRANSPORTS.get(word.lower(), word.lower())
 
 
 def why_no_plugin(name: str) -> str:
-    """Return why a plugin cannot be used here, and the command that installs it; empty if it can. Imports nothing."""
+    """Return why a plugin cannot be used here, with the command that installs it; empty if it can be used. Imports no
+    framework."""
     if name in WITHOUT:
         return WITHOUT[name]
     if name not in PLUGINS:
         return f"plugin {one_of(name, PLUGINS)}"
-    # A framework with an environment of its own is looked for there, with each transport.
+    # A framework with its own environment is checked later, together with each transport.
     return "" if own_packages(PLUGINS[name].codec) else install_hint(PLUGINS[name].codec)

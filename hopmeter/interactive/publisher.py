@@ -1,4 +1,4 @@
-"""`hopmeter publish`: listens, runs the sources as the agent of its host, and stores what they measure."""
+"""`hopmeter publish`: listens, runs the sources as the agent of its host, and stores their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hopmeter.system.scratch_dir import sweep
 Fail = Callable[[HopmeterError], None]
 STATUSES = ("ok", "failed", "missing")
 ENDING_S = 5.0
-"""How long a source may take to write its samples when the listener is gone."""
+"""How long a source may take to write its samples after the listener has left."""
 
 
 def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, fail: Fail) -> int:
@@ -43,18 +43,18 @@ def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, 
 
 
 class Publisher:
-    """The command that a listener meets."""
+    """The publishing command, which serves one listener."""
 
     def __init__(self, point: MeetingPoint, side: Side, results: Results, fail: Fail) -> None:
         self._point, self._side, self._results, self._fail = point, side, results, fail
         self._refused: UsageError | None = None
         self._has_met = self._is_over = False
         self._pair: tuple[str, str] | None = None
-        """The pair that is measured now."""
+        """The transport and plugin of the pair that is being measured."""
         self._rows: dict[str, Times] = {}
 
     def serve(self, channel: LineChannel) -> int | None:
-        """Serve a coordinator, and return the exit code; None if it was no listener."""
+        """Serve a coordinator, and return the exit code; None if it never met this command as a listener."""
         try:
             interrupted = serve(channel, self)
         except (ChannelError, HopmeterError) as failed:
@@ -79,7 +79,7 @@ class Publisher:
         return self._results.exit_code
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Take what the listener was asked for, and return the same of this command."""
+        """Accept the listener's options, and return this command's options."""
         answer = answer_meeting(self._point, ask, self._side.as_message())
         listener = Side.of(ask)
         self._has_met = True
@@ -90,7 +90,7 @@ class Publisher:
         return answer
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Take what the listener tells about a pair, or that all pairs are over."""
+        """Handle the listener's note: a pair begins, a pair has an outcome, or all pairs are over."""
         word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True
@@ -108,14 +108,14 @@ class Publisher:
         transport, plugin = self._pair
         codec = PLUGINS[plugin].codec if plugin in PLUGINS else plugin
         if transport not in self._side.transports or plugin not in self._side.plugins:
-            self._rows = {}  # files are named after transport and codec, and these names are not this command's
+            self._rows = {}  # files are named after transport and codec, and the listener must not choose other names
         sent = int((self._rows["sent_ns"] != NONE_NS).sum()) if self._rows else None
         names = (self._side.label(transport), self._side.label(plugin), transport, codec)
         self._results.add(Outcome(*names, status, reason, self._rows, sent, received, wrong))
         self._pair, self._rows = None, {}
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Keep the samples of the source."""
+        """Store the samples that the source recorded."""
         for path in trial.raw_files(ENDING_S):
             if read_head(path).endpoint == ENDPOINT[PUBLISHER]:
                 records = read_raw(path)

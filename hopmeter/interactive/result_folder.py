@@ -1,4 +1,4 @@
-"""The folder of what one command has measured: a log, samples, and what was asked for and came of it."""
+"""The result folder of one command: a log, samples, and a file with the requested options and the outcome."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopmeter.store.run_folder import BY_HAND
 
 
 class ResultFolder:
-    """The folder of `listener`, `publisher` or `asker`; it is created with its first content.
+    """The result folder of `listener`, `publisher` or `asker`; created when the first content is written.
 
-    Raises UsageError if it has another measurement, and StoreError if it cannot be written.
+    Raises UsageError if the folder already contains a measurement, and StoreError if it cannot be written.
     """
 
     def __init__(self, side: str, folder: Path) -> None:
@@ -29,13 +29,13 @@ class ResultFolder:
             raise UsageError("E-EXISTS", f"{self.log} exists already", "name another folder: --out DIR")
 
     def write_about(self, about: Mapping[str, Any]) -> None:
-        """Write what was asked for, where, and what came of it."""
+        """Write the file with the requested options and the outcome."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         write_json(self.folder / BY_HAND, dict(about))
 
     def add_log(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Append lines to the CSV file; the first ones bring its head."""
+        """Append lines to the CSV log, after a header if the file is new."""
         with writing(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             is_new = not self.log.exists()
@@ -45,7 +45,7 @@ class ResultFolder:
                 writer.writerows(rows)
 
     def add_samples(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Write a table in `samples/`."""
+        """Write a table to `samples/`."""
         path = self.samples / f"{'-'.join([self.side, name]).rstrip('-')}.parquet"
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

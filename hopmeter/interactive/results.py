@@ -25,7 +25,7 @@ from hopmeter.system.terminal import Console
 
 LOG = ("middleware", "plugin", "timestamp", "count", "delay")
 ENDPOINT = {PUBLISHER: 0, LISTENER: 1}
-"""The endpoint of a trial on each side."""
+"""The number of each side's endpoint in a trial."""
 SHOWN = {
     LISTENER: ("mean", "p50", "p90", "p99", "max", "decode p50"),
     PUBLISHER: ("mean", "p50", "p90", "p99", "max", "encode p50", "late p99", "Hz"),
@@ -38,44 +38,44 @@ MEANS = {
 LOST_NOTE = f"{formatting.LOST}: so many messages never arrived that this percentile has no time."
 QUEUED = "messages queue, because the rate is too high: give a lower --rate"
 Rows = Mapping[str, Times]
-"""The messages of an endpoint: `seq` and TIMES, with NONE_NS for a time that is missing."""
+"""The messages of one endpoint: `seq` and the columns in TIMES; a missing time is NONE_NS."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a plugin over a transport."""
+    """The outcome of one plugin over one transport."""
 
     middleware: str
     plugin: str
-    """As they were typed."""
+    """Both names as the user typed them."""
     transport: str
     codec: str
-    """As hopmeter calls them."""
+    """Both names as hopmeter uses them."""
     status: str
     """`ok`, `failed` or `missing`."""
     reason: str = ""
     rows: Rows = field(default_factory=dict)
-    """Empty if nothing was recorded."""
+    """The recorded messages; empty if nothing was recorded."""
     sent: int | None = None
     received: int | None = None
     wrong: int | None = None
     clocks: str = ""
-    """The uncertainty of delays between two clocks; empty if there is one."""
+    """A sentence on the uncertainty of delays between two clocks; empty if both sides share a clock."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what a report says of it besides its delays."""
+        """Return the facts for the report other than the delays."""
         names = ("middleware", "plugin", "status", "reason", "sent", "received", "wrong", "clocks")
         return {name: getattr(self, name) for name in names}
 
     @property
     def lost(self) -> int | None:
-        """Return how many messages are lost, if both counts are known."""
+        """Return the number of lost messages; None unless both counts are known."""
         return None if self.sent is None or self.received is None else max(0, self.sent - self.received)
 
 
 def done_times(side: str, rows: Rows) -> Times:
-    """Return when each message was done: decoded at the listener, or sent by the publisher."""
+    """Return the time at which each message was done: decoded at the listener, or sent at the publisher."""
     if side == LISTENER:
         return preferring(rows["decoded_ns"], rows["arrived_ns"])
     sent: Times = rows["forwarded_ns"]
@@ -83,9 +83,9 @@ def done_times(side: str, rows: Rows) -> Times:
 
 
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
-    """Return what the table shows of a pair, in microseconds; None if there are too few messages.
+    """Return a pair's values for the table, in microseconds; None for a value with too few messages.
 
-    Lost messages are slower than all others; a percentile that is one of them is infinite.
+    Lost messages count as slower than all others; a percentile that falls on a lost message is infinite.
     """
     if not rows:
         return {}
@@ -120,8 +120,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages come faster than they are handled: the delay grows from the first tenth to the last by
-    more than the time between two messages."""
+    """Return whether messages queue: the median delay grows from the first tenth of the messages to the last by more
+    than the time between two messages."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])
@@ -133,14 +133,14 @@ def is_queue(side: str, rows: Rows) -> bool:
 
 
 class Results:
-    """The folder and the table of one side."""
+    """The result folder and the terminal table of one side."""
 
     def __init__(self, side: str, folder: Path, console: Console, about: Mapping[str, Any] | None = None) -> None:
-        """`about` is what was asked for and where."""
+        """Create an empty result; `about` records what was requested and where."""
         self.side, self._console, self._about = side, console, dict(about or {})
         self._folder = ResultFolder(side, folder)
         self.outcomes: list[Outcome] = []
-        # Logs have the time of day, and everything is measured with the other clock.
+        # Converts the monotonic clock of the measurement to the time of day, which the logs show.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def say(self, text: str, style: str = "dim") -> None:
@@ -148,7 +148,7 @@ class Results:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def add(self, outcome: Outcome) -> None:
-        """Store an outcome at once; the table shows it at the end."""
+        """Store an outcome immediately; the table shows it at the end."""
         self.outcomes.append(outcome)
         if outcome.status != "missing":
             reason = f": {outcome.reason}" if outcome.reason else ""
@@ -170,7 +170,7 @@ class Results:
         ]
 
     def _samples(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the columns of docs/metrics.md, and the names of the pair."""
+        """Return the sample columns as docs/metrics.md defines them, with the transport and codec of the pair."""
         many = len(outcome.rows["seq"])
         whole = {"endpoint": ENDPOINT[self.side], "copy": 0}
         return {
@@ -182,7 +182,7 @@ class Results:
         }
 
     def show(self) -> None:
-        """Print the table, what is missing, and where the files are."""
+        """Print the table, the missing pairs, and where the files are."""
         if any(outcome.status != "missing" for outcome in self.outcomes):
             self._show_table()
         self._show_missing()
@@ -190,7 +190,7 @@ class Results:
             self.say(self._folder.where)
 
     def _show_missing(self) -> None:
-        """Print each reason once."""
+        """Print each reason for missing pairs once, with its pairs."""
         reasons: dict[str, list[str]] = {}
         for each in self.outcomes:
             if each.status == "missing":
@@ -224,6 +224,6 @@ class Results:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if something was measured, nothing failed and all content was right."""
+        """Return 0 if at least one pair was measured, none failed and all content was correct, otherwise 1."""
         good = any(each.status == "ok" for each in self.outcomes)
         return 0 if good and not any(each.status == "failed" or each.wrong for each in self.outcomes) else 1

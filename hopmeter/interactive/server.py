@@ -1,4 +1,4 @@
-"""`hopmeter serve`: the agent of a host on which `hopmeter ask` starts servers."""
+"""`hopmeter serve`: the agent of a host; `hopmeter ask` starts servers through it."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from hopmeter.store.samples import read_head
 
 FORK = multiprocessing.get_context("fork")
 ENDING_S = 8.0
-"""How long nodes may take for the call that is under way when Ctrl-C ends the server."""
+"""How long nodes may take to finish the current call after Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server as its command describes it, and how many calls it has answered: the command of an agent."""
+    """The state of the command `hopmeter serve`: what the server offers, and how many calls it has answered."""
 
     point: MeetingPoint
     transport: str
     work: str
     broker: str
     calls: Any
-    """A number that the processes of all coordinators share."""
+    """The number of answered calls, in memory that the processes of all coordinators share."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return what it offers."""
+        """Return what the server offers."""
         return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "broker": self.broker})
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Refuse: nobody has to tell a server anything."""
+        """Reject every note, because a server expects none. Raises ValueError."""
         raise ValueError(f"a server takes no message, such as {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Count the calls that the nodes of a trial have answered; those that still work end first."""
+        """Add the calls that the nodes of a trial have answered, after nodes that still work have ended."""
         answered = sum(read_head(path).count for path in trial.raw_files(ENDING_S))
         with self.calls.get_lock():
             self.calls.value += answered
 
     def conduct(self, channel: LineChannel) -> None:
-        """Serve one coordinator."""
+        """Serve one coordinator until it leaves."""
         with Alarm():
             serve_agent(channel, self)
 
@@ -64,7 +64,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
     server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
     def report(line: str) -> None:
-        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` is one
+        if not line.endswith(("is the coordinator", "the coordinator has left")):  # every `ask` causes these two lines
             say(line)
 
     with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):
@@ -74,7 +74,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
 
 
 def _check_transport(name: str) -> None:
-    """Raise UsageError for a transport that cannot serve here, with what mends it."""
+    """Raise UsageError, with the remedy, if the transport cannot serve calls here."""
     found = manifest.find_transports([name])[name]
     serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
     if not serving:

@@ -1,4 +1,4 @@
-"""What `publish` and `listen` were asked for, and the pairs of transport and plugin that both have."""
+"""The options of `publish` and `listen`, and the pairs of transport and plugin to measure."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from hopmeter.system.toml_files import one_of
 PUBLISHER, LISTENER = "publisher", "listener"
 COUNTS = ("width", "height", "trials", "skip")
 SAME = (*COUNTS, "rate")
-"""The options that both sides must have alike."""
+"""The options that must be the same on both sides."""
 MOST_NAMES, LONGEST_NAME = 200, 100
 StudyCase = tuple[str, str]
-"""Transport and plugin."""
+"""A transport and a plugin."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one of the two commands was asked for, and what it lacks."""
+    """The options of one side, and what that side lacks."""
 
     options: dict[str, float]
     transports: list[str]
     plugins: list[str]
     absent: dict[str, str] = field(default_factory=dict)
-    """Why a transport or a plugin cannot be used here, by name."""
+    """Why a transport or a plugin cannot be used on this side, by name."""
     brokers: dict[str, str] = field(default_factory=dict)
-    """The addresses of brokers that run already, by transport."""
+    """The addresses of brokers that already run, by transport."""
     labels: dict[str, str] = field(default_factory=dict)
-    """The names as they were typed."""
+    """The names as the user typed them, by hopmeter's name."""
 
     @classmethod
     def here(cls, options: dict[str, float], transports: Sequence[str], plugins: Sequence[str]) -> Side:
-        """Return the side of this command, with names as they were typed."""
+        """Return this command's side; `transports` and `plugins` are names as the user typed them."""
         own = {word: transport_name(word) for word in transports} | {word: plugin_name(word) for word in plugins}
         names = list(dict.fromkeys(map(transport_name, transports))), list(dict.fromkeys(map(plugin_name, plugins)))
         absent = {name: _why_no_transport(name) for name in names[0]} | {name: why_no_plugin(name) for name in names[1]}
@@ -46,12 +46,12 @@ class Side:
         return cls(options, *names, {name: why for name, why in absent.items() if why}, labels=labels)
 
     def as_message(self) -> dict[str, Any]:
-        """Return what the other command is told."""
+        """Return the message that describes this side to the other command."""
         return {name: value for name, value in asdict(self).items() if name != "labels"}
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Side:
-        """Read what the other command tells. Raises ValueError for anything else."""
+        """Return the side that the other command's message describes. Raises ValueError for an invalid message."""
         given = value_checks.table(message, "options")
         options: dict[str, float] = {name: value_checks.number(given, name) for name in COUNTS}
         return cls(
@@ -63,7 +63,7 @@ class Side:
         )
 
     def label(self, name: str) -> str:
-        """Return a name as it was typed."""
+        """Return a name as the user typed it."""
         return self.labels.get(name, name)
 
 
@@ -89,7 +89,7 @@ def _why_no_transport(name: str) -> str:
 
 
 def check_same(here: Side, there: Side) -> None:
-    """Raise UsageError if the options of the two sides differ."""
+    """Raise UsageError if the two sides have different values of an option in SAME."""
     unlike = [
         f"--{name} {here.options[name]:g} here, {there.options[name]:g} there"
         for name in SAME
@@ -102,15 +102,16 @@ def check_same(here: Side, there: Side) -> None:
 
 @dataclass(frozen=True)
 class Absence:
-    """Why a pair is not measured."""
+    """The reason why a pair is not measured."""
 
     reason: str
     side: str = ""
-    """The side that lacks something; empty for both."""
+    """The side that lacks a transport or plugin; empty if the reason concerns both sides."""
 
 
 def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
-    """Return all pairs in the order of the publisher, and for those that cannot be measured the reason."""
+    """Return all pairs, those of the publisher first; a pair that cannot be measured has the reason, all others
+    None."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
     sides = {LISTENER: listener, PUBLISHER: publisher}

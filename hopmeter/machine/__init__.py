@@ -1,2 +1,2 @@
-"""How this machine affects a measurement, and the remedies: `description.describe()`, `advice.findings()`,
-`noise.noise_probe()`."""
+"""The properties of this machine that affect a measurement, and remedies: `description.describe()`,
+`advice.findings()`, `noise.noise_probe()`."""

@@ -11,17 +11,18 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
-    """Judge a machine as `description.describe()` returns it (this machine by default), in the order for a reader."""
+    """Judge a machine, by default this one, from the properties that `description.describe()` returns. Return the
+    findings in the order in which they are shown."""
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
 
 
 BUSY_PERCENT = 10.0
-"""Other processes disturb a measurement if they use more than this share of the usable cores."""
+"""Other processes disturb a measurement if they use more than this percentage of the usable cores."""
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
-    """Return the findings that a report shows, without the good ones."""
+    """Return the findings that a report shows: notes and problems."""
     return [one for one in found if one["level"] in ("note", "hurts")]
 
 
@@ -99,7 +100,7 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    """Judge the load of other processes now; the load of the last minute may come from a run that has just ended."""
+    """Judge the current load of other processes, because a run that has just ended may have caused the load average."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")

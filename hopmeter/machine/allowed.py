@@ -1,11 +1,11 @@
-"""Judge the rights and limits of this process: CPU time, memory, priority."""
+"""Judge the rights and limits of this process: CPU time, memory and priority."""
 
 from __future__ import annotations
 
 from hopmeter.machine.finding import Finding, Machine, finding
 
 ENOUGH_MB = 2048
-"""Memory in MB that is enough for nodes, their samples and the largest images of the scenarios."""
+"""The memory in MB that suffices for the nodes, their samples and the largest images of the scenarios."""
 
 
 def container(machine: Machine) -> Finding:
@@ -72,7 +72,7 @@ def shared_memory(machine: Machine) -> Finding:
 
 
 def locked_memory(machine: Machine) -> Finding:
-    """Report whether memory may be locked."""
+    """Report whether this process may lock memory."""
     limit = machine["memlock_kb"]
     if machine["may_lock_memory"]:
         return finding("F-LOCKED-MEMORY", "locked memory", "good", "you can use `mlock`")
@@ -86,7 +86,7 @@ def locked_memory(machine: Machine) -> Finding:
 
 
 def real_time(machine: Machine) -> Finding:
-    """Report whether real-time priority is allowed."""
+    """Report whether this process may use real-time priority."""
     if machine["may_go_real_time"]:
         return finding("F-REAL-TIME", "real-time priority", "good", "you can use `fifo`")
     return finding(

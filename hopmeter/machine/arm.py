@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 TREE = "proc/device-tree"
-"""The device tree, which is the firmware's description of the board; servers have ACPI instead."""
+"""The folder of the device tree, the firmware's description of the board; servers have ACPI instead."""
 DESIGNS = {
     0xD03: "Cortex-A53",
     0xD04: "Cortex-A35",
@@ -32,12 +32,12 @@ DESIGNS = {
     0xD80: "Cortex-A520",
     0xD81: "Cortex-A720",
 }
-"""Names of ARM's own core designs, by part number; designs of other companies are shown as numbers."""
+"""The names of ARM's own core designs, by part number; other companies' designs are shown as numbers."""
 ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """Return the board, if a device tree names it, and the designs of its cores; `unknown` if the kernel reports
+    """Return the board, if a device tree names it, and the designs of its cores. Return `unknown` if the kernel reports
     neither."""
     named = [text for text in (_board(kernel), _designs(kernel)) if text not in ("", UNKNOWN)]
     return ", ".join(named) or UNKNOWN
@@ -53,7 +53,7 @@ def _designs(kernel: Kernel) -> str:
 
 
 def _numbers(kernel: Kernel, name: str) -> list[int]:
-    """Return one numeric field of each core."""
+    """Return the values of one hexadecimal or decimal field of /proc/cpuinfo, one value for each core."""
     fields = (line.partition(":") for line in kernel.text("proc/cpuinfo").splitlines())
     return [int(value, 16) for key, _, value in fields if key.strip() == name]
 

@@ -13,7 +13,7 @@ from hopmeter.machine import arm, limits
 from hopmeter.machine.kernel import UNKNOWN, Kernel
 
 WATCHED_S = 0.2
-"""How long to watch the CPU time of other processes."""
+"""How long to measure the CPU time of other processes."""
 CPU = "sys/devices/system/cpu"
 CLOCKS = "sys/devices/system/clocksource/clocksource0"
 HYPERVISORS = {
@@ -27,12 +27,12 @@ HYPERVISORS = {
     "virtual machine": "hyper-v",
     "xen": "xen",
 }
-"""For each name of a mainboard on virtual machines, the hypervisor that uses this name."""
+"""The hypervisor that uses a vendor or product name, by a part of that name in lower case."""
 
 
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:
-    """Return every property of this machine that can affect latency, as flat JSON; `unknown` if the kernel does not
-    report it."""
+    """Return all properties of this machine that can affect latency, as flat JSON; a value is `unknown` if the kernel
+    does not report it."""
     kernel = kernel or Kernel()
     return {
         **_processor(kernel),
@@ -62,7 +62,8 @@ def _model(kernel: Kernel) -> str:
 
 
 def _smt(kernel: Kernel) -> str:
-    """Return whether SMT is on; old ARM kernels report only the siblings of a core."""
+    """Return `on`, `off` or `unknown` for SMT; if the kernel does not report SMT, derive it from the siblings of the
+    cores."""
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
         return "on" if _siblings(kernel) else "off"
@@ -79,7 +80,7 @@ def _threads(kernel: Kernel) -> set[str]:
 
 
 def _slower_cores(kernel: Kernel) -> list[int]:
-    """Return the cores with less capacity than the fastest; empty if the kernel reports no capacities."""
+    """Return the cores with less capacity than the fastest core; empty if the kernel reports no capacities."""
     capacities = {
         int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
         for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpu_capacity")
@@ -105,7 +106,7 @@ def _none(text: str) -> str:
 
 
 def _governor(kernel: Kernel) -> str:
-    """Return the frequency governor; if cores differ, return each governor with its number of cores."""
+    """Return the frequency governor or, if cores differ, each governor with its number of cores."""
     found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
     if len(found) > 1:
         return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
@@ -120,7 +121,7 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """Return the wake-up latency of the deepest idle state that is enabled."""
+    """Return the longest wake-up latency of an enabled idle state, in microseconds; None if the kernel reports none."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -130,7 +131,8 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
-    """Return how long a guest's idle core polls at most before it halts; None if no guest driver reports it."""
+    """Return how long an idle core of a guest polls at most before it halts; None if the guest driver does not report
+    it."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -180,7 +182,8 @@ def _load(kernel: Kernel) -> float | None:
 
 
 def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
-    """Return how busy other processes keep the usable cores while this one sleeps, in percent of these cores."""
+    """Return the percentage of the usable cores' time that other processes use while this process sleeps; None if
+    unknown."""
     before = _core_ticks(kernel)
     time.sleep(seconds)
     after = _core_ticks(kernel)
@@ -191,14 +194,14 @@ def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
 
 
 def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Return (all ticks, idle ticks) of each core since boot; waiting for a disk counts as idle."""
+    """Return (all ticks, idle ticks) since boot for each core; waiting for a disk counts as idle."""
     lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
     counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
     return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}
 
 
 def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
-    """Return (all ticks, stolen ticks) of all cores since boot."""
+    """Return (all ticks, stolen ticks) since boot, summed over all cores; None if the kernel does not report them."""
     first = kernel.text("proc/stat").partition("\n")[0].split()
     if not first or first[0] != "cpu" or len(first) < 9:
         return None

@@ -1,4 +1,4 @@
-"""The steps of `hopmeter doctor` in order; each returns a list of findings."""
+"""The steps of `hopmeter doctor`, in order; each observes something and returns a list of findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.machine.finding import Finding
 
 @dataclass(frozen=True)
 class Part:
-    """One step of the doctor: the observed facts as plain data, and the findings."""
+    """One step of `hopmeter doctor`: the observed facts as plain data, and the findings."""
 
     name: str
     seen: Any
@@ -29,7 +29,7 @@ STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] 
 
 
 def examine(name: str) -> Part:
-    """Run one step."""
+    """Run one step, given by its key in STEPS."""
     _, look, judge = STEPS[name]
     seen = look()
     return Part(name, seen, judge(seen))

@@ -1,4 +1,4 @@
-"""A finding of the doctor."""
+"""Findings of `hopmeter doctor`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Machine = dict[str, Any]
 
 
 class Finding(TypedDict):
-    """One line of `hopmeter doctor`, as plain data that run.json can store."""
+    """One line of `hopmeter doctor`, as plain data that can be stored in run.json."""
 
     code: str
-    """The code in docs/messages.md; findings that earlier versions stored have no code."""
+    """The code in docs/messages.md; findings stored by earlier versions have no code."""
     subject: str
     level: Level
     says: str
@@ -22,12 +22,12 @@ class Finding(TypedDict):
 
 
 def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") -> Finding:
-    """Return a finding; a finding of the level `good` needs no remedy."""
+    """Return a finding; `remedy` is not needed at the level `good`."""
     return Finding(code=code, subject=subject, level=level, says=says, remedy=remedy)
 
 
 def plain(code: str, subject: str, value: str) -> Finding:
-    """Return a finding on a value that is good whatever it is, and unknown if the kernel does not report it."""
+    """Return a finding for a value that is always good unless the kernel does not report it."""
     if value == UNKNOWN:
         return finding(code, subject, "unknown", "the kernel does not report this value")
     return finding(code, subject, "good", value)

@@ -1,4 +1,4 @@
-"""Measure the floors, which are the cheapest hops on this machine, in the same way as a scenario."""
+"""Measure the floors, which are the cheapest hops on this machine, by running a scenario."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from hopmeter.system.scratch_dir import ScratchDir
 LONGEST_S = 120.0
 BUILD = "hopmeter build memory shm --language rust"
 SPIN_US = 5.0
-"""Two spinning endpoints on idle cores take less than a microsecond; beyond this they had none of their own."""
+"""A hop between two spinning endpoints on idle cores takes less than 1 us; a longer hop means that other programs use
+these cores."""
 WAKE_US = 100.0
-"""A median from here on is the wake-up of a core rather than the hop."""
+"""A median of at least this length consists mainly of the wake-up of a core."""
 LATE_US = 1000.0
-"""A message that arrives so late delays the next one at 1000 Hz."""
+"""A message that is this late delays the next message at 1000 Hz."""
 SCENARIO = Path(__file__).with_name("floors.toml")
 
 
 def measure() -> dict[str, Any]:
-    """Return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there are none}."""
+    """Run the floors scenario, and return {`cells`: the cells as `hopmeter run --json` prints them, `failed`: why there
+    are none}."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ScratchDir() as ground:
         out = ground.directory / "floors"
@@ -45,7 +47,7 @@ def _last_line(text: str) -> str:
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each floor."""
+    """Return a finding for each floor, or one finding if the measurement failed."""
     if seen["failed"]:
         return [finding("F-FLOORS", "floors", "unknown", seen["failed"], BUILD)]
     return [_floor(cell) for cell in seen["cells"]]
@@ -62,7 +64,7 @@ def _floor(cell: dict[str, Any]) -> Finding:
 
 
 def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
-    """Judge the median by what such a hop takes on idle cores, and the slowest tenth by the gap between messages."""
+    """Judge the median by the usual time of such a hop on idle cores, and p90 by the interval between messages."""
     if wait != "block" and p50_us >= SPIN_US:
         cause = f"{says}: on cores of their own it takes less than 1 us, so something else runs there"
         return finding("F-FLOORS", subject, "hurts", cause, "stop other programs, or ask for dedicated cores")

@@ -1,4 +1,4 @@
-"""Judge what an idle core does until its next message, and how long it takes to wake up."""
+"""Judge what idle cores do until the next message, and how long they take to wake up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONG_US = 50_000.0
 
 
 def idle_states(machine: Machine) -> Finding:
-    """Judge the states of idle cores by how long a core takes to wake up."""
+    """Judge the idle states by the time that a core takes to wake up."""
     exit_us = machine["idle_exit_us"]
     if machine.get("no_idle_states"):
         return _awake(machine)
@@ -38,7 +38,7 @@ def idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Judge a machine without an idle driver: its kernel halts cores without regard to their wake-up latency."""
+    """Judge a machine with `no_idle_states`; without an idle driver, its kernel halts idle cores anyway."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",
@@ -51,8 +51,8 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Judge a guest whose cores halt. The kernel cannot report the wake-up latency, because the hypervisor wakes the
-    core."""
+    """Judge a guest whose idle cores halt. The kernel cannot report their wake-up latency, because the hypervisor wakes
+    them."""
     if polls_us >= LONG_US:
         return finding(
             "F-IDLE-STATES",

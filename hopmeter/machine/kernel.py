@@ -1,4 +1,4 @@
-"""Read /proc and /sys, where any file may be missing, for example in another kernel, in a container or on another
+"""Read /proc and /sys. Any file may be missing, for example in another kernel, in a container or on another
 architecture."""
 
 from __future__ import annotations
@@ -9,33 +9,34 @@ UNKNOWN = "unknown"
 
 
 class Kernel:
-    """The files of the kernel, below a root folder that tests can replace."""
+    """The kernel's files, below a root folder that tests can replace."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
 
     def text(self, path: str) -> str:
-        """Return a file's text without its last line break, or `unknown`."""
+        """Return a file's text without surrounding white space, or `unknown` if it cannot be read."""
         try:
             return (self.root / path).read_text(errors="replace").strip()
         except OSError:
             return UNKNOWN
 
     def number(self, path: str) -> int | None:
-        """Return the whole number in a file, or None."""
+        """Return the whole number in a file, or None if there is none."""
         try:
             return int(self.text(path))
         except ValueError:
             return None
 
     def selected_word(self, path: str) -> str:
-        """Return the selected word, in brackets, of a file that lists choices, such as `always [madvise] never`."""
+        """Return the selected word of a file that lists choices and puts the selected one in brackets, such as `always
+        [madvise] never`; the whole text if there are no brackets."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
 
     def field(self, path: str, name: str) -> str:
-        """Return the value of the first `name : value` or `name=value` line."""
+        """Return the value of the first line `name : value` or `name=value`, or `unknown` if there is none."""
         for line in self.text(path).splitlines():
             for separator in (":", "="):
                 key, found, value = line.partition(separator)
@@ -48,5 +49,5 @@ class Kernel:
         return (self.root / path).exists()
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files and folders that match a pattern, sorted, with paths relative to the root."""
+        """Return the files and folders that match a glob pattern, sorted, as paths relative to the root."""
         return sorted(path.relative_to(self.root) for path in self.root.glob(pattern))

@@ -1,4 +1,4 @@
-"""Read the limits of this process: container, cgroup, locked memory, real-time priority, shared memory,
+"""Read the limits of this process: container, cgroup, locked memory, real-time priority, shared memory and
 multicast."""
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ NO_LIMIT = 1 << 60
 """The largest number of bytes that is a real limit; old cgroups write a larger number if there is no limit."""
 IPC_LOCK = 14
 SYS_NICE = 23
-"""The bits of two effective capabilities. Being root is not enough, because containers remove some."""
+"""The bit numbers of two effective capabilities. Being root is not enough, because containers remove some
+capabilities."""
 HIGHEST = 99
-"""The highest real-time priority."""
+"""The highest real-time priority of Linux."""
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """Return the limits as numbers. Null means no limit, or that the limit is unknown, depending on the key."""
+    """Return the limits. None means "no limit" or "unknown", depending on the key."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),
@@ -51,7 +52,7 @@ def container(kernel: Kernel) -> str:
 
 
 def _own_groups(kernel: Kernel) -> list[str]:
-    """Return the cgroup (version 2) of this process and all its parent cgroups: each one may set a limit."""
+    """Return this process's cgroup (version 2) and all its parents, each of which may set a limit."""
     for line in kernel.text("proc/self/cgroup").splitlines():
         if line.startswith("0::"):
             path = PurePosixPath(line[3:].strip("/"))
@@ -60,7 +61,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """Return the CPU time that the cgroup grants, as a number of cores; None if the cgroup sets no limit."""
+    """Return the CPU time that the cgroups grant, as a number of cores; None if there is no limit."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -82,7 +83,7 @@ def _cgroup_memory_mb(kernel: Kernel) -> int | None:
 
 
 def _throttle_count(kernel: Kernel) -> int | None:
-    """Return how often the quota of the cgroup has stopped its processes so far."""
+    """Return how often the cgroup's quota has stopped its processes so far; None if unknown."""
     for group in _own_groups(kernel):
         for line in kernel.text(f"{group}/cpu.stat").splitlines():
             name, _, count = line.partition(" ")
@@ -97,7 +98,7 @@ def _memory_mb(kernel: Kernel) -> int | None:
 
 
 def _shm_mb(kernel: Kernel) -> int | None:
-    """Return the free shared memory in megabytes."""
+    """Return the free shared memory in megabytes; None if there is no /dev/shm."""
     try:
         room = os.statvfs(kernel.root / "dev/shm")
     except OSError:
@@ -113,7 +114,7 @@ def _capable(kernel: Kernel, bit: int) -> bool:
 
 
 def highest_priority(kernel: Kernel) -> int:
-    """Return the highest SCHED_FIFO priority that this user may give to a process; 0 if none."""
+    """Return the highest SCHED_FIFO priority that this user may set; 0 if none."""
     limit = _limit(resource.RLIMIT_RTPRIO)
     return HIGHEST if _capable(kernel, SYS_NICE) or limit == "unlimited" else min(HIGHEST, int(limit))
 

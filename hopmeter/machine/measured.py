@@ -1,4 +1,4 @@
-"""Judge the results of the probes."""
+"""Judge the results of the probes in `noise`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ LOST_US = 1000.0
 """A gap of this length delays a message at 1000 Hz."""
 BUSY_PERCENT = 1.0
 STEAL_PERCENT = 0.5
-"""The smallest share of stolen time that matters; a smaller share is noise."""
+"""The smallest percentage of stolen time that counts; less is noise."""
 LATE_US = 100.0
 MESSAGE_NS = 80.0
-"""The maximum time to record one message; benches/ checks that the instrument needs less."""
+"""The maximum time to record one message; a benchmark in benches/ checks that the instrument needs less."""
 STEP_NS = 30.0
-"""With coarser clock steps, hops below a microsecond are inexact: counters of ARM may tick at about 20 MHz."""
+"""If the clock steps are coarser than this, hops below a microsecond are inexact; ARM counters may tick at about 20
+MHz."""
 
 
 def judge_noise(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each watched core, and a finding for steal time during the probe."""
+    """Return a finding for each probed core, and a finding for steal time during the probe if there was some."""
     quiet = [core["core"] for core in seen["cores"] if not _is_noisy(core)]
     found = [_core(core, _noise_remedy(quiet)) for core in seen["cores"]]
     stolen = seen["steal_percent"]
@@ -41,7 +42,7 @@ def _is_noisy(core: dict[str, Any]) -> bool:
 
 
 def _noise_remedy(quiet: list[int]) -> str:
-    """Return the remedy against a noisy core: two quiet cores if this machine has them."""
+    """Return the remedy for a noisy core, which names two quiet cores if this machine has them."""
     if len(quiet) >= 2:
         return f"look for other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
     return (
@@ -65,7 +66,7 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time: how late this machine wakes after such a sleep."""
+    """Return a finding for each sleep time, which says how late this machine wakes."""
     return [_late(error) for error in errors]
 
 
@@ -84,7 +85,7 @@ def _late(error: dict[str, Any]) -> Finding:
 
 
 def judge_cost(cost: dict[str, float]) -> list[Finding]:
-    """Return findings for the cost of the instrument itself and, for comparison, the cost of a copy."""
+    """Return findings on the cost of the instrument itself and, for comparison, the speed of a copy."""
     return [_own(cost), *_copies(cost.get("copy_bytes_per_ns"))]
 
 

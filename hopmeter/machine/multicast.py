@@ -1,4 +1,4 @@
-"""Test whether UDP multicast comes back to this machine, as LCM and DDS need it."""
+"""Test whether this machine receives its own UDP multicast messages, as LCM and DDS require."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LOOPBACK = "lo"
 NONE = "none"
 PATIENCE_S = 0.2
 IP_PKTINFO = 8
-"""The number of the option in Linux; the socket module has no name for it yet."""
+"""The number of this socket option in Linux, which older versions of the socket module do not define."""
 
 
 def multicast() -> str:
-    """Return the device through which messages to a multicast group come back, or `none`."""
+    """Return the network device through which messages to a multicast group come back, or `none`."""
     group = f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     try:
         with closing(_member(group)) as member, closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
-            # The message never leaves this machine.
+            # a TTL of 0 keeps the message on this machine
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
             sender.sendto(b"hopmeter", member.getsockname())
             _, ancillary, _, _ = member.recvmsg(64, 256)
@@ -29,7 +29,7 @@ def multicast() -> str:
 
 
 def _member(group: str) -> socket.socket:
-    """Return a socket that joined the group on the system's default device, as the middlewares do."""
+    """Return a socket that has joined the group on the system's default network device, as the middlewares do."""
     member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         member.settimeout(PATIENCE_S)
@@ -43,7 +43,7 @@ def _member(group: str) -> socket.socket:
 
 
 def _device(ancillary: list[tuple[int, int, bytes]]) -> str:
-    """Return the device through which a message arrived, as the kernel reports it."""
+    """Return the network device through which a message arrived, as the kernel reports it, or `none`."""
     for level, kind, told in ancillary:
         if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
             (index,) = struct.unpack_from("=i", told)

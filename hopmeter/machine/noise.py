@@ -1,4 +1,4 @@
-"""Runs the probes of `hopmeter._instrument`; times are in microseconds."""
+"""Run the probes of `hopmeter._instrument`; times are in microseconds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from hopmeter.machine.kernel import Kernel
 from hopmeter.system.scratch_dir import ScratchDir
 
 SHORT_S = 0.1
-"""How long a run watches one core before it measures."""
+"""How long a probe watches each core by default, before a run."""
 LONGEST_S = 4.0
-"""The longest time to watch a machine, however many cores it has."""
+"""The longest time to watch all cores together, however many there are."""
 SLEEPS = ((0.0001, 500), (0.001, 200), (0.01, 30))
-"""The requested sleep times in seconds, and the number of sleeps of each: half a second in total."""
+"""Pairs of a requested sleep time in seconds and a number of sleeps."""
 
 
 def noise_probe(seconds: float = SHORT_S, cores: list[int] | None = None) -> dict[str, Any]:
-    """Measure how often each usable core is interrupted, as a spinning thread on it observes. Cores are probed one
-    after another, so that they do not disturb each other.
+    """Measure how often each usable core is interrupted, as seen by a spinning thread on that core. The cores are
+    probed one after another, so that the probes do not disturb each other.
 
-    Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: during the probe}.
+    Returns {`cores`: [{core, seconds, longest_us, gaps_per_s, gaps_percent}], `steal_percent`: the stolen time during
+    the probe}.
     """
     watched = sorted(os.sched_getaffinity(0)) if cores is None else cores
     each_s = min(seconds, LONGEST_S / max(len(watched), 1))
@@ -63,7 +64,7 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """Measure the own cost of the instrument, and the speed of a copy: {clock_ns, clock_step_ns, message_ns,
+    """Measure the instrument's own cost per message, and the speed of a copy: {clock_ns, clock_step_ns, message_ns,
     copy_bytes_per_ns}."""
     with ScratchDir() as ground:
         cost = _instrument.recording_cost(ground.directory)

@@ -1,4 +1,4 @@
-"""Judge the processor: its cores, their kinds, their frequency and who may run on them."""
+"""Judge the processor: its cores, their kinds and frequency, and which cores are reserved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def core_kinds(machine: Machine) -> Finding:
 
 
 def governor(machine: Machine) -> Finding:
-    """Judge the governor of the frequency."""
+    """Judge the frequency governor."""
     policy = machine["governor"]
     if policy == UNKNOWN:
         return finding(
@@ -59,7 +59,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding:
-    """Judge turbo."""
+    """Judge whether turbo is on."""
     if machine["turbo"] == "on":
         return finding(
             "F-TURBO",
@@ -72,7 +72,7 @@ def turbo(machine: Machine) -> Finding:
 
 
 def smt(machine: Machine) -> Finding:
-    """Judge whether logical cores share a physical one."""
+    """Judge whether logical cores share a physical core."""
     if machine["smt"] == "on":
         return finding(
             "F-SMT",
@@ -104,7 +104,8 @@ def isolation(machine: Machine) -> Finding:
 
 
 def _isolation_remedy(usable: list[int]) -> str:
-    """Name two cores of this machine, and leave at least two to the system and to hopmeter itself."""
+    """Return the remedy that isolates two cores of this machine and leaves at least two cores to the system and
+    hopmeter."""
     if len(usable) < 4:
         many = f"{len(usable)} cores are" if len(usable) > 1 else "one core is"
         return f"{many} too few to isolate two for the endpoints: measure more rounds, or use a machine with four cores"

@@ -1,4 +1,4 @@
-"""The last sentence of `hopmeter doctor`: it says which results of this machine you can trust."""
+"""The last sentences of `hopmeter doctor`, which say which results of this machine you can trust."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from hopmeter.machine.finding import Finding
 
 FIRST = {"F-LOAD", "F-CORES", "F-CPU-QUOTA", "F-CLOCK-SOURCE"}
-"""The codes of findings that also distort medians; their remedies come first."""
+"""Findings that also distort medians; their remedies come first."""
 TAILS = {"F-NOISE", "F-STEAL"}
 SLOW = {"F-FLOORS"}
 WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 
 
 def trust(findings: Sequence[Finding]) -> str:
-    """Return a few sentences that say which results you can trust."""
+    """Return sentences that say which results of this machine you can trust, given its findings."""
     first, slow, tails, waking = (_subjects(findings, codes) for codes in (FIRST, SLOW, TAILS, WAKING))
     said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
     if slow:
