@@ -1,1 +1,1 @@
-"""The command line; each module that has a `register(app)` adds commands to it."""
+"""The command line. Each module with a function `register(app)` adds its commands to the application."""

@@ -1,4 +1,4 @@
-"""`hopmeter advise`: measures a workload, and advises which transport to take."""
+"""`hopmeter advise`: measures a workload, and recommends a transport."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHAT, HOW = "What you send", "Choice"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `advise` to the application."""
     app.command("advise", epilog=EPILOG)(advise)
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter agent`: starts nodes on this host for a run on another one."""
+"""`hopmeter agent`: starts nodes on this host on behalf of a run that another host controls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `agent` to the application."""
     app.command("agent", epilog="Example: hopmeter agent --listen 10.0.0.2:7777 --secret-file jetson.secret")(agent)
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter ask`: frames to servers in other terminals or on other machines."""
+"""`hopmeter ask`: sends frames to servers in other terminals or on other machines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Side = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `ask` to the application."""
     app.command("ask", epilog="Example: hopmeter ask left middle right --frames 25 --coef 10")(ask)
 
 
@@ -104,7 +104,8 @@ def _points(
 
 
 def _payload(width: int | None, height: int | None, file: Path | None) -> str:
-    """Return the payload of a scenario. Raises UsageError for a file without frames."""
+    """Return the payload as a scenario writes it. Raises UsageError if only one of width and height is given, or if the
+    file contains no frames."""
     from hopmeter.images import decoded
     from hopmeter.images.source import of_file
 

@@ -1,4 +1,4 @@
-"""`hopmeter baseline`: makes a baseline of runs, or lists the baselines."""
+"""`hopmeter baseline`: creates a baseline from runs, or lists the baselines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EPILOG = "Example: hopmeter baseline main results/monday results/tuesday results
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `baseline` to the application."""
     app.command("baseline", epilog=EPILOG)(baseline)
 
 
@@ -40,7 +40,7 @@ def baseline(
 
 
 def _describe(found: Baseline) -> list[str]:
-    """Return the runs of a baseline, where it is stored, and how large a change it finds."""
+    """Return lines that list a baseline's runs, its folder, and the size of change that it detects."""
     from hopmeter.comparison import between_runs, run_facts
     from hopmeter.comparison.baselines import baselines_folder
     from hopmeter.report.comparisons import words

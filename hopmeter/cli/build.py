@@ -1,4 +1,4 @@
-"""`hopmeter build`: builds or installs the adapters of transports."""
+"""`hopmeter build`: builds or installs the transports' adapters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopmeter.schemas.ros2.types import has_type
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `build` to the application."""
     app.command(epilog="Example: hopmeter build zeromq --language c++,python")(build)
 
 
@@ -115,7 +115,8 @@ def build(
 
 
 def _payload(message: str, folders: Sequence[str]) -> str:
-    """Return the payload of a message with the folders of its imports. Raises UsageError if it names none."""
+    """Return the payload for a message, with the folders for its imports. Raises UsageError if the message's form is
+    invalid."""
     payload = add_folders(f"{KIND}{message}", folders)
     try:
         parse_message(payload)

@@ -1,4 +1,4 @@
-"""`hopmeter codecs`: lists the codecs, which are ready here, and how to get the others."""
+"""`hopmeter codecs`: lists the codecs, whether each is ready here, and how to install the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `codecs` to the application."""
     app.command("codecs", epilog="Example: hopmeter codecs --json")(codecs)
 
 
@@ -46,7 +46,7 @@ def codecs(
 
 
 def install_frameworks(names: Sequence[str], transports: Sequence[str], settings: Sequence[str]) -> None:
-    """Print how large the frameworks are, and install them; exit with 1 if one that was named failed."""
+    """Print the download sizes of the frameworks, and install them. Exit with 1 if a required installation failed."""
     from hopmeter.api.build_display import install_framework
     from hopmeter.build import frameworks
     from hopmeter.build.targets import select_targets
@@ -63,7 +63,8 @@ def install_frameworks(names: Sequence[str], transports: Sequence[str], settings
 
 
 def _pairs(names: Sequence[str], chosen: Sequence[Manifest]) -> Iterator[tuple[str, Manifest | None, bool]]:
-    """Each framework with its transport, and whether it must succeed: some frameworks conflict with a transport."""
+    """Yield each framework with its transport, if any, and whether the installation must succeed; some frameworks
+    conflict with a transport."""
     from hopmeter import manifest
     from hopmeter.build import frameworks
 

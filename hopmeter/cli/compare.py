@@ -13,7 +13,7 @@ EPILOG = "Example: hopmeter compare main results/2026-11-21T041200-quick --fail-
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `compare` to the application."""
     app.command("compare", epilog=EPILOG)(compare)
 
 

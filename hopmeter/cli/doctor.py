@@ -1,4 +1,4 @@
-"""`hopmeter doctor`: examines how this machine disturbs measurements, and how to fix it."""
+"""`hopmeter doctor`: finds out how this machine disturbs measurements, and how to fix that."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def doctor(
 
     This takes up to 10 seconds.
     """
-    # Loading the probes takes longer than --help should.
+    # imported here because loading the probes would slow down --help
     from hopmeter.api.measuring import sweep_leftovers
     from hopmeter.machine.examination import STEPS, Part, examine
     from hopmeter.machine.trust import trust
@@ -64,5 +64,5 @@ def _print(console: Console, name: str, findings: list[Finding]) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `doctor` to the application."""
     app.command(epilog="Example: hopmeter doctor --no-floors")(doctor)

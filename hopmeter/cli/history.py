@@ -1,4 +1,4 @@
-"""`hopmeter history`: each cell over all runs, and where it changed."""
+"""`hopmeter history`: shows each cell over all runs, and the runs at which it changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.cli.parts.stopping import stopping
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `history` to the application."""
     app.command("history", epilog="Example: hopmeter history results -o history.html")(history)
 
 

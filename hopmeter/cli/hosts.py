@@ -1,4 +1,4 @@
-"""`hopmeter hosts`: shows which hosts can be reached, and what they have."""
+"""`hopmeter hosts`: shows which hosts are reachable, and what they provide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `hosts` to the application."""
     app.command("hosts", epilog="Example: hopmeter hosts --hosts hosts.toml")(hosts)
 
 
@@ -65,7 +65,7 @@ def _print(console: Console, found: list[HostState]) -> None:
 
 
 def _print_errors(console: Console, state: HostState) -> None:
-    """Print why a host cannot be used, or not be reached by the others."""
+    """Print why a host cannot be used, or why this machine cannot reach its address."""
     if state.error:
         _print_trouble(console, "red", tag(state.error.code, state.error.what), state.error.remedy)
     if state.unreached:
@@ -74,7 +74,7 @@ def _print_errors(console: Console, state: HostState) -> None:
 
 
 def _print_findings(console: Console, found: list[HostState]) -> None:
-    """Print what distorts results, each once with its hosts."""
+    """Print each finding that distorts results once, with the hosts that it concerns."""
     hosts: dict[tuple[str, str, str], list[str]] = {}
     for state in found:
         for each in state.findings:
@@ -112,7 +112,7 @@ def _cells(state: HostState) -> tuple[str, ...]:
 
 
 def _transports(found: list[HostState]) -> Table:
-    """Return the versions of the transports that are ready, with a column for each host."""
+    """Return a table with the versions of the ready transports; each host has a column."""
     table = _table("ready transport", *(each.name for each in found))
     versions = [{f"{one.transport} ({one.language})": one.version for one in each.ready} for each in found]
     for name in sorted({name for each in versions for name in each}):

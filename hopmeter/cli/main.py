@@ -1,4 +1,4 @@
-"""The entry of the command `hopmeter`, and its last messages."""
+"""The entry point of the command `hopmeter`, which also prints errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ INTERRUPTED = StoppedError.exit_code
 
 
 def run() -> None:
-    """Run the command line: print errors in words, and exit with the code of their kind."""
+    """Run the command line. On an error, print its message and exit with the code of that kind of error."""
     try:
-        # Loading takes a while, and Ctrl-C may come meanwhile: it is handled here too.
+        # The imports take a while, so they are inside `try`: Ctrl-C during an import is handled too.
         from hopmeter.cli.parts.application import app, register_for
         from hopmeter.system import terminal
 
@@ -32,13 +32,13 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # The reader of the output has closed it; Python must not complain at exit that it cannot flush.
+        # The reader has closed the output; without stdout, Python cannot fail to flush it at exit.
         sys.stdout = None
         sys.exit(0)
 
 
 def _is_ctrl_c(ended: SystemExit) -> bool:
-    """Whether Ctrl-C caused this exit: Typer turns it into an exit without a message."""
+    """Return whether Ctrl-C caused this exit, which Typer turns into an exit without a message."""
     return isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt)
 
 
@@ -48,12 +48,12 @@ def _stop() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print in a line the warning that Python would print with its position in hopmeter."""
+    """Print a warning on one line, without the source position that Python would add."""
     print(f"hopmeter: {message}", file=sys.stderr)
 
 
 def fail(failed: HopmeterError) -> None:
-    """Say on stderr what failed and what to do."""
+    """Print on stderr what failed and how to fix it."""
     from hopmeter.system.terminal import Console
 
     console = Console(stderr=True, highlight=False)

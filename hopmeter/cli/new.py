@@ -1,4 +1,4 @@
-"""`hopmeter new transport NAME` and `hopmeter new workload FILE`: create something to start from."""
+"""`hopmeter new transport NAME` and `hopmeter new workload FILE`: create a transport or a workload from a template."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def workload(
 
 
 def _possible() -> list[str]:
-    """Return the languages to choose from: only a checkout can build Rust adapters."""
+    """Return the languages for a new adapter; Rust is included only in a checkout, because only a checkout can build
+    it."""
     from hopmeter.build.template import FOLDERS
 
     return [language for language in FOLDERS if language != "rust" or paths.checkout()]
@@ -79,5 +80,5 @@ def _template() -> Path:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command group `new` to the application."""
     app.add_typer(new, name="new")

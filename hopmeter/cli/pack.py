@@ -1,4 +1,4 @@
-"""`hopmeter pack RUN` and `hopmeter unpack FILE`: a run as one file, and back."""
+"""`hopmeter pack RUN` and `hopmeter unpack FILE`: write a run to one file, and restore it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.system import humanize, paths
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands `pack` and `unpack` to the application."""
     app.command("pack", epilog="Example: hopmeter pack results/2026-11-21T041200-quick")(pack)
     app.command("unpack", epilog="Example: hopmeter unpack 2026-11-21T041200-quick.hopmeter.zip")(unpack)
 

@@ -1,4 +1,4 @@
-"""`hopmeter publish` and `hopmeter listen`: objects of frameworks between two terminals or two machines."""
+"""`hopmeter publish` and `hopmeter listen`: send framework objects between two terminals or two machines."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ SEVERAL = ("--plugins", "--mwares")
 
 
 class Several(typer.core.TyperCommand):
-    """Takes `--plugins numpy torch`, as the study's programs do, for `--plugins numpy --plugins torch`."""
+    """A command that accepts `--plugins numpy torch`, as the study's programs do, for `--plugins numpy --plugins
+    torch`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Words that follow such an option belong to it, up to the next option."""
+        """Parse the arguments after repeating such options before each of their values."""
         return super().parse_args(ctx, spread(args))
 
 
 def spread(args: list[str]) -> list[str]:
-    """Repeat the option before each of its values. A value may also be a list with commas."""
+    """Repeat the option before each of its values, up to the next option; a value may be a comma-separated list."""
     found: list[str] = []
     option = ""
     for word in args:
@@ -62,7 +63,7 @@ Brokers = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands `listen` and `publish` to the application."""
     options = "--plugins pillow numpy --mwares zeromq ros1 --width 200 --height 200 --trials 2000"
     app.command("listen", cls=Several, epilog=f"Example: hopmeter listen {options}")(listen)
     app.command("publish", cls=Several, epilog=f"Example: hopmeter publish {options}")(publish)

@@ -1,4 +1,4 @@
-"""`hopmeter report`: writes the HTML report of runs."""
+"""`hopmeter report`: writes an HTML report about runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EPILOG = "Example: hopmeter report results/2026-11-21T041200-quick -o report.htm
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `report` to the application."""
     app.command("report", epilog=EPILOG)(report)
 
 
@@ -29,7 +29,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one self-contained HTML file that needs no network, and its figures as SVG and PNG next to it."""
-    # Drawing libraries take a second to load; `hopmeter --help` should not wait for them.
+    # imported here because the drawing libraries take a second to load, which would slow down `hopmeter --help`
     with stopping(f"{out} and its figures are unchanged"):
         from hopmeter.report import write
 

@@ -25,7 +25,7 @@ AGAIN = "run the command again; it does not compile finished parts twice"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `run` to the application."""
     app.command("run", epilog=EPILOG)(run)
 
 
@@ -198,7 +198,7 @@ def run(
     DURATION (seconds), RATE (Hz), WIDTH and HEIGHT (of an image)
     in the environment replace --duration, --rate and --payload.
     """
-    options = scenario_options(locals() | axes)  # the scenario has the same names for its axes and lengths
+    options = scenario_options(locals() | axes)  # the parameters have the same names as the scenario's keys
     from hopmeter.api import planning
     from hopmeter.api.comparison_request import Request, check_sides
     from hopmeter.cli.output.plan_display import show_plan, show_unmeasurable

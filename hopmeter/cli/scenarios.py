@@ -1,4 +1,4 @@
-"""`hopmeter scenarios`: lists the scenarios and their questions."""
+"""`hopmeter scenarios`: lists the scenarios with their questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `scenarios` to the application."""
     app.command("scenarios", epilog="Example: hopmeter scenarios image > mine.toml")(scenarios)
 
 
@@ -55,7 +55,8 @@ def scenarios(
 
 
 def _budget(scenario: Scenario) -> str | None:
-    """Return how long a scenario takes at most, unless it is measured in full."""
+    """Return the time budget of a scenario's short form or, if it has none, of the scenario; None if neither has
+    one."""
     return scenario.look.budget if scenario.look else scenario.budget
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter serve`: a server in a terminal of its own."""
+"""`hopmeter serve`: runs a server in its own terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.system.terminal import Console
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `serve` to the application."""
     app.command("serve", epilog="Example: hopmeter serve left --transport zeromq --work sleep:30ms")(serve)
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter show RUN`: prints the table of a run, what its processes used, or its messages as CSV."""
+"""`hopmeter show RUN`: prints the tables of a run, the resources of its processes, or its messages as CSV."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 Format = Literal["markdown", "csv", "json"]
 STDOUT = Path("/dev/stdout")
-"""The default output, which is written directly, even if it is a file or a pipe."""
+"""The path of standard output. Messages are written to it directly, without a temporary file, even if it is a file or a
+pipe."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `show` to the application."""
     app.command("show", epilog="Example: hopmeter show results/2026-11-21T041200-quick")(show)
 
 

@@ -1,4 +1,4 @@
-"""`hopmeter site DIR… -o site/`: a static site of many runs and machines."""
+"""`hopmeter site DIR… -o site/`: writes a static site about many runs and machines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.system import paths
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `site` to the application."""
     app.command("site", epilog="Example: hopmeter site results /mnt/other/results -o site")(site)
 
 

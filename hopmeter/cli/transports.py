@@ -1,4 +1,4 @@
-"""`hopmeter transports`: lists the transports, which are ready here, and how to get the others."""
+"""`hopmeter transports`: lists the transports, whether each is ready here, and how to install the others."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from hopmeter.manifest import Manifest, Offer, Readiness
 
 LONGEST_NAME = 24
-"""Characters of a library's name and version on one line."""
+"""The width of the column for a library's name and version, in characters."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command `transports` to the application."""
     app.command("transports", epilog="Example: hopmeter transports zeromq")(transports)
 
 
@@ -61,7 +61,7 @@ def transports(
 
 
 def _not_ready(name: str, error: UsageError) -> Readiness:
-    """Return the state of a transport whose manifest is broken."""
+    """Return the state of a transport whose manifest is invalid."""
     from hopmeter.manifest import Readiness
 
     return Readiness(
@@ -70,7 +70,7 @@ def _not_ready(name: str, error: UsageError) -> Readiness:
 
 
 def _about(one: Manifest | None) -> dict[str, Any]:
-    """Return what all languages of a transport have in common; nothing is known of a broken manifest."""
+    """Return the facts that hold for all languages of a transport; each is None if the manifest is invalid."""
     return {
         "summary": one.summary if one else None,
         "installable": one.installable if one else None,
@@ -79,7 +79,7 @@ def _about(one: Manifest | None) -> dict[str, Any]:
 
 
 def _print_list(console: Console, known: Mapping[str, Manifest], ready: Mapping[tuple[str, str], Readiness]) -> None:
-    """Print each transport with a line about what it is, its languages, and the pairs of languages."""
+    """Print each transport with its summary, its languages, and the supported pairs of languages."""
     lines = {
         name: [_line(offer, ready[name, offer.language]) for offer in one.offers.values()]
         for name, one in known.items()

@@ -1,1 +1,1 @@
-"""What commands print in a terminal: plans, tables of results, and what follows them."""
+"""The terminal output of commands: plans, result tables, and the remarks below them."""

@@ -1,4 +1,4 @@
-"""What `hopmeter advise` prints: the five lines, the files, and how to begin with the transport."""
+"""The output of `hopmeter advise`: the advice, the files, and how to start with the recommended transport."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hopmeter.system.terminal import Console
 
 HEADS = {"take": "Take", "better": "Compared", "cpu": "CPU", "settings": "Settings", "changes": "Changes"}
 OPEN_HEADS = {"take": "Open", "changes": "Next"}
-"""The heads if nothing is decided."""
+"""The headings if the run supports no recommendation."""
 
 
 def check_example(folder: Path | None) -> None:
-    """Raise UsageError if the folder for an example is in use, before anything is measured."""
+    """Raise UsageError if the folder for the example is in use; called before the measurement."""
     if folder is not None:
         check_folder(folder)
 
 
 def check_alone(source: Path, scenario: str | None, *others: object) -> None:
-    """Raise UsageError if options of a measurement are given with `--from`; requirements are allowed."""
+    """Raise UsageError if options of a measurement are combined with `--from`; requirements are allowed."""
     options = others[-1] if isinstance(others[-1], Mapping) else {}
     if scenario is not None or any(others[:-1]) or set(options) - {"require"}:
         raise UsageError(
@@ -48,7 +48,7 @@ def check_alone(source: Path, scenario: str | None, *others: object) -> None:
 
 
 def read(source: Path, now: str | None, require: Iterable[str]) -> Advice:
-    """Return the advice of a run that exists."""
+    """Return the advice from a stored run."""
     return advising.advise_from(source, now, require)
 
 
@@ -62,7 +62,7 @@ def measure(
     hosts: HostOptions,
     build: bool = False,
 ) -> Advice:
-    """Ask for what is missing, measure, and return the advice; on Ctrl-C, say how to continue."""
+    """Ask the user for missing options, measure, and return the advice. On Ctrl-C, print how to continue and exit."""
     if scenario is None and _can_ask() and not {"payload", "rate"} <= options.keys():
         from hopmeter.cli.parts.advice_questions import ask
 
@@ -90,12 +90,12 @@ def _print_how_to_continue(console: Console, stopped: StoppedRunError, now: str 
 
 
 def write_example(found: Advice, folder: Path | None) -> list[Path]:
-    """Write the example, if it is requested and there is one."""
+    """Write the example programs, if requested and available. Return the paths of the written files."""
     return found.write_examples(folder) if folder is not None and any(found.examples.values()) else []
 
 
 def show(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:
-    """Print the advice, and what to do next."""
+    """Print the advice and the next steps."""
     table = Table.grid(padding=(0, 2), expand=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -114,7 +114,7 @@ def show(console: Console, found: Advice, folder: Path | None, written: Sequence
 
 
 def _show_remarks(console: Console, found: Advice) -> None:
-    """Print what disturbed the run, warnings about the rows that the advice names first, and what was not measured."""
+    """Print what disturbed the run, the warnings about the rows that the advice names, and the dropped choices."""
     run = found.run.results
     remarks.print_disturbances(console, run)
     remarks.print_warnings(console, found.named_rows)
@@ -122,7 +122,7 @@ def _show_remarks(console: Console, found: Advice) -> None:
 
 
 def _show_examples(console: Console, found: Advice, folder: Path | None, written: Sequence[Path]) -> None:
-    """Print how to install the library, and how to get or run the example."""
+    """Print how to install the library, and how to write or run the example."""
     there = {language: example for language, example in found.examples.items() if example}
     said = [found.example_gap, next((example.note for example in there.values()), "")]
     if written and folder is not None:
@@ -135,7 +135,7 @@ def _show_examples(console: Console, found: Advice, folder: Path | None, written
 
 
 def _commands(example: Example) -> str:
-    """Return the commands that install the library, build the program, and run its two sides."""
+    """Return the commands that install the library, build the example and run its two sides."""
     return "; ".join(
         [*example.install, *example.build, formatting.join([f"{example.run} {side}" for side in example.sides])]
     )

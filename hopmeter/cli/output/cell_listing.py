@@ -1,4 +1,4 @@
-"""The result of one cell: its latency, and why its slowest messages are slow."""
+"""The output for one cell: its latency, and why its slowest messages are slow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_ASKED = "not measured; `hopmeter run --why` measures each cell once more and
 
 
 def print_cell(console: Console, row: Row) -> None:
-    """Print the result of a cell: its latency, and why its slowest messages are slow."""
+    """Print the result of one cell."""
     if row.cell.is_whole_workload and row["status"] == "ok":
         _print_whole(console, row)
     else:
@@ -22,7 +22,7 @@ def print_cell(console: Console, row: Row) -> None:
 
 
 def _print_whole(console: Console, row: Row) -> None:
-    """Print what ranks a whole workload, and the cells of its flows and paths."""
+    """Print the criteria by which a whole workload is ranked, and the ids of its flows and paths."""
     values = {"missed deadlines": missed_text(row), "worst p99": worst_text(row), "CPU": cpu_text(row)}
     console.print(Text(row.id, style="bold cyan"))
     for name, text in values.items():
@@ -31,7 +31,8 @@ def _print_whole(console: Console, row: Row) -> None:
 
 
 def _percentile(row: Row, name: str) -> str:
-    """Return a percentile with its interval, or that it is a lost message; empty with too few messages."""
+    """Return a percentile with its interval, or `lost` if the percentile is a lost message; empty if there are too few
+    messages."""
     value = row.p50 if name == "p50" else row.tail(name)
     if value is None:
         return f"{name} {formatting.LOST}" if row.state(name) == "lost" else ""

@@ -1,4 +1,4 @@
-"""Shows a comparison, and the result of its gate."""
+"""Print a comparison and the result of its gate."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ GATE_FAILED = 3
 
 
 def print_json(found: Comparison) -> None:
-    """Print a line of JSON for each change."""
+    """Print each change as a line of JSON."""
     for each in found.all_changes:
         print(json.dumps(each.as_json(), allow_nan=False))
 
 
 def print_comparison(console: Console, found: Comparison, question: str = "") -> None:
-    """Print the question and the answer, then a table for each condition, then what only one side has."""
+    """Print the question and the answer, then a table for each set of conditions, then the cells that only one side
+    has."""
     if question:
         console.print()
         console.print(Text(question, style="bold"))
@@ -48,7 +49,7 @@ def print_comparison(console: Console, found: Comparison, question: str = "") ->
 
 
 def report_gate(console: Console, found: Comparison) -> int:
-    """Print whether the gate failed, and what it could not judge; return its exit code."""
+    """Print whether the gate failed, and which changes it could not judge. Return the exit code."""
     return _report_gate(found.gate, found.by_metric, found.broken, console) if found.gate else 0
 
 
@@ -67,7 +68,7 @@ def _report_gate(
 
 
 def _print_what_passed(console: Console, changes: Sequence[Change]) -> None:
-    """Print which changes the gate did not judge, and how many it could not decide."""
+    """Print the cells that the gate could not judge, and the number of undecided changes."""
     for name in formatting.distinct(each.name for each in changes if each.verdict == ONLY_OLD):
         said = f"  not judged: {name}: the new side does not have it"
         console.print(said, style="yellow", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The description of a transport: what it offers, its state in each language, and every setting."""
+"""The description of a transport: its features, its state in each language, and all its settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def show(console: Console, one: Manifest, ready: Mapping[tuple[str, str], Readiness]) -> None:
-    """Print the description; `ready` has the readiness of each language."""
+    """Print the description; `ready` contains the readiness of each transport in each language."""
     console.print(f"[bold]{one.title}[/bold] ({one.name})")
     console.print(one.summary, markup=False)
     console.print(f"{_traits(one)}\n", markup=False)
@@ -84,7 +84,7 @@ def _allowed_values(setting: Setting) -> str:
 
 
 def _where(setting: Setting) -> list[str]:
-    """Return the conditions under which a setting has an effect."""
+    """Return the conditions under which the setting has an effect, in brackets; empty if it always has one."""
     limits = (setting.languages, setting.waits, setting.patterns, setting.placements)
     words = [", ".join(limit) for limit in limits if limit]
     words += [f"{name} = {' or '.join(map(humanize.setting, values))}" for name, values in setting.where.items()]

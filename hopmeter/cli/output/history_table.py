@@ -1,4 +1,4 @@
-"""Prints a history: a table for each group of cells."""
+"""Print a history, with a table for each group of cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.system.terminal import Console
 
 
 def print_history(history: History) -> None:
-    """Print a table for each group of cells, then how many cells changed."""
+    """Print a table for each group of cells, then sentences on how many cells changed."""
     console = Console(highlight=False)
     for group in history.groups():
         shown = table(history, group)

@@ -1,4 +1,4 @@
-"""How each two cells of a table compare."""
+"""The output of `hopmeter show --pairs`: how each pair of cells in a table compares."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NONE = "This run has no rounds in which to compare cells: `hopmeter show RUN` ha
 
 
 def show_pairs(run: Run, cell: str, as_json: bool) -> int:
-    """Print each pair, or those of one cell, and return the exit code; in JSON `ratio` is `b` divided by `a`."""
+    """Print all pairs, or only those of one cell, and return the exit code. In JSON, `ratio` is `b` divided by `a`."""
     if as_json:
         for each in pair_rows(run):
             if cell in ("", each["a"], each["b"]):
@@ -68,7 +68,7 @@ def _print_group(console: Console, group: Group, comparisons: list[Comparison]) 
 
 
 def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) -> None:
-    """Print how each two transports of a whole workload compare by each criterion."""
+    """Print, for a whole workload, how each pair of transports compares by each criterion."""
     names = {row.id: group.label(row) for row in group.rows}
     table = open_table()
     for head in ("better", "other", "criterion", "difference", ""):
@@ -83,7 +83,8 @@ def _print_workload(console: Console, group: Group, ranking: WorkloadRanking) ->
 
 
 def _size(pair: CellPair) -> str:
-    """Return a ratio with its interval, or the difference of two shares of missed deadlines in percentage points."""
+    """Return a pair's ratio with its interval or, for missed deadlines, the difference of shares in percentage
+    points."""
     if pair.ratio is not None:
         return f"{formatting.number(pair.ratio)}× {formatting.ratio_bracket(pair.low, pair.high)}"
     points, *ends = (None if each is None else 100 * each for each in (pair.difference, pair.low, pair.high))

@@ -1,4 +1,4 @@
-"""Tables of the resources of each process of a run."""
+"""Tables of the resources that each process of a run used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE = "no process of this run reported what it used"
 
 
 def print_processes(console: Console, run: Run) -> None:
-    """Print a table for each group of comparable rows, a line for each process."""
+    """Print a table for each group of comparable rows, with a line for each process."""
     found = process_tables(groups([run]))
     for table in found:
         console.print()
@@ -30,10 +30,10 @@ def print_processes(console: Console, run: Run) -> None:
 
 
 def print_json(run: Run) -> None:
-    """Print a line of JSON for each process of a cell."""
+    """Print each process of each cell as a line of JSON."""
     for row in run.rows:
         if row.cell.flow or row.cell.path:
-            continue  # the processes belong to the whole workload
+            continue  # the processes are listed with the whole workload
         for process in processes(row):
             named = {"cell": row.id, **{name: row[name] for name in ("transport", "profile")}}
             print(json.dumps({**named, **process.as_json()}))

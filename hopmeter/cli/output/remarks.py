@@ -1,4 +1,4 @@
-"""What follows the tables of a run: the next command, disturbances, warnings, and cells that were dropped."""
+"""The remarks below the tables of a run: the next command, disturbances, warnings and dropped cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from hopmeter.system.terminal import Console
 
 
 def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
-    """Print what to run next, what disturbed the run, warnings, and dropped cells. Tables have hints of their own."""
+    """Print the next command, disturbances, warnings and dropped cells. If the tables were printed, omit the warnings
+    that are hints there."""
     if any(row["status"] == "ok" for row in run.rows):
         if is_finished(run) and (command := next_sentence(run)):
             console.print(Text(command), soft_wrap=True)
@@ -31,13 +32,13 @@ def print_remarks(console: Console, run: Run, has_tables: bool = False) -> None:
 
 
 def print_dropped_rows(console: Console, run: Run, rows: Iterable[Row]) -> None:
-    """Print why rows of a run were not measured."""
+    """Print the dropped rows among `rows`, with the reasons."""
     dropped = [(row.cell, str(row["reason"])) for row in rows if row["status"] == "dropped"]
     print_dropped(console, dropped, [str(word) for word in run.about.get("command") or ()])
 
 
 def print_disturbances(console: Console, run: Run) -> None:
-    """Print what disturbed a run."""
+    """Print what disturbed a run: stolen CPU time, and findings about this machine and other hosts."""
     if stolen := steal_sentence([run]):
         console.print(Text(stolen, style="yellow"))
     if hurting := [each for each in run.findings if each.get("level") == "hurts"]:
@@ -49,7 +50,7 @@ def print_disturbances(console: Console, run: Run) -> None:
 
 
 def _print_why_slow(console: Console, run: Run) -> None:
-    """Print why the slowest messages are slow, if the run measured this, and the command that shows all of it."""
+    """Print why the slowest messages are slow, if the run measured that, and the command that shows the details."""
     known = [row.id for row in run.rows if why_slow.sentence(row)]
     if known:
         console.print(Text("Why the slowest messages are slow, from one more trial of each row:"))
@@ -60,7 +61,7 @@ def _print_why_slow(console: Console, run: Run) -> None:
 
 
 def _print_failed_trials(console: Console, run: Run) -> None:
-    """Print why trials failed of cells that have good ones; the table has the reason of the others."""
+    """Print why trials failed, for cells that also have good trials; the table shows the reason for all other cells."""
     rows = {row.id: row for row in run.rows if row["status"] not in ("failed", "dropped")}
     failed = [trial for trial in run.trials if not trial.get("good") and trial["cell"] in rows]
     reasons = [(rows[trial["cell"]].cell, without_traceback(str(trial.get("reason") or ""))) for trial in failed]
@@ -68,7 +69,7 @@ def _print_failed_trials(console: Console, run: Run) -> None:
 
 
 def print_warnings(console: Console, rows: Iterable[Row], left_out: Sequence[str] = ()) -> None:
-    """Print each warning of rows once, as the report does, without those of some codes."""
+    """Print each warning once with its rows, as the report does, except warnings whose code is in `left_out`."""
     texts = [(row, str(text)) for row in rows for text in row["warnings"] or []]
     found = alike_texts((row, text) for row, text in texts if split_code(text)[1] not in left_out)
     print_reasons(console, "warnings", [(row.cell, text) for text, rows_alike in found for row in rows_alike])

@@ -1,4 +1,4 @@
-"""`[RESULT]` lines: a line a cell in a stable form, for grep and for simple scripts."""
+"""`[RESULT]` lines: one line for each cell in a stable format, for grep and simple scripts."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ OUTCOME = (
     "median_us",
 )
 OF_WORKLOAD = ("flow", "path", "missed_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
-"""Further words in a line of a workload, of one of its flows or of one of its paths."""
+"""The additional fields in a line for a workload, one of its flows or one of its paths."""
 NOTHING = "-"
 
 
 def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each cell that was tried; docs/metrics.md has the form."""
+    """Return a line for each cell that was not dropped; docs/metrics.md describes the format."""
     planned = {each.id: each for cell in cells if not cell.comparison.alone for each in rows_of(cell)}
     return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
 
 
 def line(cell: Cell, row: Mapping[str, Any]) -> str:
-    """Format `[RESULT] cell=… status=ok figure=response mean_us=… …`: words without spaces, `-` for a missing value."""
+    """Return `[RESULT] cell=… status=ok figure=response mean_us=… …`: values contain no spaces; `-` is a missing
+    value."""
     figure = headline(cell)
     pairs = {
         **{name: row[name] for name in CONDITIONS},

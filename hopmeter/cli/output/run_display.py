@@ -1,4 +1,4 @@
-"""What `hopmeter run` prints after it measured: the results, the files, and how to continue."""
+"""The output of `hopmeter run` after it measured: the results, the files, and how to continue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOME_FAILED = 1
 
 @dataclass(frozen=True)
 class Display:
-    """How a run is shown, and what to do with the comparison of its sides."""
+    """How to print a run, and the options for comparing its sides."""
 
     console: Console
     as_json: bool = False
@@ -40,12 +40,12 @@ class Display:
 
     @property
     def consoles(self) -> Consoles:
-        """Return the consoles of the run: its progress is on stderr."""
+        """Return the consoles of the run; progress goes to stderr."""
         return Consoles(self.console, Console(stderr=True, highlight=False))
 
 
 def show_run(measure: Callable[[], Outcome], display: Display) -> int:
-    """Measure, show the results, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     outcome = None
     try:
         outcome = measure()
@@ -61,7 +61,7 @@ def show_run(measure: Callable[[], Outcome], display: Display) -> int:
 
 
 def _show_results(outcome: Outcome, display: Display) -> int:
-    """Print the results, write the report, and return the exit code."""
+    """Write the report, print the results, and return the exit code."""
     folder, rows, console = outcome.folder, outcome.rows, display.console
     report = _write_report(folder.path, console) if outcome.complete and display.with_report else None
     sides = _compare_sides(folder, display)
@@ -82,14 +82,14 @@ def _show_results(outcome: Outcome, display: Display) -> int:
 
 
 def show_stored(console: Console, run: Run) -> None:
-    """Print a run again; one that is not finished ends with the command that finishes it."""
+    """Print a stored run. For an unfinished run, end with the command that resumes it."""
     print_run(console, run)
     if not next_command.is_finished(run):
         console.print(f"\n{next_command.next_sentence(run)}", markup=False, soft_wrap=True)
 
 
 def print_run(console: Console, run: Run) -> None:
-    """Print the ranking of a run, or what differs between its sides."""
+    """Print the ranking of a run or, if it has two sides, their comparison."""
     from hopmeter.api import comparing
 
     _print_run(console, run, comparing.judge_sides(run, "p50", Request()) if is_comparable(run) else None)
@@ -104,7 +104,8 @@ def _print_run(console: Console, run: Run, sides: Comparison | None) -> None:
 
 
 def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
-    """Compare the sides of a run, and write the files; None if it has one side."""
+    """Return the comparison of the sides of a run, or None if there is only one side. If the run is finished, write the
+    requested files."""
     if not folder.about.get("against"):
         return None
     from hopmeter.api import comparing
@@ -116,7 +117,8 @@ def _compare_sides(folder: RunFolder, display: Display) -> Comparison | None:
 
 
 def _write_report(path: Path, console: Console) -> Path | None:
-    """Write the report; if that fails, the results are still there."""
+    """Write the report and return its path. If that fails, print why and return None, because the results are already
+    stored."""
     try:
         from hopmeter import report
 
@@ -142,7 +144,7 @@ def _print_result_lines(folder: Any, rows: list[dict[str, Any]], console: Consol
 
 
 def _print_resume_command(display: Display, folder: Any) -> None:
-    """Print the folder of an interrupted run, and how to resume it."""
+    """Print the folder of an interrupted run, and the command that resumes it."""
     console, path = display.console, str(folder.path)
     console.print()
     console.print(f"interrupted; finished trials are in {path}", markup=False, soft_wrap=True)
@@ -155,7 +157,8 @@ def _print_resume_command(display: Display, folder: Any) -> None:
 
 
 def _hosts_option(folder: Any) -> list[str]:
-    """Return the option with which a run over several hosts continues."""
+    """Return the option that names the hosts, for resuming a run over several hosts; empty for a run on this machine
+    alone."""
     words = [str(word) for word in folder.about.get("command") or ()] if folder.about.get("hosts") else []
     return [word for option in OPTIONS.values() if option in words for word in words[words.index(option) :][:2]]
 

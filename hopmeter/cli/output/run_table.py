@@ -1,4 +1,4 @@
-"""The table in the terminal: which transport is fast under which conditions, as far as the intervals prove it."""
+"""The result tables in the terminal, which rank transports as far as the intervals allow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EARLY = "×best has the interval of an earlier look, which decided it."
 
 
 def print_run(console: Console, run: Run) -> None:
-    """Print the tables of a run, one for each group of comparable rows."""
+    """Print a run: its question, its answers, a table for each group of comparable rows, and remarks."""
     console.print()
     console.print(Text(run.text("question"), style="bold"))
     searches = [each.sentence for each in search_groups([run])]
@@ -48,7 +48,8 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def _print_group(console: Console, group: Group, with_references: bool) -> None:
-    """Print one table; a group of one reference gets a sentence, and a table only `with_references`."""
+    """Print a group's heading, sentences and table. A group that is a single reference has no table unless
+    `with_references`."""
     table = group_table(group)
     chips = [chip for chip in table.chips if chip not in table.label]
     console.print()
@@ -73,12 +74,12 @@ def _indent(sentence: str, columns: int) -> str:
 
 
 def _is_one_reference(group: Group) -> bool:
-    """Return whether a group has only one reference, whose median the sentence has."""
+    """Return whether a group consists of one reference, whose median is already in the sentence."""
     return len(group.rows) == 1 and group.rows[0].ok and not group.rows[0].recommendable
 
 
 def _print_legend(console: Console, run: Run) -> None:
-    """Print what the tables mean, and which answer is the reader's."""
+    """Print what the tables mean, and sentences about the whole run."""
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     unlike, idle = unlike_sentences(groups([run])), idle_sentence([run], groups([run]))
@@ -90,7 +91,7 @@ def _print_legend(console: Console, run: Run) -> None:
 
 
 def _notes(run: Run) -> list[str]:
-    """Return the explanations of what this run's tables have."""
+    """Return explanations of the symbols that appear in this run's tables."""
     rows = run.measured_rows
     few = f"{formatting.NOTHING}: not enough messages or trials for this percentile and its interval"
     if any(row["status"] == "ok" and row.p50 is None and row.state("p50") != "lost" for row in rows):
@@ -120,12 +121,12 @@ def _notes(run: Run) -> list[str]:
 
 
 def _shows_lost(row: Row) -> bool:
-    """Return whether the table calls a percentile of the row lost."""
+    """Return whether the table shows `lost` for a percentile of the row."""
     return row["status"] == "ok" and "lost" in (row.state("p50"), row.state("p99"))
 
 
 def _has_open_bracket(row: Row) -> bool:
-    """Return whether the row shows `(?)`."""
+    """Return whether the row shows `(?)`, the sign for a missing interval."""
     ratio = (row["ratio_to_best_low"], row["ratio_to_best_high"])
     shown = [ends for value, ends in ((row.p50, row.interval("p50")), (row["ratio_to_best"], ratio)) if value]
     return formatting.bracket(None, None) in [formatting.bracket(*ends) for ends in shown]

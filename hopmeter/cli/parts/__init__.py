@@ -1,1 +1,2 @@
-"""Common parts of commands. A command imports them when it runs, so that no command loads another's libraries."""
+"""Parts that several commands share. Commands import them when they run, so that no command loads another's
+libraries."""

@@ -1,4 +1,4 @@
-"""Builds adapters, and shows each result in a line."""
+"""Build adapters, and print a line for each result."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hopmeter.system.terminal import Console
 
 @dataclass(frozen=True)
 class Wanted:
-    """The adapters that the user wants to build."""
+    """The user's selection of adapters to build."""
 
     transports: Sequence[str]
     languages: Sequence[str]
     scenario: str
     settings: Sequence[str]
-    """Settings that choose installations, as `NAME=A,B`."""
+    """Settings that select installations, as `NAME=A,B`."""
 
 
 def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None:
-    """Build these adapters, or those that a scenario needs; exit with 1 if that failed."""
+    """Build the selected adapters, or those that the scenario needs, with its messages. Exit with 1 if that failed."""
     scenario, transports = wanted.scenario, wanted.transports
     chosen = (transports, wanted.languages, wanted.settings)
     targets = needed_for(scenario) if scenario else select_targets(*chosen)
@@ -49,7 +49,7 @@ def build_adapters(wanted: Wanted, system_packages: bool, as_json: bool) -> None
 
 
 def _installable(console: Console, targets: list[Target]) -> list[Target]:
-    """Return the targets whose library is installed or installable; list the others, and broken manifests."""
+    """Return the targets that are installed or that hopmeter can install; print the others, and broken manifests."""
     for wrong in manifest.broken_manifests().values():
         console.print(f"left out: {wrong.message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     absent = [target.title for target in targets if not target.offer.is_installed]
@@ -59,8 +59,8 @@ def _installable(console: Console, targets: list[Target]) -> list[Target]:
 
 
 def is_failure(outcomes: list[Outcome], for_scenario: bool, named: bool) -> bool:
-    """Return whether the build failed. A scenario needs one adapter, named adapters must all be built, and a build of
-    all adapters may leave out those whose library the system lacks or the registry does not have for it."""
+    """Return whether the build failed. For a scenario, one built adapter is enough. Named adapters must all be built. A
+    build of all adapters may skip those whose library is missing from the system or unavailable in the registry."""
     if for_scenario:
         return bool(outcomes) and not any(outcome.good for outcome in outcomes)
     return any(not outcome.good and (named or not outcome.is_unavailable) for outcome in outcomes)
@@ -83,7 +83,7 @@ def _build_all(console: Console, targets: list[Target], as_json: bool, system_pa
 
 
 def _summarise(console: Console, outcomes: list[Outcome]) -> None:
-    """Print one command that installs all missing packages, however many adapters need them."""
+    """Print one command that installs the missing system packages of all adapters."""
     missing = sorted({package for outcome in outcomes for package in outcome.missing})
     if missing:
         console.print(

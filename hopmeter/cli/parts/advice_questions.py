@@ -1,4 +1,4 @@
-"""The questions that `hopmeter advise` asks in a terminal; each answer is the value of an option."""
+"""The questions that `hopmeter advise` asks in a terminal; each answer becomes the value of an option."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ YES, NO = ("yes", "y"), ("no", "n")
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the option that it gives, its default answer, and how an answer becomes the option's value."""
+    """A question, the option that it sets, its default answer, and the function that converts an answer to the option's
+    value."""
 
     option: str
     text: str
@@ -34,14 +35,14 @@ class Question:
 
 
 def parse_kind(answer: str) -> str:
-    """Return the pattern of `messages` or `calls`."""
+    """Return the pattern for the answer `messages` or `calls`."""
     if answer not in KINDS:
         raise RefusedValueError("E-VALUE-CHOICE", one_of(answer, KINDS))
     return KINDS[answer]
 
 
 def parse_size(answer: str) -> str:
-    """Return the payload of `200`, `64kB` or `640x480`."""
+    """Return the payload for an answer such as `200`, `64kB` or `640x480`."""
     if re.fullmatch(r"\d+x\d+", answer):
         return _check_payload(f"image:{answer}")
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([a-z]*)", answer.lower())
@@ -56,7 +57,7 @@ def _check_payload(payload: str) -> str:
 
 
 def parse_rate(answer: str) -> str:
-    """Return a rate in Hz."""
+    """Return the rate in Hz as text, for an answer such as `100` or `100 Hz`."""
     try:
         value = float(answer.lower().removesuffix("hz"))
     except ValueError:
@@ -67,26 +68,26 @@ def parse_rate(answer: str) -> str:
 
 
 def parse_language(answer: str) -> str:
-    """Return the languages; `any` lets hopmeter choose."""
+    """Return the value of `--language`; for `any`, hopmeter chooses the language."""
     return "one" if answer == "any" else check_language(answer)
 
 
 def parse_receivers(answer: str) -> str:
-    """Return a number of receivers."""
+    """Return the number of receivers as text."""
     if not answer.isdecimal() or not 1 <= int(answer) <= 1000:
         raise RefusedValueError("E-VALUE-RANGE", f'"{answer}" is not a number from 1 to 1000')
     return answer
 
 
 def parse_loss(answer: str) -> list[str]:
-    """Return the requirement that nothing is lost, if it is one."""
+    """Return the requirement that no message is lost; empty if the answer is no."""
     if answer.lower() not in (*YES, *NO):
         raise RefusedValueError("E-VALUE-CHOICE", f'"{answer}" is neither yes nor no')
     return ["lost = 0"] if answer.lower() in YES else []
 
 
 def parse_limit(answer: str) -> list[str]:
-    """Return the requirement that 99 of 100 messages arrive in time; none for `no`."""
+    """Return the requirement that p99 is below the answer; empty if the answer is no."""
     if answer.lower() in NO:
         return []
     units.span_ns(answer)
@@ -94,7 +95,7 @@ def parse_limit(answer: str) -> list[str]:
 
 
 def parse_transport(answer: str) -> str | None:
-    """Return the transport that is in use; None for `none`."""
+    """Return the user's current transport; None if the answer is `none`."""
     if answer == "none":
         return None
     manifest.find_transports([answer])
@@ -114,7 +115,7 @@ QUESTIONS = (
 
 
 def ask(console: Console, now: str | None, given: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """Ask for what is not given, and return the transport in use and the options."""
+    """Ask for the options that are missing. Return the user's current transport and all options."""
     answers = {**given, **({"now": now} if now else {})}
     for each in QUESTIONS:
         if _is_open(each.option, answers):
@@ -125,14 +126,15 @@ def ask(console: Console, now: str | None, given: Mapping[str, Any]) -> tuple[st
 
 
 def _is_open(option: str, answers: Mapping[str, Any]) -> bool:
-    """Return whether a question has no answer yet; only messages have several receivers."""
+    """Return whether a question still has to be asked; the number of receivers applies only to messages, not to
+    calls."""
     if option in ("loss", "limit"):
         return "require" not in answers
     return option not in answers and (option != "sinks" or answers.get("pattern") == "pubsub")
 
 
 def _answer(console: Console, question: Question) -> Any:
-    """Ask until an answer can be used."""
+    """Ask until the answer is valid, and return its value."""
     while True:
         said = typer.prompt(question.text, default=question.default, err=True)
         try:

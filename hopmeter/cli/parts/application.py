@@ -1,4 +1,4 @@
-"""The whole command line. Each module of `hopmeter.cli` that has a `register(app)` adds its commands."""
+"""The whole command line. Each module of `hopmeter.cli` with a function `register(app)` adds its commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PANELS = {
     "Build and extend": ("build", "new"),
     "Send and receive in two terminals": ("publish", "listen", "serve", "ask"),
 }
-"""The headings of the help, and their commands in the order in which users need them."""
+"""The headings of the help, each with its commands, in the order in which users need them."""
 OTHERS = "Others"
 
 app = typer.Typer(
@@ -49,14 +49,15 @@ def _options(
 
 
 def register_all() -> None:
-    """Add the commands of all modules."""
+    """Add the commands of all modules to the application."""
     for module in _modules():
         _register(module)
     _sort_commands()
 
 
 def register_for(words: Sequence[str]) -> None:
-    """Add the command that these words call, or all commands if no module has its name: loading all takes longer."""
+    """Add only the command that these words call, because loading all commands takes longer; add all if no module has
+    that name."""
     if not (words and words[0] in _modules() and _register(words[0])):
         register_all()
 
@@ -67,7 +68,7 @@ def _modules() -> list[str]:
 
 @cache
 def _register(module: str) -> bool:
-    """Add the commands of a module, once. Returns whether it has any."""
+    """Add the commands of a module, once. Return whether the module has commands."""
     register = getattr(importlib.import_module(f"{cli.__name__}.{module}"), "register", None)
     if register is not None:
         register(app)
@@ -75,7 +76,7 @@ def _register(module: str) -> bool:
 
 
 def _sort_commands() -> None:
-    """Put each command below its heading, in the order of `PANELS`; a command without a heading comes last."""
+    """Sort the commands below their headings in the order of `PANELS`; commands without a heading come last."""
     titles = {name: title for title, names in PANELS.items() for name in names}
     order = list(titles)
     for command in app.registered_commands:
@@ -88,5 +89,5 @@ def _sort_commands() -> None:
 
 
 def _name(command: CommandInfo) -> str:
-    """Return the name of a command; by default that of its function."""
+    """Return the name of a command, which defaults to the name of its function."""
     return str(command.name or getattr(command.callback, "__name__", ""))

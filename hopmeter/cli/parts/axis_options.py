@@ -1,4 +1,4 @@
-"""The options of conditions: an option for each, whose value is a list."""
+"""Command-line options for the conditions of a cell; the value of each option is a list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AXES = "Axes (a list measures each value)"
 
 
 def with_axes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the `**` parameter of a command by an option for each condition, after its first parameter."""
+    """Replace a command's `**` parameter by an option for each condition, inserted after its first parameter."""
     signature = inspect.signature(command, eval_str=True)
     first, *others = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
     parameters = [first, *map(_option, CONDITIONS), *others]

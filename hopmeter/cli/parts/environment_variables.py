@@ -1,4 +1,5 @@
-"""DURATION, RATE, WIDTH and HEIGHT in the environment, as the image study sets them, are options of `hopmeter run`."""
+"""Use the environment variables DURATION, RATE, WIDTH and HEIGHT, which the image study sets, as options of `hopmeter
+run`."""
 
 from __future__ import annotations
 
@@ -10,26 +11,26 @@ from hopmeter.api.options import parse_axis
 from hopmeter.errors import UsageError
 
 LEAST, MOST = 1e-3, 1e9
-"""The largest number of seconds or Hz; a larger value is a mistake."""
+"""The smallest and largest allowed number of seconds or Hz; other values are mistakes."""
 LARGEST = 100_000
-"""The most pixels of a side; a larger value is a mistake."""
+"""The largest allowed width or height in pixels; a larger value is a mistake."""
 
 
 @dataclass
 class Variables:
-    """The options that environment variables set."""
+    """The options that environment variables set, and the variables that were used and ignored."""
 
     given: dict[str, Any] = field(default_factory=dict)
-    """Their values, in the form of options of the command line."""
+    """The values of the options, in the form of command-line options."""
     used: list[str] = field(default_factory=list)
-    """`DURATION=5 is --duration 5s`."""
+    """A text for each used variable, such as `DURATION=5 is --duration 5s`."""
     ignored: list[str] = field(default_factory=list)
-    """`RATE=30 (--rate was given)`."""
+    """A text for each ignored variable, such as `RATE=30 (--rate was given)`."""
     options: list[str] = field(default_factory=list)
-    """The options as words of a command, to repeat the run without the environment."""
+    """The options as words of a command that repeats the run without the environment variables."""
 
     def lines(self) -> list[str]:
-        """Lines for the user; empty if no variable is set."""
+        """Return lines for the user; empty if no variable is set."""
         lines = [f"from the environment: {', '.join(self.used)}"] if self.used else []
         return lines + ([f"not from the environment: {', '.join(self.ignored)}"] if self.ignored else [])
 
@@ -37,10 +38,10 @@ class Variables:
 def read_variables(
     environment: Mapping[str, str], given: Mapping[str, Any], fixed: Mapping[str, str] | None = None
 ) -> Variables:
-    """Read the variables, except for options that the command line has (`given`) or the scenario fixes (`fixed`, with
-    the reason).
+    """Return the options that the environment variables set. Options in `given`, from the command line, and in `fixed`,
+    which the scenario fixes with a reason, take precedence.
 
-    Raises UsageError if a value is not a number or makes no sense.
+    Raises UsageError if a value is not a number or is out of range.
     """
     found = Variables()
     for rule in RULES:
@@ -59,7 +60,7 @@ def read_variables(
 
 
 def _option_value(option: str, word: str) -> dict[str, Any]:
-    """Return the value as `scenario_options` does: an axis is a list, a length is not."""
+    """Return the value in the form that `scenario_options` uses: a list for an axis, but text for the duration."""
     return {option: word if option == "duration" else parse_axis(option, word)}
 
 
@@ -109,7 +110,7 @@ def _wrong(name: str, text: str, wanted: str) -> UsageError:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Variables that together set an option, and the options that override them."""
+    """The variables that together set an option, and the command-line options that override them."""
 
     names: tuple[str, ...]
     option: str

@@ -1,4 +1,4 @@
-"""Builds adapters on several hosts, and shows each result in a line."""
+"""Build adapters on several hosts, and print a line for each result."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def order_for(
     settings: Sequence[str],
     system_packages: bool,
 ) -> BuildOrder:
-    """Return what hosts have to build: these adapters, or the adapters that a scenario needs. Raises UsageError for
-    settings that choose no installation."""
+    """Return the order for the hosts: build these adapters, or the adapters that a scenario needs. Raises UsageError
+    for settings that select no installation."""
     if settings:
         select_targets(transports, languages, settings)
     if scenario:
@@ -40,7 +40,7 @@ def order_for(
 
 
 def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) -> BuildOrder:
-    """Return what hosts have to build for these messages."""
+    """Return the order for the hosts to build the code of these messages."""
     payloads, codecs, languages = (
         list(dict.fromkeys(getattr(each, key) for each in targets)) for key in ("payload", "codec", "language")
     )
@@ -48,7 +48,7 @@ def order_for_messages(targets: Sequence[MessageTarget], system_packages: bool) 
 
 
 def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> None:
-    """Build on all hosts; exit with 1 if that failed on one."""
+    """Build on all hosts. Exit with 1 if the build failed on a host."""
     console = Console(stderr=as_json, highlight=False)
     what = ", ".join([*order.transports, *order.messages]) or "all adapters"
     console.print(f"building {what} on {', '.join(session.names)}", soft_wrap=True)
@@ -66,5 +66,5 @@ def build_for_hosts(session: HostSession, order: BuildOrder, as_json: bool) -> N
 
 
 def _has_failure(outcomes: Sequence[HostOutcome], host: str) -> bool:
-    """Return whether an adapter of a host failed, so that its whole build says nothing new."""
+    """Return whether an adapter failed on this host, in which case the line for the whole host adds nothing."""
     return any(each.host == host and not each.ready for each in outcomes)

@@ -1,4 +1,4 @@
-"""The options that name the hosts of a command: a file, or a cluster of Dask."""
+"""The options that name a command's hosts: a file, or a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the commands that meet have in common: the options where they meet and how each proves that it may, and where
-their results go."""
+"""What the commands that meet have in common: the options for the meeting point and the credentials, and the result
+folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ CA = Annotated[
 
 
 def addresses(words: Iterable[str], names: Iterable[str], option: str) -> dict[str, str]:
-    """Return the addresses of `NAME=ADDRESS` by name; if there is one name, the address alone is enough."""
+    """Return the address for each name in words `NAME=ADDRESS`; with a single name, `ADDRESS` alone is enough. Raises
+    UsageError for an unknown name."""
     known = list(dict.fromkeys(names))
     found: dict[str, str] = {}
     for word in words:
@@ -80,7 +81,7 @@ def meeting_point_of(
     key: Path | None = None,
     ca: Path | None = None,
 ) -> MeetingPoint:
-    """Return where two commands meet. Raises UsageError for options that do not belong together."""
+    """Return the meeting point that the options describe. Raises UsageError for options that conflict."""
     from hopmeter.hosts.agent.credentials import Credentials
     from hopmeter.interactive.meeting_point import meeting_point_at
 
@@ -88,7 +89,7 @@ def meeting_point_of(
 
 
 def describe_command() -> dict[str, Any]:
-    """Return what a report says of this command besides its results."""
+    """Return the facts about this command for a report: its words, start time, version and machine."""
     from hopmeter.machine import description
 
     started = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -97,5 +98,5 @@ def describe_command() -> dict[str, Any]:
 
 
 def result_path(side: str) -> Path:
-    """Return the folder for the results of one side, if the user names none."""
+    """Return the default result folder of one side."""
     return paths.results() / f"by-hand-{time.strftime('%Y%m%d-%H%M%S')}-{side}"

@@ -1,4 +1,4 @@
-"""Builds the code of messages, and shows each result in a line."""
+"""Build the code of messages, and print a line for each result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopmeter.system.terminal import Console
 
 
 def build_messages(targets: Sequence[MessageTarget | TypeTarget], system_packages: bool, as_json: bool) -> None:
-    """Build these codec libraries; exit with 1 if one of them failed."""
+    """Build the code of these messages. Exit with 1 if one of the builds failed."""
     console = Console(stderr=as_json, highlight=False, soft_wrap=True, markup=True)
     errors = [build_message(console, target, system_packages, as_json) for target in targets]
     if any(errors):

@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that measure nothing: they report what they did, and leave nothing half done."""
+"""Handle Ctrl-C in commands that measure nothing: they report what they did, and leave nothing incomplete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.errors import StoppedError
 
 @contextmanager
 def stopping(left: str | Callable[[], str], remedy: str = "") -> Iterator[None]:
-    """Raise StoppedError on Ctrl-C; `left` says what the command did by then, and what is left."""
+    """Raise StoppedError on Ctrl-C inside the `with` block; `left` says what was done and what was not."""
     try:
         yield
     except KeyboardInterrupt as cause:
