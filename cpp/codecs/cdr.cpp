@@ -1,5 +1,5 @@
-// A codec library for one message of ROS 2. The build defines HOPMETER_GENERATED, the header with a struct for each
-// message, and Message, the one to send. Fast CDR encodes and decodes the values, as in ROS 2.
+// A codec library for one ROS 2 message type. The build defines HOPMETER_GENERATED, the header with a struct for each
+// message type, and Message, the type to send. Fast CDR encodes and decodes the values, as in ROS 2.
 #include HOPMETER_GENERATED
 
 #include <fastcdr/Cdr.h>
@@ -19,13 +19,13 @@ namespace {
 using eprosima::fastcdr::Cdr;
 using eprosima::fastcdr::FastBuffer;
 
-// CDR, little-endian, and two bytes of options.
+// The encapsulation header: CDR, little-endian, then two bytes of options.
 constexpr uint8_t kEncapsulation[] = {0, 1, 0, 0};
 constexpr size_t kFirstBytes = 1024;
-// The most bytes behind a message: some middlewares send a multiple of 4.
+// The most padding bytes after a message: some middlewares round the size up to a multiple of 4.
 constexpr size_t kMostPadding = 3;
 
-// The values are no message: a text or a sequence is too long.
+// Thrown if the values are not a valid message, for example if a text or a sequence is too long.
 struct Refused {};
 
 template <class T>
@@ -36,7 +36,7 @@ constexpr size_t least_bytes(const T*) {
     return T::kLeastBytes;
   }
 }
-// The number of values or bytes, without any.
+// An empty sequence or string consists of its length alone.
 template <class T>
 constexpr size_t least_bytes(const std::vector<T>*) {
   return sizeof(uint32_t);
@@ -81,7 +81,8 @@ struct Writer {
   }
 };
 
-// Reads the fields of a message, of which it allocates no more than the payload has values for.
+// Reads the fields of a message. Refuses a sequence that claims more values than the payload has bytes for, before it
+// allocates memory.
 struct Reader {
   Cdr& cdr;
   const char* end;
@@ -120,7 +121,7 @@ struct Reader {
 
   template <class Values>
   void all(Values& values, size_t most_text) {
-    // One by one: another byte than 0 and 1 is no bool.
+    // Reads the bytes one by one, because only 0 and 1 are valid bool values.
     if constexpr (std::is_same_v<typename Values::value_type, bool>) {
       for (auto&& value : values) value = read_bool();
     } else if constexpr (std::is_arithmetic_v<typename Values::value_type>) {
@@ -137,10 +138,10 @@ struct Reader {
   }
 };
 
-// The memory of one encoder. It is zero where the message has padding.
+// The memory of one encoder. Padding bytes in it are always zero.
 using Buffer = std::vector<char>;
 
-// Encodes into the buffer, which grows if needed, and returns the number of bytes.
+// Encodes the message into the buffer, which grows if needed; returns the number of bytes.
 size_t write(const Message& message, Buffer& buffer) {
   if (buffer.empty()) buffer.resize(kFirstBytes);
   for (;; buffer.resize(buffer.size() * 2)) {
@@ -158,7 +159,7 @@ size_t write(const Message& message, Buffer& buffer) {
 }
 
 void read_fields(Message& message, const uint8_t* bytes, size_t size) {
-  // Fast CDR only reads.
+  // Fast CDR takes a non-const pointer, but only reads here.
   char* first = const_cast<char*>(reinterpret_cast<const char*>(bytes));
   FastBuffer memory(first, size);
   Cdr cdr(memory, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR);
@@ -178,7 +179,7 @@ std::unique_ptr<Message> read(const uint8_t* bytes, size_t size) noexcept {
   }
 }
 
-// The object to send, and its bytes for comparisons.
+// The object to send, with its encoded bytes for comparisons.
 struct Object {
   std::unique_ptr<Message> message;
   Buffer bytes;

@@ -1,5 +1,5 @@
-// A codec library for one table of FlatBuffers. The build defines HOPMETER_GENERATED, the header that flatc wrote for
-// a schema with the table as a field, and HOPMETER_ALIGNMENT, the alignment of its payload.
+// A codec library for one FlatBuffers table type. The build defines HOPMETER_GENERATED, the header that flatc generated
+// for a schema with the table as a field, and HOPMETER_ALIGNMENT, the alignment of the table's payload.
 #include HOPMETER_GENERATED
 
 #include <hopmeter/codec.h>
@@ -17,10 +17,11 @@ using Message = std::remove_cv_t<std::remove_pointer_t<Field>>;
 using NativeObject = Message::NativeTableType;
 using flatbuffers::FlatBufferBuilder;
 
-// Scalars have at most 8 bytes; a struct of the schema may need more (`force_align`).
+// Scalars have at most 8 bytes; a struct with `force_align` may need a larger alignment.
 constexpr size_t kAlignment = HOPMETER_ALIGNMENT;
 constexpr flatbuffers::uoffset_t kMostDepth = 64;
-// The least bytes of a table and of the offset that refers to it: a payload has no more tables than that.
+// The fewest bytes that a table takes together with the offset that refers to it. This value limits the number of
+// tables in a payload.
 constexpr size_t kLeastTableBytes = 4;
 
 void pack(const NativeObject& object, FlatBufferBuilder& builder) {
@@ -28,13 +29,13 @@ void pack(const NativeObject& object, FlatBufferBuilder& builder) {
   builder.Finish(Message::Pack(builder, &object));
 }
 
-// The object to send, and its bytes for comparisons.
+// The object to send, with its encoded bytes for comparisons.
 struct Object {
   NativeObject object;
   std::vector<uint8_t> bytes;
 };
 
-// A verified table in the memory of the payload, or in a copy of it if that memory is not aligned.
+// A verified table in the payload's memory, or in an aligned copy if that memory is not aligned.
 struct Decoded {
   const Message* message = nullptr;
   std::unique_ptr<std::max_align_t[]> copy;

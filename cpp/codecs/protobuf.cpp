@@ -1,5 +1,5 @@
-// A codec library for one message of Protocol Buffers. The build defines HOPMETER_GENERATED, the header that protoc
-// wrote for a schema with the message as a field. Only the type of that field is used.
+// A codec library for one Protocol Buffers message type. The build defines HOPMETER_GENERATED, the header that protoc
+// generated for a schema with the message as a field. Only the type of that field is used.
 #include HOPMETER_GENERATED
 
 #include <google/protobuf/io/coded_stream.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Message = std::decay_t<decltype(std::declval<const hopmeter_probe::Probe&>().message())>;
 
-// The object to send, and its bytes for comparisons.
+// The object to send, with its encoded bytes for comparisons.
 struct Object {
   Message message;
   std::string bytes;
@@ -25,7 +25,7 @@ bool parse(Message& message, const uint8_t* bytes, size_t size) {
   return size <= INT_MAX && message.ParseFromArray(bytes, static_cast<int>(size));
 }
 
-// Two equal messages have the same bytes here: the entries of maps are sorted.
+// Encodes a message with sorted map entries, so that equal messages have equal bytes.
 std::string sorted_bytes(const Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);

@@ -1,6 +1,5 @@
-/// Turns adapter classes into the tables of functions that the instrument calls. Each concrete class has its own table,
-/// so that a call from the instrument reaches a `final` method directly: one indirect call without a virtual call after
-/// it.
+/// Builds the function tables that the instrument calls from adapter classes. Each concrete class has its own table, so
+/// one indirect call from the instrument reaches a `final` method, and no virtual call follows.
 #pragma once
 
 #include "hopmeter/contract.hpp"
@@ -18,19 +17,19 @@ void close(void* object) {
   delete static_cast<Ours*>(object);
 }
 
-/// Runs the part of an adapter that sends.
+/// Runs an adapter's sending code and converts its result to the ABI's status.
 template <class Act>
 std::int32_t run_send(const HopmeterError* error, Act&& act) noexcept {
   return guard(error, HOPMETER_FAILED, [&] { return static_cast<std::int32_t>(act()); });
 }
 
-/// Runs the part of an adapter that polls and returns the number of frames.
+/// Runs an adapter's polling code and returns the number of frames.
 template <class Act>
 std::int64_t run_poll(const HopmeterError* error, Act&& act) noexcept {
   return guard(error, std::int64_t{HOPMETER_FAILED}, [&] { return static_cast<std::int64_t>(act()); });
 }
 
-/// Runs the part of an adapter that opens a link end.
+/// Runs an adapter's code that opens a link end.
 template <class End, class Open>
 std::int32_t run_open(const HopmeterError* error, typename Bridge<End>::Raw* out, Open&& open) noexcept {
   return guard(error, HOPMETER_FAILED, [&] {
@@ -55,7 +54,7 @@ inline Link link(const HopmeterLink* from) {
 
 inline void put(const HopmeterTextOut* out, std::string_view value) { out->put(out->context, text(value)); }
 
-// Functions that several tables use.
+// Functions that several function tables share.
 
 template <class Ours>
 void address(void* object, const HopmeterTextOut* out) noexcept {
@@ -167,7 +166,7 @@ template <>
 struct Bridge<Transport> {
   using Raw = HopmeterTransport;
 
-  /// Opens a link end that needs only its link.
+  /// Opens a link end whose constructor takes only its link.
   template <class Ours, class End, auto method>
   static std::int32_t open(void* object, const HopmeterLink* link, typename Bridge<End>::Raw* out,
                            const HopmeterError* error) noexcept {
@@ -203,7 +202,7 @@ struct Bridge<Transport> {
   };
 };
 
-/// A link end whose ownership passes to the instrument. A `unique_ptr` to the concrete class converts to it, so return
+/// A link end that the instrument will own. A `unique_ptr` to the concrete class converts to this type, so return
 /// `std::make_unique<MyPublisher>(…)`.
 template <class End>
 class Owned {

@@ -1,4 +1,4 @@
-/// A slot for a callback that can be set and removed while other threads want to call it.
+/// A slot for a callback, which may be set and removed while other threads call it.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace hopmeter {
 
-/// Holds an `OnFrame`, an `OnRequest` or nothing. Only one call runs at a time.
+/// Holds an `OnFrame`, an `OnRequest` or nothing. The slot never runs two calls at once.
 template <class Callback>
 class CallbackSlot {
  public:
-  /// Calls `use(callback)` if there is a callback; returns whether there is one.
+  /// Calls `use(callback)` if the slot holds a callback; returns whether it does.
   bool call(const auto& use) {
     const std::lock_guard lock(mutex_);
     if (callback_) use(*callback_);
@@ -26,7 +26,7 @@ class CallbackSlot {
     callback_.emplace(std::move(callback));
   }
 
-  /// Removes the callback; waits for a running call.
+  /// Removes the callback after waiting for a running call.
   void clear() {
     const std::lock_guard lock(mutex_);
     callback_.reset();
@@ -37,7 +37,7 @@ class CallbackSlot {
   std::optional<Callback> callback_;
 };
 
-/// A subscription whose callback is in a slot until the subscription is destroyed.
+/// A subscription that puts its callback into a slot, and removes it when the subscription is destroyed.
 template <class Callback>
 class SlotSubscription final : public Subscription {
  public:

@@ -1,4 +1,5 @@
-/// Choices of an adapter: one of several adapters by its setup, and the type of the messages by the payload of a link.
+/// Choices that an adapter makes at run time: one of several transports from the setup, and a message type from a
+/// link's payload.
 #pragma once
 
 #include <type_traits>
@@ -7,7 +8,7 @@
 
 namespace hopmeter {
 
-/// Passes every call on to the chosen adapter. A derived class chooses the adapter.
+/// Passes every call on to a chosen transport. A derived class makes the choice.
 class Choice : public Transport {
  public:
   Owned<Publisher> publisher(const Link& link) override { return chosen_->publisher(link); }
@@ -26,11 +27,11 @@ class Choice : public Transport {
   std::unique_ptr<Transport> chosen_;
 };
 
-/// The message types of an adapter with typed carriage: `Timing` for the small message, `Image` for images; `bytes_as`
-/// decides which of the two carries bytes.
+/// The message types of an adapter with typed carriage: `Timing` for the small message, `Image` for images. `bytes_as`
+/// states which of the two carries byte payloads.
 template <class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
 struct MessageTypes {
-  /// Calls `open` with the type for the payload of a link, as a `std::type_identity`, and returns the result.
+  /// Calls `open` with the message type for the link's payload, as a `std::type_identity`, and returns the result.
   static auto choose(const Link& link, auto&& open) {
     const auto kind = link.payload == PayloadKind::bytes ? bytes_as : link.payload;
     if (kind == PayloadKind::image) return open(std::type_identity<Image>());

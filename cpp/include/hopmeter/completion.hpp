@@ -1,4 +1,4 @@
-/// Lets a thread wait until the last callback of a library has run.
+/// Lets a thread wait until a library has run its last callback.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-/// A buffer for writing frames, for libraries that copy the bytes they send.
+/// A buffer in which to write frames, for libraries that copy the bytes they send.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace hopmeter {
 
 class Draft {
  public:
-  /// Calls `fill` to write a frame; the bytes stay valid until the next frame is written.
+  /// Lets `fill` write a frame into the buffer and returns its bytes, which stay valid until the next call.
   std::span<const std::byte> write(std::size_t payload_bytes, Fill fill) {
     const auto bytes = header_bytes + payload_bytes;
     if (buffer_.size() < bytes) buffer_.resize(bytes);

@@ -1,5 +1,5 @@
-/// An empty transport: it fills a frame and calls the receiver with it. A message over it takes as long as the
-/// instrument's own part of a hop whose receiver runs on the sender's thread. The instrument measures the empty
+/// An empty transport: sending fills a frame and calls the receiver with it. The latency over the empty transport is
+/// the instrument's own share of a hop whose receiver runs on the sender's thread. The instrument measures the empty
 /// transport in the same run as cells with such hops.
 #pragma once
 

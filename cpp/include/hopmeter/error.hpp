@@ -1,4 +1,4 @@
-/// Errors: what failed, its causes, and how to fix it.
+/// Errors: what failed, what caused the failure, and how to fix it.
 #pragma once
 
 #include <cerrno>
@@ -13,19 +13,19 @@
 
 namespace hopmeter {
 
-/// The exception that an adapter should throw. Any other exception works too, but has no remedy. Keep causes with
-/// `std::throw_with_nested`.
+/// The exception that an adapter should throw. Other exceptions work too, but carry no remedy. Use
+/// `std::throw_with_nested` to preserve causes.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, std::string remedy = {})
       : std::runtime_error(what), remedy_(std::move(remedy)) {}
 
-  /// Creates the error for a system call that has just failed; `errno` is the cause.
+  /// Creates the error for a system call that has just failed, with `errno` as its cause.
   static Error system(const std::string& what, std::string remedy = {}) {
     return Error(what + ": " + std::system_category().message(errno), std::move(remedy));
   }
 
-  /// Creates the error for a kind of link end that the plan needs and the adapter does not offer.
+  /// Creates the error for a kind of link end that the plan needs but the adapter does not offer.
   static Error unsupported(const std::string& end, const std::string& link) {
     return Error("the adapter offers no " + end + " (asked for link " + link + ")",
                  "let transport.toml list only the patterns and waits that the adapter has");
@@ -45,8 +45,8 @@ inline std::string string(HopmeterText from) {
   return from.bytes == 0 ? std::string() : std::string(from.data, from.bytes);
 }
 
-/// Collects the messages of an exception and its nested causes. The innermost remedy is the most specific one, so it is
-/// used.
+/// Collects the messages of an exception and of its nested causes. The remedy comes from the innermost exception that
+/// has one, because that remedy is the most specific.
 inline void collect(const std::exception& error, std::string& what, std::string& remedy) {
   what += (what.empty() ? "" : ": ") + std::string(error.what());
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->remedy().empty()) remedy = ours->remedy();
@@ -76,7 +76,7 @@ inline void report(const HopmeterError* out) noexcept {
   }
 }
 
-/// Runs code of an adapter; if it throws, reports the exception and returns `failure`.
+/// Runs adapter code; if the code throws, reports the exception and returns `failure`.
 template <class Result, class Act>
 Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   try {
@@ -87,7 +87,7 @@ Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   }
 }
 
-/// Calls a function of the instrument, and throws the error that it reports.
+/// Calls a function of the instrument; throws the error if the function reports one.
 template <class Act>
 void demand(Act&& act) {
   struct Report {

@@ -1,5 +1,5 @@
-/// Frames between the instrument and an adapter: an adapter fills a frame to send it, and borrows a frame that it
-/// receives.
+/// The frames that pass between the instrument and an adapter: an adapter fills a frame to send it, and borrows a frame
+/// that it receives.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace hopmeter {
 /// The length of a frame's header.
 inline constexpr std::size_t header_bytes = HOPMETER_HEADER_BYTES;
 
-/// The frame that a sender fills; its two parts may be at different places in memory.
+/// A frame for a sender to fill; header and payload may be in separate memory.
 struct FrameMut {
   std::span<std::byte, header_bytes> header;
   std::span<std::byte> payload;
@@ -30,7 +30,7 @@ struct FrameMut {
 
 namespace detail {
 
-/// The time on the instrument's clock.
+/// The current time on the instrument's clock.
 inline std::int64_t now_ns() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -40,8 +40,8 @@ inline std::int64_t now_ns() noexcept {
 }  // namespace detail
 
 /// Writes one frame into the transport's memory. Call it once per send, on the caller's thread, and as late as
-/// possible: its last step reads the sent time, with code that is compiled into the adapter. A `Fill` is valid until
-/// `send` returns; copies of it refer to the same frame.
+/// possible: as its last step, inlined into the adapter, it reads the sent time. A `Fill` is valid until `send`
+/// returns; its copies refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -60,17 +60,17 @@ class Fill {
   HopmeterFill raw_;
 };
 
-/// Whether a transport accepted a frame. If the transport silently drops the frame later, the frame counts as lost.
+/// Whether a transport accepted a frame. If the transport later drops the frame silently, the frame counts as lost.
 enum class Sent : std::int32_t {
   /// The transport accepted the frame.
   accepted = HOPMETER_ACCEPTED,
-  /// The transport cannot take the frame without waiting (queue full, no free slot). After `busy`, the role offers the
-  /// same message again.
+  /// The transport cannot take the frame without waiting (its queue is full or no slot is free). The role then offers
+  /// the same message again.
   busy = HOPMETER_BUSY,
 };
 
-/// Keeps a received frame valid after its callback: all its bytes, header first. Any thread may destroy the holder,
-/// even after the subscriber is gone.
+/// Keeps all bytes of a received frame valid after its callback, header first. Any thread may destroy the holder, even
+/// after the subscriber is gone.
 class FrameHolder {
  public:
   virtual ~FrameHolder() = default;
@@ -79,13 +79,13 @@ class FrameHolder {
 
 using Kept [[deprecated("use FrameHolder")]] = FrameHolder;
 
-/// A received frame, valid until the function that it is passed to returns.
+/// A received frame, valid until the function that it was passed to returns.
 class Received {
  public:
   explicit Received(const HopmeterReceived& raw) noexcept : raw_(raw) {}
 
-  /// Header and payload at different places in memory. The header may have any length, because a foreign sender may
-  /// have written it; the instrument checks that.
+  /// A frame whose header and payload are in separate memory. The header may have any length, because a foreign sender
+  /// may have written it; the instrument checks the length.
   Received(std::span<const std::byte> header, std::span<const std::byte> payload) noexcept
       : raw_{raw(header), header.size(), raw(payload), payload.size(), nullptr, nullptr, 0} {}
 
@@ -95,9 +95,9 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Sets the arrival time to now, unless this frame has one. `OnFrame` and the other functions that take frames do
-  /// this first. An adapter that takes a lock or searches a queue before it calls them should set the arrival time even
-  /// earlier.
+  /// Sets the arrival time to now, unless this frame already has one. `OnFrame` and the other functions that take
+  /// frames do this first. An adapter that takes a lock or searches a queue before it calls such a function should set
+  /// the arrival time before that.
   Received stamp_arrival() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
@@ -106,15 +106,16 @@ class Received {
 
   [[deprecated("use stamp_arrival")]] Received arrived() const noexcept { return stamp_arrival(); }
 
-  /// The same frame with the transport's own message attached, for a `forward` that moves it. The message is borrowed
-  /// as long as the bytes.
+  /// Returns the same frame with the transport's own message attached, for a `forward` that moves it. The message must
+  /// stay valid as long as the bytes.
   Received with_native(const void* native) const noexcept {
     Received with = *this;
     with.raw_.native = native;
     return with;
   }
 
-  /// The same frame with a function that keeps it: `keep` turns the native message into a `unique_ptr<FrameHolder>`.
+  /// Returns the same frame with a function that retains it: `keep` turns the native message into a
+  /// `unique_ptr<FrameHolder>`.
   template <auto keep>
   Received with_keep() const noexcept {
     Received with = *this;
@@ -125,13 +126,13 @@ class Received {
   std::span<const std::byte> header() const noexcept { return span(raw_.header, raw_.header_bytes); }
   std::span<const std::byte> payload() const noexcept { return span(raw_.payload, raw_.payload_bytes); }
 
-  /// The native message that the adapter attached, or null.
+  /// The native message that the adapter attached, or null if there is none.
   template <class Message>
   const Message* native() const noexcept {
     return static_cast<const Message*>(raw_.native);
   }
 
-  /// The native message, for a `forward` that moves it. Throws if the frame was not received over `library`.
+  /// The native message, for a `forward` that moves it. Throws if `library` did not receive this frame.
   template <class Message>
   const Message& require_native(const char* library) const {
     if (const auto* message = native<Message>()) return *message;
@@ -156,8 +157,8 @@ class Received {
   HopmeterReceived raw_;
 };
 
-/// Counts the copy of a received payload that an adapter makes itself in order to forward it, because its library
-/// copies only whole messages.
+/// Counts a payload copy that an adapter itself makes to forward a frame, because its library copies only whole
+/// messages.
 inline void count_copy() noexcept { hopmeter_count_copy(); }
 
 /// Takes the received frames of one poll; valid until `poll` returns.
@@ -191,20 +192,21 @@ class Owner {
   Raw raw_;
 };
 
-/// Call it with every frame, on a thread of the transport or on the sender's thread: never concurrently for one
-/// subscription, and never after the subscription has been destroyed. Destroy it together with the subscription.
+/// Takes the frames of one subscription. Call it with every frame, on a thread of the transport or on the sender's
+/// thread, but never concurrently and never after the subscription has been destroyed. Destroy it together with the
+/// subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;
-  /// Not inlined, so that reading the arrival time is its first step.
+  /// Not inlined, so that the first step is reading the arrival time.
   [[gnu::noinline]] void operator()(const Received& received) const {
     const Received stamped = received.stamp_arrival();
     raw_.call(raw_.context, &stamped.raw());
   }
 };
 
-/// A payload in the caller's memory. The caller leaves it unchanged until this object is destroyed, which any thread
-/// may do.
+/// A payload in the caller's memory. The caller does not change it until this object is destroyed. Any thread may
+/// destroy this object.
 class Shared : public Owner<HopmeterShared> {
  public:
   using Owner::Owner;

@@ -1,5 +1,5 @@
 /// The C++20 interface of hopmeter's instrument. An adapter is a class that derives from `hopmeter::Transport` (see
-/// contract.hpp). The program of its node is one line:
+/// contract.hpp). The node's program is one line:
 ///
 ///     int main(int argc, char** argv) { return hopmeter::run<Zeromq>(argc, argv); }
 #pragma once
@@ -9,7 +9,7 @@
 #include "hopmeter/bridge.hpp"
 #include "hopmeter/empty.hpp"
 
-// CMake's hopmeter_add_node() sets all three macros.
+// The CMake function hopmeter_add_node() defines all three macros.
 #ifndef HOPMETER_TRANSPORT
 #define HOPMETER_TRANSPORT "unnamed"
 #endif
@@ -22,18 +22,18 @@
 
 namespace hopmeter {
 
-/// A version that a library reports as three numbers.
+/// Formats a version that a library reports as three numbers.
 inline std::string version_text(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-/// A class that can run as a node.
+/// A transport class that can run as a node.
 template <class Ours>
 concept Adapter = std::derived_from<Ours, Transport> && std::constructible_from<Ours, const Setup&> && requires {
   { Ours::version() } -> std::convertible_to<std::string>;
 };
 
-/// The description of an adapter for the instrument.
+/// The description of an adapter that the instrument receives.
 template <Adapter Ours>
 inline constexpr HopmeterAdapter adapter{
     .abi = HOPMETER_ABI_VERSION,

@@ -26,7 +26,7 @@ struct HostPort {
   }
 };
 
-/// The address of a broker; without credentials if it needs none.
+/// The address of a broker. User and password are empty if the broker requires none.
 struct BrokerAddress {
   std::string user, password;
   HostPort place;
@@ -41,7 +41,7 @@ struct BrokerAddress {
             HostPort::parse(place)};
   }
 
-  /// The address without the credentials.
+  /// The address as HOST:PORT, without user and password.
   std::string text() const { return place.host + ":" + std::to_string(place.port); }
 };
 

@@ -1,4 +1,4 @@
-/// A thread for callback receivers of libraries that have no callbacks.
+/// A thread that implements callback receivers for libraries that have no callbacks.
 #pragma once
 
 #include <cstdio>
@@ -12,17 +12,17 @@
 
 namespace hopmeter {
 
-/// Runs a step again and again until the object is destroyed. Declare the thread after everything that the step uses.
+/// Runs a step repeatedly until the object is destroyed. Declare the thread after everything that the step uses.
 class LoopThread final : public Subscription {
  public:
-  /// `step` handles everything that has arrived and may sleep; `wake` ends this sleep, so that the destructor does not
-  /// wait for it.
+  /// `step` handles everything that has arrived, and may sleep. `wake` must end such a sleep, so that the destructor
+  /// does not have to wait for the full sleep.
   template <class Step>
   explicit LoopThread(
       Step step, std::function<void()> wake = [] {})
       : wake_(std::move(wake)), thread_([step = std::move(step)](const std::stop_token& stop) { run(step, stop); }) {}
 
-  /// Waits until the running step has ended.
+  /// Waits until the current step has returned.
   ~LoopThread() override {
     thread_.request_stop();
     wake_();

@@ -1,4 +1,4 @@
-/// A queue between a thread that delivers items and a thread that polls.
+/// A queue between a thread that delivers items and a thread that polls for them.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace hopmeter {
 
-/// The length can be read without the lock, so a spinning receiver does not take the lock.
+/// The mailbox's length can be read without the lock, so a spinning receiver takes no lock while the mailbox is empty.
 template <class Item>
 class Mailbox {
  public:
-  /// `limit` is the number of items that fit. A sender that respects the limit checks `has_room` first; for other
+  /// `limit` is the mailbox's capacity. A sender that must respect the capacity checks `has_room` first; for other
   /// senders the mailbox grows.
   explicit Mailbox(std::size_t limit) : limit_(limit), ring_(limit) {}
 
@@ -33,8 +33,8 @@ class Mailbox {
     filled_.notify_one();
   }
 
-  /// The oldest item, or an empty item if there is none. With a timeout, sleeps until an item arrives; with a timeout
-  /// of zero, looks only once.
+  /// Returns the oldest item, or an empty item if there is none. With a timeout, sleeps until an item arrives or the
+  /// timeout passes; with a timeout of zero, checks once without sleeping.
   Item pop(Timeout timeout) {
     const bool waits = timeout > Timeout::zero();
     if (!waits && is_empty()) return {};

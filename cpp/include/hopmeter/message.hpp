@@ -1,5 +1,5 @@
-/// Typed carriage: carries frames in the fields of an adapter's messages. The adapter describes each message type in a
-/// layout:
+/// Typed carriage: transports frames in the fields of an adapter's message types. The adapter describes each message
+/// type in a layout:
 ///
 ///   struct Picture {
 ///     static void shape(auto& message, const Link&);                               // sets all constant fields
@@ -21,19 +21,19 @@
 
 namespace hopmeter {
 
-/// A layout with a field for a payload.
+/// A layout that has a field for a payload.
 template <class Layout, class Message>
 concept HasPayload = requires(Message message) {
   Layout::octets(message);
 };
 
-/// A layout of a message that has a fixed size and no pointers, so that its memory can be loaned and shared.
+/// A layout of a message type with a fixed size and no pointers, so that its memory can be loaned and shared.
 template <class Layout, class Message>
 concept FixedSize = requires(const Message message) {
   Layout::length(message);
 };
 
-/// Writes a time as seconds and nanoseconds, as in ROS: into fields, or through functions that set them.
+/// Stores a time as seconds and nanoseconds, as in ROS, either in fields or through setter functions.
 void set_time(auto& time, std::int64_t ns) {
   const auto sec = static_cast<std::int32_t>(ns / 1'000'000'000);
   const auto nanosec = static_cast<std::uint32_t>(ns % 1'000'000'000);
@@ -54,7 +54,7 @@ inline std::int64_t nanoseconds(const auto& time) {
     return time.sec * second + time.nanosec;
 }
 
-/// Sets the length of the payload's field. A sequence keeps its memory.
+/// Sets the length of the payload field. A sequence does not free memory when it shrinks.
 template <class Layout, class Message>
 std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -70,8 +70,8 @@ std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   }
 }
 
-/// The payload of a received message. If the length is larger than the array, the message is damaged; the length in the
-/// header reveals the damage.
+/// The payload of a received message. A length beyond the array means that the message is damaged; the instrument then
+/// detects a mismatch with the length in the header.
 template <class Layout, class Message>
 std::span<const std::byte> payload_of(const Message& message) {
   if constexpr (FixedSize<Layout, Message>) {
@@ -84,8 +84,8 @@ std::span<const std::byte> payload_of(const Message& message) {
   }
 }
 
-/// Calls `fill` to write a frame: the payload into `payload`, the header into the fields. The label is computed from
-/// the whole header, so it is set after the sent time.
+/// Lets `fill` write a frame: the payload into `payload`, the header into the message's fields. The label is computed
+/// from the complete header, so it is set after the sent time.
 template <class Layout>
 void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Header header;
@@ -94,20 +94,20 @@ void write_message(auto& message, std::span<std::byte> payload, Fill fill) {
   Layout::stamp(message, seq_of(header), sent_of(header));
 }
 
-/// Writes a frame like the overload with `payload`, but puts the payload into the message's own field.
+/// Like the overload with `payload`, but writes the payload into the message's own field.
 template <class Layout>
 void write_message(auto& message, std::size_t payload_bytes, Fill fill) {
   write_message<Layout>(message, payload_field<Layout>(message, payload_bytes), fill);
 }
 
-/// Passes a received message on as a frame, with its payload, and with `native` for a `forward`.
+/// Passes a received message to `take` as a frame with its payload, and attaches `native` for a later `forward`.
 template <class Layout>
 void hand_over(const auto& message, std::span<const std::byte> payload, const auto& take, const void* native) {
   const auto header = header_of(label_in(Layout::text(message)), Layout::sent_ns(message), payload.size());
   take(Received(header, payload).with_native(native));
 }
 
-/// Passes a message on like the overload with `payload`, but with the payload in the message's own field.
+/// Like the overload with `payload`, but reads the payload from the message's own field.
 template <class Layout>
 void hand_over(const auto& message, const auto& take, const void* native) {
   hand_over<Layout>(message, payload_of<Layout>(message), take, native);
@@ -132,7 +132,7 @@ class MessageReplier final : public Replier {
     return Sent::accepted;
   }
 
-  /// Copies the whole request, so its fields need not be written again.
+  /// Copies the whole request, so the reply's fields need not be written again.
   Sent forward(const Received& received) override {
     if (received.native<Message>() != &request_) return Replier::forward(received);
     reply_ = request_;

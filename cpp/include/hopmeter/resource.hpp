@@ -1,4 +1,4 @@
-/// Handles of C libraries and of the kernel as values that release themselves.
+/// RAII wrappers for handles of C libraries and of the kernel.
 #pragma once
 
 #include <unistd.h>
@@ -10,24 +10,23 @@
 
 namespace hopmeter {
 
-/// A deleter that calls one function of a C library.
+/// A deleter that calls a C library function.
 template <auto destroy>
 struct Destroy {
   void operator()(auto* handle) const noexcept { destroy(handle); }
 };
 
-/// A handle of a C library that the library's own function releases:
-/// `Resource<nng_msg, nng_msg_free>`.
+/// A C library handle that a library function releases: `Resource<nng_msg, nng_msg_free>`.
 template <class Raw, auto destroy>
 using Resource = std::unique_ptr<Raw, Destroy<destroy>>;
 
-/// A file descriptor, which its destructor closes.
+/// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// Takes ownership of the descriptor that a system call returned. If the call failed, throws an
-  /// error that names `doing` and the cause.
+  /// Takes ownership of a descriptor that a system call returned. If the call failed, throws an error that contains
+  /// `doing` and the cause.
   Descriptor(int descriptor, const char* doing) : descriptor_(descriptor) {
     if (descriptor < 0) throw Error::system(doing);
   }

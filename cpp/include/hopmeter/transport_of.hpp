@@ -1,4 +1,4 @@
-/// A transport whose link ends need only a shared state and their link.
+/// A transport whose link ends need only their link and a state that they share.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@ namespace hopmeter {
 
 namespace detail {
 
-/// The first of `Ends` that derives from `Base`; if there is none, `Base` itself.
+/// The first type in `Ends` that derives from `Base`, or `Base` itself if there is none.
 template <class Base, class... Ends>
 struct EndOf : std::type_identity<Base> {};
 
@@ -20,7 +20,7 @@ struct EndOf<Base, First, More...>
 
 }  // namespace detail
 
-/// Creates each of `Ends` from the shared state and its link; a called end also gets its `OnFrame`.
+/// Creates each type in `Ends` from the shared state and a link; a called end also gets its `OnFrame`.
 template <class... Ends>
 struct Makers {
   template <class Base>
@@ -33,7 +33,7 @@ struct Makers {
   }
 };
 
-/// Like `Makers`, but each of `Ends` is a template, and the payload of a link decides for which of `Types` it is made.
+/// Like `Makers`, but each of `Ends` is a template; the link's payload selects the template argument from `Types`.
 template <class Types, template <class> class... Ends>
 struct TypedMakers {
   template <class Base>
@@ -44,8 +44,8 @@ struct TypedMakers {
   }
 };
 
-/// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process share one `Shared`,
-/// which is created from the setup. Override a method for a link end that needs more.
+/// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process use one `Shared`, which
+/// is created from the setup. Override a method for a link end that needs more than the shared state and its link.
 template <class Shared, class Made>
 class MadeTransport : public Transport {
  public:
@@ -69,13 +69,13 @@ class MadeTransport : public Transport {
   }
 };
 
-/// A transport whose messages are bytes.
+/// A transport with raw carriage, whose messages are bytes.
 template <class Shared, class... Ends>
 class TransportOf : public MadeTransport<Shared, Makers<Ends...>> {
   using MadeTransport<Shared, Makers<Ends...>>::MadeTransport;
 };
 
-/// A transport with typed carriage, whose messages have `Types` (see `MessageTypes` in choice.hpp).
+/// A transport with typed carriage, whose messages have the types in `Types` (see `MessageTypes` in choice.hpp).
 template <class Shared, class Types, template <class> class... Ends>
 class TypedTransportOf : public MadeTransport<Shared, TypedMakers<Types, Ends...>> {
   using MadeTransport<Shared, TypedMakers<Types, Ends...>>::MadeTransport;

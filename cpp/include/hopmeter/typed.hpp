@@ -1,5 +1,5 @@
-/// Typed carriage: puts the header of a frame into the fields of a message. The message has a number, a time and a
-/// text. The text is a label of fixed length in ASCII, which carries the rest of the header.
+/// Typed carriage: stores a frame's header in the fields of a message. The message has a number, a time and a text. The
+/// text is an ASCII label of fixed length, which carries the rest of the header.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace hopmeter {
 /// The length of a label.
 inline constexpr std::size_t label_bytes = HOPMETER_LABEL_BYTES;
 
-/// A label for the text of a message.
+/// The label that a message carries in its text.
 struct Label : std::array<char, label_bytes> {
   operator std::string_view() const noexcept { return {data(), size()}; }
 };
 
-/// The header of a frame.
+/// A frame's header.
 using Header = std::array<std::byte, header_bytes>;
 
 namespace detail {
@@ -32,14 +32,15 @@ inline const std::uint8_t* raw(std::span<const std::byte, header_bytes> header) 
 
 }  // namespace detail
 
-/// The part of a header that becomes the text of a message.
+/// Returns the label for a header.
 inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   Label text;
   hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(text.data()));
   return text;
 }
 
-/// Writes a label directly into the text of a message: a string, an array, or a pointer to memory that has room for it.
+/// Writes the label for a header directly into a message's text: a string, an array, or a pointer to memory that has
+/// room for it.
 void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
   if constexpr (requires { text.resize(label_bytes); }) text.resize(label_bytes);
   if constexpr (requires { *text; })
@@ -48,7 +49,7 @@ void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
     hopmeter_label(detail::raw(header), reinterpret_cast<std::uint8_t*>(std::data(text)));
 }
 
-/// The text of a received message: a string, an array, or a pointer.
+/// The text of a received message, which is a string, an array, or a pointer.
 std::string_view label_in(const auto& text) noexcept {
   if constexpr (requires { *text; })
     return text;
@@ -56,8 +57,9 @@ std::string_view label_in(const auto& text) noexcept {
     return {reinterpret_cast<const char*>(std::data(text)), std::size(text)};
 }
 
-/// The header that a message carried. If the text is not a label, every receiver refuses the header as malformed. The
-/// message does not carry the due time: the sent time replaces it, and the source has recorded the due time.
+/// Restores the header that a message carried. If the text is not a label, every receiver refuses the header as
+/// malformed. The message does not carry the due time, which the source has recorded; the header contains the sent time
+/// instead.
 inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_t payload_bytes) noexcept {
   Header header;
   hopmeter_header_of(reinterpret_cast<const std::uint8_t*>(label.data()), label.size(), sent_ns, payload_bytes,
@@ -65,13 +67,13 @@ inline Header header_of(std::string_view label, std::int64_t sent_ns, std::size_
   return header;
 }
 
-/// The number of the message.
+/// The message's number.
 inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_seq_of(detail::raw(header));
 }
 
-/// Whether the receiver checks the payload of the message. An adapter that encodes the payload itself then passes on
-/// the payload of the link's message only if the message that arrived is equal to it.
+/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself passes on the
+/// payload of the link's message only if the message that arrived equals it.
 inline bool is_checked(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_is_checked(detail::raw(header));
 }
