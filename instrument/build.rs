@@ -1,4 +1,4 @@
-//! Stores the compiler and the flags of this build, so that every result can name them.
+//! Stores the compiler and its flags in this build, so that every result can name them.
 
 use std::env::var;
 use std::process::Command;

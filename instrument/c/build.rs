@@ -1,4 +1,4 @@
-//! Writes the C header from the Rust sources, so that header and sources always agree.
+//! Generates the C header from the Rust sources, so that the two always agree.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sources = ["src/abi.rs", "src/calls.rs", "src/settings.rs", "src/frames.rs", "src/typed.rs", "src/entry.rs"]
         .map(|file| here.join(file));
     let builder = sources.into_iter().fold(cbindgen::Builder::new(), |builder, file| builder.with_src(file));
-    // Writes the file only if its content changes, so that C++ code is not compiled again without
-    // need.
+    // Writes the file only if its content has changed, to avoid recompiling C++ code.
     builder.with_config(config).generate()?.write_to_file(header);
     Ok(())
 }

@@ -1,16 +1,16 @@
-// Encodes and decodes a message of ROS 2 in CDR, with serde and the generated structs.
+// Encodes and decodes a ROS 2 message in CDR, with serde and the generated structs.
 
 use byteorder::LittleEndian;
 use cdr_encoding::{from_bytes, to_writer};
 
 use crate::Message;
 
-/// CDR, little-endian, and two bytes of options.
+/// The encapsulation header: CDR, little-endian, then two bytes of options.
 const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
-/// The most bytes behind a message: some middlewares send a multiple of 4.
+/// The most padding bytes after a message: some middlewares round the size up to a multiple of 4.
 const MOST_PADDING: usize = 3;
 
-/// The object to send, and its bytes for comparisons.
+/// The object to send, with its encoded bytes for comparisons.
 pub struct Object {
     message: Message,
     bytes: Vec<u8>,

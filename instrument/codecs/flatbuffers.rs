@@ -1,4 +1,4 @@
-// Encodes and verifies a table of FlatBuffers with the code that flatc generated.
+// Encodes and verifies a FlatBuffers table with the code that flatc generated.
 
 use flatbuffers::{FlatBufferBuilder, VerifierOptions, root_with_opts};
 
@@ -6,10 +6,11 @@ use crate::{Message, MessageT};
 
 /// Scalars have at most 8 bytes; the crate reads structs byte by byte.
 const ALIGNMENT: usize = 8;
-/// The least bytes of a table and of the offset that refers to it: a payload has no more tables than that.
+/// The fewest bytes that a table takes together with the offset that refers to it. This value limits the number of
+/// tables in a payload.
 const LEAST_TABLE_BYTES: usize = 4;
 
-/// The object to send, and its bytes for comparisons.
+/// The object to send, with its encoded bytes for comparisons.
 pub struct Object {
     object: MessageT,
     bytes: Vec<u8>,
@@ -18,7 +19,7 @@ pub struct Object {
 #[derive(Default)]
 pub struct Encoder(FlatBufferBuilder<'static>);
 
-/// A verified payload, or an aligned copy of it if its memory is not aligned.
+/// A verified payload, or an aligned copy if the payload's memory is not aligned.
 pub enum Decoded {
     InPlace(&'static [u8]),
     Copied { words: Vec<u64>, bytes: usize },
@@ -69,7 +70,7 @@ impl Decoded {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::InPlace(payload) => payload,
-            // SAFETY: the words have at least so many bytes, all of them initialised.
+            // SAFETY: the words have at least that many bytes, all of them initialised.
             Self::Copied { words, bytes } => unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), *bytes) },
         }
     }

@@ -1,10 +1,10 @@
-// Encodes and decodes a message of Protocol Buffers with the code that prost generated.
+// Encodes and decodes a Protocol Buffers message with the code that prost generated.
 
 use prost::Message as _;
 
 use crate::Message;
 
-/// The object to send, and its bytes for comparisons.
+/// The object to send, with its encoded bytes for comparisons.
 pub struct Object {
     message: Message,
     bytes: Vec<u8>,
@@ -29,8 +29,7 @@ impl Object {
         &encoder.0
     }
 
-    /// Compares the values, which may have maps in any order; then the bytes, because a number that is none is not equal
-    /// to itself.
+    /// Compares the values first, because maps have no order, and then the bytes, because NaN does not equal itself.
     pub fn equals(&self, decoded: &Decoded) -> bool {
         self.message == decoded.0 || self.bytes == decoded.0.encode_to_vec()
     }

@@ -1,5 +1,5 @@
-// The table of a codec library; cpp/include/hopmeter/codec.h explains each function. The module `generated` has the
-// generated code, and `coding` the functions of one codec.
+// The function table of a codec library; cpp/include/hopmeter/codec.h explains each function. The module `generated`
+// contains the generated code, `coding` the functions of one codec.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,7 +30,7 @@ pub extern "C" fn hopmeter_codec() -> *const Functions {
     &FUNCTIONS
 }
 
-/// Moves a value into memory that the caller owns; null if there is no value, or if the code panicked.
+/// Moves a value to the heap for the caller, who then owns it; null if there is no value or the code panicked.
 fn hand_out<T>(make: impl FnOnce() -> Option<T>) -> *mut c_void {
     let made = catch_unwind(AssertUnwindSafe(make)).unwrap_or(None);
     made.map_or(null_mut(), |made| Box::into_raw(Box::new(made)).cast())
@@ -61,7 +61,7 @@ unsafe extern "C" fn encode(object: *const c_void, encoder: *mut c_void, size: *
 }
 
 unsafe extern "C" fn decode(payload: *const u8, size: usize) -> *mut c_void {
-    // The caller drops the decoded object before the payload.
+    // SAFETY: the caller drops the decoded object before the payload.
     let payload: &'static [u8] = unsafe { std::slice::from_raw_parts(payload, size) };
     hand_out(|| Decoded::decode(payload))
 }

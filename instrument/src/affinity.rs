@@ -1,5 +1,5 @@
-//! How a thread runs: the core it is pinned to, its priority (SCHED_FIFO), locked memory, and cores without idle
-//! states.
+//! Controls how threads run: the core they are pinned to, their priority (SCHED_FIFO), locked memory, and cores without
+//! idle states.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -11,12 +11,12 @@ use crate::error::{Context, Error, Result};
 /// Pins the calling thread to one core. Threads that it starts later inherit the pinning.
 ///
 /// # Errors
-/// When the core does not exist or this process may not use it.
+/// When the core does not exist or this process may not use the core.
 pub fn pin(core: u32) -> Result<()> {
     pin_among(&[core])
 }
 
-/// Restricts the calling thread, and threads that it starts later, to these cores; an empty list restricts nothing.
+/// Restricts the calling thread, and threads that it starts later, to these cores; an empty list means no restriction.
 ///
 /// # Errors
 /// When this process may use none of the cores.
@@ -54,7 +54,7 @@ pub fn go_real_time(priority: u32) -> Result<()> {
     }
 }
 
-/// Locks all memory of this process, present and future, in RAM.
+/// Locks all current and future memory of this process in RAM.
 pub fn lock_memory() -> Result<()> {
     // SAFETY: the call takes no pointers.
     match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
@@ -64,8 +64,8 @@ pub fn lock_memory() -> Result<()> {
     }
 }
 
-/// Keeps idle cores out of idle states until this process ends. While the file is open, the kernel limits the wake-up
-/// latency to 0 us. The kernel removes this limit when the process ends, even if it crashes.
+/// Keeps idle cores out of idle states until this process ends. The kernel limits the wake-up latency to 0 us while the
+/// file is open, and removes this limit when the process ends, even by a crash.
 pub fn stay_awake() -> Result<()> {
     static HELD: OnceLock<File> = OnceLock::new();
     let held = request_latency("/dev/cpu_dma_latency")?;
@@ -83,20 +83,20 @@ fn request_latency(bound: &str) -> Result<File> {
     })
 }
 
-/// Makes the timers of this thread as exact as the kernel allows; by default a timer may fire up to 50 us late. Threads
-/// that were started earlier keep the default slack, like the threads of any other program. Threads that this thread
-/// starts later inherit its timer slack.
+/// Makes this thread's timers as precise as the kernel allows; by default a timer may fire up to 50 us late. Threads
+/// that this thread starts later inherit its timer slack. Threads that were started earlier keep the default slack,
+/// like the threads of any other program.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {
-        // SAFETY: the call takes no pointers; if the kernel refuses, only precision is lost, which the pacing error
+        // SAFETY: the call takes no pointers. If the kernel refuses, only precision is lost, which the pacing error
         // shows.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
     }
 }
 
-/// Ends this process when its parent ends. The end of the control channel ends the process too; this call covers a node
-/// that hangs.
+/// Ends this process when its parent ends. The end of the control channel also ends the process, unless the node hangs;
+/// this call covers that case.
 pub fn die_with_parent() {
     // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };

@@ -2,12 +2,13 @@
 
 use crate::{affinity, clock};
 
-/// The spinning time before the first sleep is measured.
+/// How long to spin before the first sleep has been measured.
 const FIRST_NS: i64 = 100_000;
-/// A wake-up that is later than this is the fault of the scheduler or the hypervisor; spinning longer would not help.
+/// The longest spinning time. A wake-up that is even later is due to the scheduler or the hypervisor, and spinning
+/// longer would not help.
 const MOST_NS: i64 = 250_000;
 
-/// Sleeps, then spins until the due time, and counts the time that it spun.
+/// Sleeps, then spins until the due time, and measures the time spent spinning.
 #[derive(Clone, Debug)]
 pub struct Alarm {
     stretch: Stretch,
@@ -15,8 +16,8 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// `spin_ns` is the time to spin before each due time; 0 never spins. `None` learns the time from how late sleeps
-    /// end on this machine.
+    /// `spin_ns` is the time to spin before each due time; 0 never spins. With `None`, the alarm learns the time from
+    /// how late sleeps end on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
@@ -30,7 +31,7 @@ impl Alarm {
         }
     }
 
-    /// Returns the time at which the thread continued. Does not sleep if the time has passed.
+    /// Sleeps until `wake_ns`, or not at all if that time has passed; returns the time at which the thread continued.
     fn sleep_until(&mut self, wake_ns: i64) -> i64 {
         let now_ns = clock::now_ns();
         if wake_ns <= now_ns {
@@ -62,7 +63,8 @@ impl Stretch {
         }
     }
 
-    /// Raises the spinning time fast and lowers it slowly, so that about one sleep in ten ends later than it covers.
+    /// Raises the spinning time fast and lowers it slowly, so that the spinning time covers about nine of ten late
+    /// wake-ups.
     fn learn(&mut self, late_ns: i64) {
         let Self::Learned(ns) = self else { return };
         let off_ns = late_ns.clamp(0, MOST_NS) - *ns;

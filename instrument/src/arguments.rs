@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
-/// The task that the command line asks for.
+/// The task that the command line requests.
 pub enum Arguments {
     Describe,
     Measure { spec: PathBuf, control_fd: RawFd },

@@ -1,5 +1,5 @@
-//! A load beside the nodes of a trial: threads that keep cores busy and copy memory, in short slices, so that the load
-//! is the same at any time.
+//! A background load during a trial: threads that keep cores busy and copy memory. They work in short slices, so that
+//! the load is even over time.
 
 use std::hint::black_box;
 use std::os::unix::thread::JoinHandleExt;
@@ -10,40 +10,40 @@ use std::thread::JoinHandle;
 use crate::error::{Context, Error, Result};
 use crate::{affinity, clock};
 
-/// The length of a slice of work and the pause after it.
+/// The length of a slice of work together with the pause after it.
 const PERIOD_NS: i64 = 10_000_000;
-/// The bytes that are copied between two readings of the clock.
+/// The number of bytes copied between two clock readings.
 const CHUNK: usize = 64 << 10;
-/// What one thread copies at most, before another thread shares the work.
+/// The most bytes that one thread copies per second; beyond that, another thread shares the work.
 const THREAD_BYTES_PER_S: f64 = 1e9;
-/// Both blocks of one thread; more than a core has as a cache of its own.
+/// The least size of both blocks of one thread together; larger than a core's private caches.
 const LEAST_BLOCKS: usize = 32 << 20;
-/// The blocks of all threads together, as a multiple of the last-level cache.
+/// The size of all threads' blocks together, as a multiple of the last-level cache.
 const CACHES: usize = 4;
 /// The size of the last-level cache if the kernel does not report it.
 const USUAL_CACHE: usize = 32 << 20;
 
-/// What the load consists of.
+/// The requested background load.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The cores to which the threads are pinned, one for each.
+    /// The cores of the busy threads; one thread is pinned to each.
     pub cores: Vec<u32>,
-    /// The part of each core's time to use, from 0 to 1.
+    /// The share of each core's time to use, from 0 to 1.
     pub cpu_share: f64,
-    /// The bytes to copy in a second, by all threads together.
+    /// The bytes that all threads together copy per second.
     pub copy_bytes_per_s: f64,
 }
 
-/// What the load has done since it started.
+/// The work that the load has done since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     pub at_ns: i64,
-    /// The CPU time of the threads that keep cores busy; that of copies is not part of it.
+    /// The CPU time of the threads that keep cores busy, without the threads that copy.
     pub cpu_ns: i64,
     pub copied_bytes: u64,
 }
 
-/// Threads that load the machine until this value is dropped.
+/// The threads of a background load, which run until this value is dropped.
 pub struct Load {
     stop: Arc<AtomicBool>,
     copied_bytes: Arc<AtomicU64>,
@@ -52,7 +52,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the threads; memory is allocated and mapped when this function returns.
+    /// Starts the threads. The memory is allocated and mapped when this function returns.
     ///
     /// # Errors
     /// When a core is not available, or a thread cannot be started.
@@ -75,7 +75,7 @@ impl Load {
         Ok(load)
     }
 
-    /// What the load has done so far.
+    /// Returns the work that the load has done so far.
     pub fn reading(&self) -> Result<Reading> {
         let cpu_ns = self.busy.iter().map(cpu_time_ns).sum::<Result<i64>>()?;
         Ok(Reading { at_ns: clock::now_ns(), cpu_ns, copied_bytes: self.copied_bytes.load(Ordering::Relaxed) })
@@ -86,18 +86,18 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.busy.drain(..).chain(self.copying.drain(..)) {
-            // A thread that panicked has ended, which is all that matters here.
+            // If the thread panicked, it has ended, which is all that matters here.
             let _ = thread.join();
         }
     }
 }
 
-/// One thread for each gigabyte a second that is requested, and at most one for each core.
+/// The number of copying threads: one per requested gigabyte per second, and at most one per core.
 fn copying_threads(request: &Request) -> usize {
     ((request.copy_bytes_per_s / THREAD_BYTES_PER_S).ceil() as usize).min(request.cores.len())
 }
 
-/// Starts a pinned thread; an error of pinning is an error of this function.
+/// Starts a pinned thread; also returns an error if pinning fails.
 fn spawn(core: u32, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let (told, pinned) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new()
@@ -139,7 +139,7 @@ fn nanoseconds(time: &libc::timespec) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// The periods of one thread. Those of several threads begin one after the other, so that not all work at once.
+/// The periods of one thread. The periods of different threads are staggered, so that not all threads work at once.
 struct Periods {
     begin_ns: i64,
 }
@@ -149,8 +149,8 @@ impl Periods {
         Self { begin_ns: clock::now_ns() + PERIOD_NS * place as i64 / many as i64 }
     }
 
-    /// Sleeps until the next period begins, and returns when it ends. A thread that had no core for some periods leaves
-    /// them out: nothing is made up for.
+    /// Sleeps until the next period begins, and returns when that period ends. Skips the periods that passed while the
+    /// thread did not run; they are not made up for.
     fn next_end(&mut self) -> i64 {
         let late_ns = (clock::now_ns() - self.begin_ns).max(0);
         self.begin_ns += late_ns - late_ns % PERIOD_NS;
@@ -171,7 +171,7 @@ fn keep_busy(mut periods: Periods, share: f64, stop: &AtomicBool) {
     }
 }
 
-/// Some microseconds of arithmetic, without memory or system calls.
+/// Calculates for some microseconds, without memory accesses or system calls.
 fn calculate(mut state: u64) -> u64 {
     for _ in 0..2_000 {
         state ^= state << 13;
@@ -181,7 +181,7 @@ fn calculate(mut state: u64) -> u64 {
     black_box(state)
 }
 
-/// Two blocks of memory, from one of which chunks are copied to the other, one after another.
+/// Two blocks of memory. Chunks of the first block are copied to the second, one after another.
 struct Blocks {
     from: Vec<u8>,
     to: Vec<u8>,
@@ -224,7 +224,7 @@ fn last_level_cache() -> usize {
     sizes.filter_map(|text| parse_size(text.trim())).max().unwrap_or(USUAL_CACHE)
 }
 
-/// The kernel writes `32768K` or `32M`.
+/// Parses a size as the kernel writes it: `32768K` or `32M`.
 fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = text.split_at(text.len().checked_sub(1)?);
     let shift = match unit {

@@ -1,4 +1,5 @@
-//! Records which message caused which: memory that is reserved before `go`, and a file that is written at the end.
+//! Records which message caused which. The records are stored in memory that is reserved before `go`, and written to a
+//! file at the end.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Error, Result};
 
-/// The first bytes of the file.
+/// The first bytes of the file, which identify its format.
 const MAGIC: &[u8; 8] = b"HMCAUSES";
 /// The offset of the first record in the file.
 const HEAD_BYTES: usize = 64;
 
-/// Message `seq` of an endpoint was sent because of message `cause_seq` that arrived at `cause_endpoint`.
+/// Message `seq` of an endpoint was sent because message `cause_seq` had arrived at `cause_endpoint`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
@@ -36,10 +37,10 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Reserves memory for `capacity` records, and touches the memory.
+    /// Reserves memory for `capacity` records, and touches it so that no page fault occurs later.
     ///
     /// # Errors
-    /// When the memory is short.
+    /// When there is not enough memory.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let mut records = Vec::new();
         records.try_reserve_exact(capacity as usize).context("reserving memory for the causes of messages")?;
@@ -48,7 +49,7 @@ impl Causes {
         Ok(Self { records, endpoint, unrecorded: 0, path: path.to_owned() })
     }
 
-    /// Stores a record, or counts it if there is no room for it.
+    /// Stores a record, or counts it as unrecorded if there is no room.
     pub fn push(&mut self, cause: Cause) {
         if self.records.len() == self.records.capacity() {
             self.unrecorded += 1;
@@ -60,7 +61,7 @@ impl Causes {
     /// Writes the file: a head and the records.
     ///
     /// # Errors
-    /// When the file exists, or cannot be written, or when records did not fit.
+    /// When the file already exists or cannot be written, or when records did not fit.
     pub fn finish(self) -> Result<()> {
         let doing = format!("writing {} causes to {}", self.records.len(), self.path.display());
         if self.unrecorded > 0 {

@@ -1,8 +1,8 @@
-//! The one clock of hopmeter: CLOCK_MONOTONIC in nanoseconds, the same for every process of this host.
+//! hopmeter's only clock: CLOCK_MONOTONIC in nanoseconds, which all processes of this host share.
 
 use std::mem::MaybeUninit;
 
-/// The current time, in nanoseconds since the host started.
+/// Returns the current time, in nanoseconds since the host started.
 #[inline]
 pub fn now_ns() -> i64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
@@ -14,7 +14,7 @@ pub fn now_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Sleeps until an absolute time, even if signals interrupt the sleep.
+/// Sleeps until an absolute time, and continues sleeping after a signal.
 pub fn sleep_until(deadline_ns: i64) {
     let until = libc::timespec { tv_sec: deadline_ns / 1_000_000_000, tv_nsec: deadline_ns % 1_000_000_000 };
     // SAFETY: `until` is a valid timespec, and the call stores no remaining time.
@@ -35,11 +35,11 @@ pub fn spin_until(deadline_ns: i64) -> i64 {
     }
 }
 
-/// If two readings are further apart than this, the spinning thread was off its core in between.
+/// A difference between two readings above this value means that the spinning thread did not run in between.
 const AWAY_NS: i64 = 10_000;
 
-/// Spins until an absolute time; returns how long the thread spun since `begun_ns`, in CPU time. Leaves out the time
-/// for which the kernel or the hypervisor ran something else on the core.
+/// Spins until an absolute time; returns the CPU time that the thread spent spinning since `begun_ns`. Excludes the
+/// time for which the kernel or the hypervisor ran something else on the core.
 #[inline]
 pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     let (mut before_ns, mut away_ns) = (begun_ns, 0);
@@ -55,16 +55,16 @@ pub fn spin_until_counting(deadline_ns: i64, begun_ns: i64) -> i64 {
     }
 }
 
-/// The measured cost of the clock on this machine.
+/// The measured cost and resolution of the clock on this machine.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ClockQuality {
     /// Nanoseconds that one reading takes: the median of many batches.
     pub cost_ns: f64,
-    /// The smallest difference seen between two readings that are not equal.
+    /// The smallest difference observed between two consecutive unequal readings.
     pub resolution_ns: i64,
 }
 
-/// Measures the cost of a reading and the resolution; takes a few milliseconds.
+/// Measures the cost of a clock reading and the clock resolution; takes a few milliseconds.
 pub fn measure_quality() -> ClockQuality {
     const BATCH: i64 = 1000;
     let mut costs: Vec<f64> = (0..50).map(|_| batch_cost(BATCH)).collect();

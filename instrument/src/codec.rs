@@ -4,14 +4,14 @@
 
 use crate::error::Result;
 
-/// Converts the object that the messages of a flow carry. The threads of all endpoints of this flow in the node use the
-/// same codec.
+/// Converts the object that a flow's messages carry. The threads of all endpoints of this flow in the node share the
+/// codec.
 pub trait Codec: Send + Sync {
     /// Encodes the object; called once per message.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
-    /// Decodes a payload. The decoded object may point into the payload. A payload that cannot be decoded yields an
-    /// object whose check fails.
+    /// Decodes a payload. The decoded object may point into the payload. If decoding fails, the check of the returned
+    /// object fails too.
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a>;
 }
 
@@ -20,14 +20,14 @@ pub trait Encoded {
     /// The length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes the encoded object into a payload of that length. The instrument calls this again if the transport was
-    /// busy.
+    /// Writes the encoded object into a payload of exactly that length. The instrument calls this method again if the
+    /// transport was busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 
 /// A decoded object.
 pub trait Decoded {
-    /// Whether the decoded object equals the object that was sent: compares every element if `thoroughly`, otherwise
-    /// only type and shape.
+    /// Whether the decoded object equals the object that was sent. Compares every element if `thoroughly`, otherwise
+    /// only the type and the shape.
     fn is_right(&self, thoroughly: bool) -> bool;
 }

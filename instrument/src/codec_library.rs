@@ -1,5 +1,6 @@
 //! Loads a codec library: generated code for one message of a schema, in the language of the node, behind a C ABI.
-//! `cpp/include/hopmeter/codec.h` has the same table in C. `hopmeter build --message` builds the library.
+//! `cpp/include/hopmeter/codec.h` defines the same function table in C. `hopmeter build --message` builds codec
+//! libraries.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::codec::{Codec, Decoded, Encoded};
 use crate::error::{Context, Error, Result};
 
-/// The version of the table; `HOPMETER_CODEC_ABI` in C.
+/// The version of the function table; `HOPMETER_CODEC_ABI` in C.
 pub const CODEC_ABI: u32 = 1;
 const REBUILD: &str = "run `hopmeter build --message` again, for this payload, codec and language";
 
@@ -32,18 +33,18 @@ struct Functions {
 }
 
 thread_local! {
-    /// The encoders of this thread that no message uses.
+    /// This thread's encoders that no message is using.
     static SPARE: RefCell<Vec<Encoder>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Opens a codec library, and makes the object to send from the file with its encoded form.
+/// Opens a codec library, and creates the object to send from the file with its encoded form.
 ///
 /// # Errors
-/// When the library cannot be loaded, or the file has no such message.
+/// When the library cannot be loaded, or the file does not contain a valid message.
 pub fn open(library: &Path, object: &Path) -> Result<Arc<dyn Codec>> {
     let functions = load(library)?;
     let bytes = std::fs::read(object).context(format!("reading the object {}", object.display()))?;
-    // SAFETY: the library has the table's version, so the function has this signature.
+    // SAFETY: the library has this version of the table, so the function has this signature.
     let made = unsafe { (functions.open)(bytes.as_ptr(), bytes.len()) };
     let memory = NonNull::new(made).ok_or_else(|| {
         Error::new(format!("{} does not read {}", library.display(), object.display())).remedy(REBUILD)
@@ -53,13 +54,13 @@ pub fn open(library: &Path, object: &Path) -> Result<Arc<dyn Codec>> {
     Ok(Arc::new(codec))
 }
 
-/// Loads the table of a library. The library stays loaded until the process ends.
+/// Loads the function table of a library. The library stays loaded until the process ends.
 fn load(library: &Path) -> Result<&'static Functions> {
     let name = CString::new(library.as_os_str().as_bytes()).context("the path of the codec library")?;
-    // A node may have another version of a library that the codec uses, such as Fast CDR: with `DEEPBIND` the codec calls
-    // the one that it was linked with.
+    // A node may contain another version of a library that the codec uses, such as Fast CDR. With `DEEPBIND`, the codec
+    // calls the version that it was linked with.
     let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
-    // SAFETY: the path is a null-terminated string; the code that runs at loading is the library's own.
+    // SAFETY: the path is a null-terminated string; only the library's own initialisation code runs.
     let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
     if handle.is_null() {
         return Err(loader_error(library));
@@ -69,7 +70,7 @@ fn load(library: &Path) -> Result<&'static Functions> {
     if symbol.is_null() {
         return Err(loader_error(library));
     }
-    // SAFETY: every version of the library exports this function, whose table begins with its version.
+    // SAFETY: every version of the library exports this function, and its table begins with the version.
     let functions = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> *const Functions>(symbol)() };
     // SAFETY: as above.
     let abi = unsafe { std::ptr::addr_of!((*functions).abi).read() };
@@ -77,7 +78,7 @@ fn load(library: &Path) -> Result<&'static Functions> {
         let what = format!("{} has version {abi} of the codec table, this node {CODEC_ABI}", library.display());
         return Err(Error::new(what).remedy(REBUILD));
     }
-    // SAFETY: the table has this version, and is static.
+    // SAFETY: the table has this version and is static.
     Ok(unsafe { &*functions })
 }
 
@@ -93,11 +94,11 @@ fn loader_error(library: &Path) -> Error {
     Error::new(format!("the codec library {} cannot be loaded: {why}", library.display())).remedy(REBUILD)
 }
 
-/// The object of a cell, and the functions that encode it.
+/// The object of a cell, and the library functions that encode it.
 struct Object {
     functions: &'static Functions,
     memory: NonNull<c_void>,
-    /// Whether a failure was already reported. Only the first failure is reported; more reports would fill the log.
+    /// Whether a failure has already been reported. Later failures are not reported, because they would fill the log.
     has_complained: AtomicBool,
 }
 
@@ -134,8 +135,8 @@ impl Drop for Object {
 struct LibraryCodec(Arc<Object>);
 
 impl LibraryCodec {
-    /// Runs all code for which the first message would otherwise wait. An object that does not arrive as it was sent is
-    /// not rejected here: its cell must fail.
+    /// Runs all code that would otherwise delay the first message. An object that does not arrive as it was sent is not
+    /// rejected here, because its cell must fail instead.
     fn warm_up(&self) -> Result<()> {
         let encoded = self.0.encode()?;
         self.decode(encoded.as_bytes()).is_right(true);
@@ -155,14 +156,14 @@ impl Codec for LibraryCodec {
     }
 }
 
-/// The memory that one message is encoded into. A thread uses it again for the next message.
+/// The memory that one message is encoded into. The thread reuses it for later messages.
 struct Encoder {
     functions: &'static Functions,
     memory: NonNull<c_void>,
 }
 
 impl Encoder {
-    /// Returns a spare encoder of this thread, or a new one.
+    /// Returns a spare encoder of this thread, or creates one.
     fn take(functions: &'static Functions) -> Result<Self> {
         let spare = SPARE.with_borrow_mut(|spare| {
             let at = spare.iter().position(|one| std::ptr::eq(one.functions, functions));
@@ -186,7 +187,7 @@ impl Drop for Encoder {
     }
 }
 
-/// Encoded bytes in the memory of their encoder.
+/// Encoded bytes, together with the encoder whose memory they are in.
 struct EncodedObject {
     bytes: NonNull<u8>,
     size: usize,
@@ -214,13 +215,13 @@ impl Encoded for EncodedObject {
 impl Drop for EncodedObject {
     fn drop(&mut self) {
         if let Some(encoder) = self.encoder.take() {
-            // During the end of a thread its spare encoders are gone; the encoder is then dropped.
+            // While a thread is ending, its list of spare encoders is gone; the encoder is then dropped.
             let _ = SPARE.try_with(|spare| spare.borrow_mut().push(encoder));
         }
     }
 }
 
-/// An object that may refer to its payload; none if the payload is no such message.
+/// A decoded object, which may refer to its payload; `None` if the payload is not a valid message.
 struct DecodedObject<'a> {
     object: Arc<Object>,
     decoded: Option<NonNull<c_void>>,

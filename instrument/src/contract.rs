@@ -1,6 +1,6 @@
 //! The adapter contract: what a transport offers to the instrument.
 //!
-//! An adapter moves frames. An adapter knows no role, no clock and no statistic; the instrument knows no transport. The
+//! An adapter moves frames. It has no roles, clocks or statistics, and the instrument knows no transport by name. The
 //! documentation of every method states who owns the bytes, whether the method may wait, and which thread calls it.
 
 use std::cell::Cell;
@@ -15,52 +15,51 @@ use crate::spec::{MessageType, PayloadKind, Wait};
 
 pub use crate::loan::*;
 
-/// The answer of a transport to a frame that it should send. If the transport drops the frame silently later, the frame
+/// The transport's answer to a frame that it should send. If the transport later drops the frame silently, the frame
 /// counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The transport took the frame.
+    /// The transport accepted the frame.
     Accepted,
     /// The transport cannot take the frame without waiting: its queue is full or no slot is free. The role offers the
     /// same message again.
     Busy,
 }
 
-/// Memory of the caller that the transport may read until the last clone of this value is dropped (send by parts).
+/// The caller's memory, which the transport may read until the last clone of this value is dropped (sending by parts).
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A function that takes received frames. The function may use the bytes only until it returns.
+/// A function that takes received frames, and may use their bytes only until it returns.
 pub type Take<'a> = &'a mut dyn FnMut(Received<'_>);
 
-/// Like [`OnFrame`] for requests. The handler may block, so the transport uses a separate thread or executor for each
-/// link that it serves.
+/// Like [`OnFrame`], but for requests. The handler may block, so the transport uses a separate thread or executor for
+/// each link that it serves.
 pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 
-/// The settings of a transport and the environment in which it runs. What differs from one link to another is in
-/// [`Link`].
+/// The settings of a transport and the environment in which it runs. Values that differ between links are in [`Link`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The name of this run on this machine; anything that an adapter creates outside `directory` has this name in its
-    /// own name.
+    /// A name that no other run on this machine has. An adapter uses it in the name of everything that it creates
+    /// outside `directory`.
     pub run: String,
-    /// A private folder of this trial with a short path, for socket files; the launcher removes it.
+    /// A private folder for this trial's socket files, with a short path; the launcher removes the folder.
     pub directory: PathBuf,
-    /// The address of the transport's broker, as the manifest writes it; empty if the transport has no broker.
+    /// The address of the transport's broker, in the manifest's format; empty if the transport has no broker.
     pub broker: String,
     /// The address on which link ends listen: that of the loopback device unless nodes run on several machines. May be
     /// 0.0.0.0, for all devices.
     pub bind: Ipv4Addr,
-    /// The address at which nodes on other machines reach this one. It goes into the address of a link end, and a
-    /// transport that finds its peers by itself uses the network device with this address.
+    /// The address at which nodes on other machines reach this node. It belongs into the address of a link end, and a
+    /// transport that discovers its peers uses the network device with this address.
     pub advertised: Ipv4Addr,
-    /// Every setting of the manifest; settings that the scenario does not give have their defaults.
+    /// All settings of the manifest; settings that the scenario does not set have their defaults.
     pub settings: serde_json::Map<String, serde_json::Value>,
     /// The largest frame, header included, that will be sent over any link of this process.
     pub largest_frame_bytes: usize,
 }
 
 impl Setup {
-    /// The network device that a transport uses, in words, for its facts.
+    /// Describes the network device that a transport uses, as a text for the transport's facts.
     pub fn network_device(&self) -> String {
         if self.advertised.is_loopback() {
             "the loopback device".into()
@@ -69,10 +68,10 @@ impl Setup {
         }
     }
 
-    /// The value of a setting, in the type that the adapter requests.
+    /// Returns the value of a setting, in the type that the adapter requests.
     ///
     /// # Errors
-    /// When the manifest does not name the setting, or its value has another type.
+    /// When the manifest does not have the setting, or its value has another type.
     pub fn setting<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
         let value = self.settings.get(name).ok_or_else(|| {
             Error::new(format!("the setting `{name}` is unknown")).remedy("name it under [settings] in transport.toml")
@@ -83,30 +82,32 @@ impl Setup {
     }
 }
 
-/// One hop. Exactly one end binds it (a publisher or a server); the others connect to the address of that end.
+/// One hop. Exactly one link end binds the link (a publisher or a server); the others connect to the address of that
+/// end.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Unique on this machine, of `[a-z0-9_]` only: usable as a topic, key, service or file name.
+    /// A name that is unique on this machine and consists of `[a-z0-9_]` only: usable as a topic, key, service or file
+    /// name.
     pub name: String,
-    /// The address of the binding end, in the transport's notation; empty while the link is being bound.
+    /// The address of the binding end, in the transport's format; empty while the link is being bound.
     pub address: String,
-    /// How many receivers connect before the first message.
+    /// The number of receivers that connect before the first message.
     pub receivers: u32,
     /// What the messages of this link represent. An adapter with typed carriage chooses its message type by this value.
     pub payload: PayloadKind,
     /// The largest frame of this link, header included.
     pub frame_bytes: usize,
-    /// How this end waits for messages, and a client for replies. At a publisher, how the receivers of the link wait; if
-    /// some are called and others are polled, how the polled ones wait.
+    /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
+    /// wait; if some receivers are called and others are polled, how the polled ones wait.
     pub wait: Wait,
-    /// The type of the transport's own as which it carries the messages, if it can and the messages have one.
+    /// The transport's own message type for this link, if the transport supports such types and the messages have one.
     pub message: Option<MessageType>,
 }
 
-/// One transport in one process, shared by all endpoints of the node. The endpoints' threads call the methods. Each of
-/// these threads is pinned to its endpoint's core, and threads that a transport starts inherit the pinning.
+/// One transport in one process, shared by all endpoints of the node, whose threads call the methods. Each endpoint
+/// thread is pinned to its endpoint's core; threads that a transport starts inherit the pinning.
 pub trait Transport: Send + Sync {
-    /// The version of the transport's library, for an adapter whose settings choose the library. Otherwise the version
+    /// Returns the version of the transport's library, if a setting selects the library. `None` means that the version
     /// that the node reports applies.
     fn version(&self) -> Option<String> {
         None
@@ -117,12 +118,13 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("publisher", &link.name))
     }
 
-    /// Connects a receiving end that is polled (`spin`, `block`). May wait.
+    /// Connects a receiving end that the instrument polls (`spin`, `block`). May wait.
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         Err(Error::unsupported("subscriber", &link.name))
     }
 
-    /// Connects a receiving end that is called (`callback`). May wait; frames may arrive before it returns.
+    /// Connects a receiving end that calls `on_frame` (`callback`). May wait; frames may arrive before this method
+    /// returns.
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         drop(on_frame);
         Err(Error::unsupported("subscribe", &link.name))
@@ -138,27 +140,26 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("client", &link.name))
     }
 
-    /// Facts that are known only after the run, such as the path that the bytes really took: (`path`, `shared memory`).
-    /// Called once, after the last message.
+    /// Returns facts that are known only after the run, such as the path that the bytes took: (`path`, `shared
+    /// memory`). Called once, after the last message.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 }
 
-/// The sending end of a pubsub link. Used from one thread at a time, which may change between calls.
+/// The sending end of a pubsub link. Only one thread at a time uses it, but the thread may change between calls.
 pub trait Publisher: Send {
-    /// Where receivers find this end. Empty by default: the link's name is enough.
+    /// The address at which receivers find this end. By default empty: receivers need only the link's name.
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Sends one frame of `HEADER_BYTES + payload_bytes`. `fill` writes the frame into memory of the transport. Does
-    /// not wait unless the manifest says `send = "blocking"`. May return `Busy` before or after it called `fill`; the
-    /// frame is then dropped, and the role offers the message again.
+    /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes into the transport's memory. Must not
+    /// wait unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`; the frame
+    /// is then dropped, and the role offers the message again.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a payload from memory that the caller owns; the transport drops its clone when it no longer needs the
-    /// bytes.
+    /// Sends a payload from the caller's memory; the transport drops its clone when it no longer needs the bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
         let mut write = |frame: FrameMut<'_>| {
@@ -168,9 +169,9 @@ pub trait Publisher: Send {
         self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
-    /// Sends a received frame on, unaltered; it came from a link with the same payload. By default, copies the frame into a new loan (`forward = "copy"` in the
-    /// manifest). An adapter whose transport can pass on a reference overrides this method and declares `forward =
-    /// "move"` in its manifest.
+    /// Forwards a received frame unaltered. The frame came from a link with the same payload. The default
+    /// implementation copies it into a new loan (`forward = "copy"` in the manifest). An adapter whose transport can
+    /// pass on a reference overrides this method and declares `forward = "move"`.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -198,13 +199,13 @@ thread_local! {
     static COPIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many payloads this thread has copied, in [`copy_on`] or in an adapter that counts its own copies.
-/// The column `forward_copies_per_message` comes from it.
+/// Returns how many payloads this thread has copied so far, in [`copy_on`] or in an adapter that counts its own copies.
+/// The column `forward_copies_per_message` is computed from this number.
 pub fn copies_made() -> u64 {
     COPIES.get()
 }
 
-/// Counts a payload that the adapter copies itself, because its library copies only whole messages.
+/// Counts a payload copy that the adapter itself makes, because its library copies only whole messages.
 pub fn count_copy() {
     COPIES.set(COPIES.get() + 1);
 }
@@ -219,10 +220,10 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
     send(received.payload.len(), Fill::copied_message(&mut write))
 }
 
-/// A receiving end that is polled. Used from one thread at a time.
+/// A receiving end that the instrument polls. Only one thread at a time uses it.
 pub trait Subscriber: Send {
-    /// Calls `on_frame` with the frames that have arrived, at least one if there is any; returns the number of frames.
-    /// With `spin`, looks once and returns. With `block`, sleeps in the transport until a frame arrives or about
+    /// Calls `take` for each frame that has arrived, at least for one if there is any; returns the number of frames.
+    /// With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
     /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
@@ -233,36 +234,35 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
     }
 }
 
-/// A receiving end that is called. Dropping a subscription returns only when no call of its callback is running; no
-/// further call follows.
+/// A receiving end that calls a callback. Dropping a subscription waits for a running call; no call starts after that.
 pub trait Subscription: Send {}
 
-/// The client side of an rpc link. Used from one thread at a time.
+/// The client side of an rpc link. Only one thread at a time uses it.
 pub trait Client: Send {
-    /// Starts a call. The rules of [`Publisher::send`] apply.
+    /// Sends a request. The rules of [`Publisher::send`] apply.
     fn start(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Starts a call with a received request, unaltered.
+    /// Sends a received request on, unaltered, as a new call.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.start(payload_bytes, fill))
     }
 
-    /// Calls `on_reply` with the replies that have arrived. The rules of [`Subscriber::poll`] apply.
+    /// Calls `take` for each reply that has arrived. The rules of [`Subscriber::poll`] apply.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
 /// Handles one request of a polled server.
 pub type Handle<'a> = &'a mut dyn FnMut(Received<'_>, &mut dyn Replier);
 
-/// The server side of an rpc link. Used from one thread at a time.
+/// The server side of an rpc link. Only one thread at a time uses it.
 pub trait Server: Send {
     /// The address at which clients reach this server; see [`Publisher::address`].
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Calls `on_request` with the requests that have arrived. The rules of [`Subscriber::poll`] apply. The handler may
-    /// block and may call other servers before it answers.
+    /// Calls `handle` for each request that has arrived. The rules of [`Subscriber::poll`] apply. The handler may block
+    /// and may call other servers before it answers.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
     /// Turns this server into one whose handler runs on the transport's own thread (`callback`).
@@ -277,13 +277,13 @@ pub trait Replier {
     /// Sends the reply. The rules of [`Publisher::send`] apply.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Replies with a received frame, unaltered: the request itself, or the reply of the next server. The rules of
-    /// [`Publisher::forward`] apply.
+    /// Sends a received frame, unaltered, as the reply: the request itself, or the reply of the next server. The rules
+    /// of [`Publisher::forward`] apply.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
     }
 
-    /// A handle with which any thread can reply later, if the manifest says `reply = "deferred"`.
+    /// Returns a replier that any thread can use later, if the manifest says `reply = "deferred"`.
     fn defer(&mut self) -> Option<Box<dyn Replier + Send>> {
         None
     }

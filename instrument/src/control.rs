@@ -1,4 +1,4 @@
-//! The control channel: lines of JSON between launcher and node. Silent between `go` and `done`.
+//! The control channel: lines of JSON between launcher and node. No line is sent between `go` and `done`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -13,15 +13,15 @@ use crate::error::{Context, Error, Result};
 use crate::resources::Resources;
 use crate::sync::lock;
 
-/// A message of the launcher.
+/// A message from the launcher to the node.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Order {
-    /// The addresses of the binding ends of all links.
+    /// The addresses of the binding ends of all links, by link.
     Connect { links: BTreeMap<String, String> },
-    /// Send probes until `Proved`.
+    /// Send probes until `Proved` arrives.
     Probe,
-    /// Every branch of the pair has reported the same probe.
+    /// Every branch of the pair has delivered the same probe.
     Proved { pair: u32 },
     /// The start time of the schedule.
     Go { start_ns: i64 },
@@ -29,7 +29,7 @@ pub enum Order {
     End,
 }
 
-/// A message of the node.
+/// A message from the node to the launcher.
 #[derive(Debug, Serialize)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Report {
@@ -47,45 +47,45 @@ impl Report {
     }
 }
 
-/// The counts of one endpoint, without warm-up messages. The fields that each message changes come first, next to each
-/// other.
+/// The counts of one endpoint, without warm-up messages. The fields that change with each message come first, next to
+/// each other.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
     /// Messages that the transport accepted.
     pub sent: u64,
     pub received: u64,
-    /// The payloads of the received messages together.
+    /// The total payload bytes of the received messages.
     pub received_bytes: u64,
-    /// The times of the last and the first measured message at this endpoint.
+    /// The time of the last measured message at this endpoint; the next field is the time of the first one.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
     pub role: String,
-    /// Messages that the transport refused until their deadline; they were never sent.
+    /// Messages that the transport refused until their time for retries was over; they were never sent.
     pub abandoned: u64,
-    /// How often the transport refused a message.
+    /// How many times the transport refused a message.
     pub busy: u64,
     pub malformed: u64,
     pub foreign: u64,
-    /// Samples that did not fit into the recorder.
+    /// The number of samples that did not fit into the recorder.
     pub unrecorded: u64,
-    /// Payloads whose checksum was compared, and payloads whose checksum did not match.
+    /// The number of payloads whose checksum was compared; the next field counts those that did not match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// Payload copies that the instrument made for relays and servers, over transports that cannot move a frame.
+    /// Payload copies that the instrument made for relays and servers over transports that cannot move a frame.
     pub copies: u64,
-    /// How often the work of a relay or server took over 100 us more than it should have.
+    /// How many times the work of a relay or server took over 100 us longer than requested.
     pub late_work: u64,
-    /// The time between the sent stamp and the return of send, summed over all messages: how long a blocking transport
-    /// holds a sender.
+    /// The time from the sent stamp to the return of `send`, summed over all messages: how long a blocking transport
+    /// holds up a sender.
     pub send_ns: i64,
-    /// See `roles::empty_hop`; sources only.
+    /// The result of `roles::empty_hop`; sources only.
     pub empty_hop_ns: Option<i64>,
-    /// The time that this endpoint spun in order to be on time. This time is CPU time of the instrument, not of the
-    /// transport.
+    /// The time that this endpoint spent spinning in order to send on time. This CPU time belongs to the instrument,
+    /// not to the transport.
     pub pacing_ns: i64,
-    /// The time limit ended the schedule before all messages were sent.
+    /// Whether the time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,
 }
 
@@ -102,7 +102,7 @@ impl Tally {
     }
 }
 
-/// The node's end of the channel.
+/// The node's side of the channel.
 pub struct Control {
     writer: Mutex<UnixStream>,
 }
@@ -110,7 +110,7 @@ pub struct Control {
 impl Control {
     /// Takes ownership of the inherited file descriptor.
     pub fn open(fd: RawFd) -> Result<(Self, impl Iterator<Item = Result<Order>>)> {
-        // SAFETY: F_GETFD only tests whether the descriptor is open.
+        // SAFETY: F_SETFD only changes a flag of the descriptor, and fails if the descriptor is not open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(Error::system(format!("opening the control channel (descriptor {fd})"))
                 .remedy("use `hopmeter run`, which starts nodes"));
@@ -125,8 +125,7 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Sends one report. If the launcher is gone, the thread that reads the channel ends the node, so this function
-    /// ignores the error.
+    /// Sends one report. Ignores errors: if the launcher is gone, the thread that reads the channel ends the node.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

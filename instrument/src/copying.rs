@@ -1,4 +1,4 @@
-//! Ways to copy a block of memory into warm, cold or fresh memory: the cost for a receiver that keeps a frame.
+//! Ways to copy a block of memory into warm, cold or fresh memory: the cost for a receiver that retains a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,11 +13,11 @@ const PAGE: usize = 4096;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// The instructions or the function that copy the bytes.
+/// The instructions or the function that copies the bytes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// The C library's `memcpy`, which chooses its instructions by the size and the processor.
+    /// The C library's `memcpy`, which chooses its instructions by size and processor.
     #[default]
     Memcpy,
     /// Stores that bypass the caches, 16 bytes at a time (x86-64).
@@ -34,12 +34,12 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Into {
-    /// The destination of the previous copy; the caches may still hold parts of it.
+    /// The destination of the previous copy, parts of which may still be in the caches.
     #[default]
     Warm,
     /// Mapped pages that are in no cache (x86-64).
     Cold,
-    /// Pages that the kernel must still map, as in memory that was just allocated.
+    /// Pages that the kernel must map first, as in newly allocated memory.
     Fresh,
 }
 
@@ -48,12 +48,12 @@ pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, b
 
 static OWN: OnceLock<Function> = OnceLock::new();
 
-/// The function of [`Way::Own`]. Only the first call has an effect.
+/// Sets the function of [`Way::Own`]. Only the first call has an effect.
 pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
 
-/// A destination, and the way in which bytes are copied into it.
+/// A destination, and the way to copy bytes into it.
 pub struct Copier {
     copy: Function,
     into: Into,
@@ -61,10 +61,10 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Allocates room for `bytes`. The first copy finds the destination in the same state as every later copy.
+    /// Allocates room for `bytes` bytes. The first copy finds the destination in the same state as every later copy.
     ///
     /// # Errors
-    /// When memory is short, this processor does not support the way, or the adapter has no copy function.
+    /// When there is not enough memory, this processor does not support the way, or the adapter has no copy function.
     pub fn new(way: Way, into: Into, bytes: usize) -> Result<Self> {
         if into == Into::Cold && !cfg!(target_arch = "x86_64") {
             return Err(unsupported_here_error("flushing caches"));
@@ -84,7 +84,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Puts the destination into the state that the next copy needs. This call runs outside any measured interval.
+    /// Puts the destination into the state that the next copy needs. Call this outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
@@ -119,7 +119,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) 
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
-/// The accesses are volatile: otherwise the compiler would turn the loop into a memcpy.
+/// The accesses are volatile, because the compiler would otherwise turn the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
         // SAFETY: the caller guarantees this.
@@ -136,7 +136,7 @@ unsafe extern "C" fn rep(to: *mut c_void, from: *const c_void, bytes: usize) {
     }
 }
 
-/// `to` must begin at a page boundary. Copies the last bytes, fewer than 16, with memcpy.
+/// `to` must begin at a page boundary. Copies the remainder, fewer than 16 bytes, with memcpy.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn stream(to: *mut c_void, from: *const c_void, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -194,7 +194,7 @@ impl Pages {
     }
 
     fn give_back(&mut self) {
-        // SAFETY: this value owns the mapping, and the mapping stays valid; the kernel zeroes its pages.
+        // SAFETY: this value owns the mapping, which stays valid; the kernel zeroes its pages.
         unsafe { libc::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
     }
 }

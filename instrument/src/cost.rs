@@ -1,4 +1,4 @@
-//! The cost of the instrument itself.
+//! Measures the cost of the instrument itself.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ const BATCH: u64 = 2_000;
 const BLOCK: usize = 6_000_000;
 const COPIES: usize = 9;
 
-/// Nanoseconds per message; each value is the median of many batches.
+/// The measured costs; each value is the median of many batches.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Cost {
-    /// The cost of one reading of the clock.
+    /// The time of one clock reading, in nanoseconds.
     pub clock_ns: f64,
-    /// The cost of recording one message: two readings of the clock and one record.
+    /// The time to record one message, in nanoseconds: two clock readings and one record.
     pub message_ns: f64,
-    /// Bytes that one core copies in a nanosecond (10^9 bytes a second), in blocks of some megabytes.
+    /// The bytes that one core copies per nanosecond (10^9 bytes per second), in blocks of some megabytes.
     pub copy_bytes_per_ns: f64,
 }
 
-/// Takes a few milliseconds, and uses a temporary file of some megabytes in `directory`.
+/// Measures the costs; takes a few milliseconds, and uses a temporary file of some megabytes in `directory`.
 ///
 /// # Errors
 /// When the file cannot be created in `directory`.
@@ -39,7 +39,7 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// The median over copies between blocks whose pages are already mapped. Each block is used only once, so the caches
+/// The median copy rate between blocks whose pages are already mapped. Each block is used only once, so the caches
 /// cannot hold all blocks.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
@@ -70,7 +70,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If the file cannot be removed, it does no harm: the folder is temporary.
+        // A file that cannot be removed does no harm, because the folder is temporary.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Request and reply over two pubsub links, one in each direction, for transports that have no rpc.
+//! Implements requests and replies over two pubsub links, one in each direction, for transports without rpc.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl<P: Publisher, S: Subscriber> Client for DuplexClient<P, S> {
     }
 }
 
-/// A server that polls requests from one link and replies on the other link.
+/// A server that polls for requests on one link and replies on the other link.
 pub struct DuplexServer {
     pub requests: Box<dyn Subscriber>,
     pub replies: Box<dyn Publisher>,
@@ -38,7 +38,7 @@ impl Server for DuplexServer {
     }
 }
 
-/// Makes a request handler the callback of the request link.
+/// Turns a request handler into the callback of the request link.
 pub fn on_request_frame(mut on_request: OnRequest, mut replies: Box<dyn Publisher>) -> OnFrame {
     OnFrame::new(move |received| on_request(received, &mut Answer(replies.as_mut())))
 }

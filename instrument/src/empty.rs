@@ -1,7 +1,8 @@
 //! The empty transport: sending fills a frame and calls the receiver with it.
 //!
-//! The time of a message over it is the instrument's own part of a hop whose receiver runs on the sender's thread. C++
-//! and Python have their own empty transports (`empty.hpp`, `empty.py`), because their own part of a hop differs.
+//! The latency over the empty transport is the instrument's own share of a hop whose receiver runs on the sender's
+//! thread. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their share of a hop
+//! differs.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 use crate::sync::lock;
 
-/// Opens the empty transport in the same way as a node opens its transport.
+/// Opens the empty transport through the same function signature as a node's transport.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }

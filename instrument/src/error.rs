@@ -1,13 +1,13 @@
-//! The one error type: what failed, why, and how you can fix it.
+//! The one error type: what failed, why, and how to fix it.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The result of every call of this crate that can fail.
+/// The result of every function of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure with its cause and, if known, its remedy. The error is boxed, so that the results of measured calls, which
-/// succeed, fit in registers.
+/// A failure with its cause and, if known, its remedy. The failure is boxed, so that the results of measured calls,
+/// which succeed, fit in registers.
 #[derive(Debug)]
 pub struct Error(Box<Failure>);
 
@@ -23,12 +23,12 @@ impl Error {
         Self(Box::new(Failure { what: what.into(), remedy: None, cause: None }))
     }
 
-    /// A failed system call, with `errno` as its cause.
+    /// Creates the error for a failed system call, with `errno` as its cause.
     pub fn system(what: impl Into<String>) -> Self {
         Self::new(what).because(std::io::Error::last_os_error())
     }
 
-    /// A kind of link end that the plan needs and the adapter does not offer.
+    /// Creates the error for a kind of link end that the plan needs but the adapter does not offer.
     pub fn unsupported(end: &str, link: &str) -> Self {
         Self::new(format!("the adapter offers no {end} (asked for link {link})"))
             .remedy("let transport.toml list only the patterns and waits that the adapter has")
@@ -44,7 +44,7 @@ impl Error {
         self
     }
 
-    /// Puts the action that failed before the failure.
+    /// Prefixes the error with the action that failed.
     pub fn within(mut self, doing: impl fmt::Display) -> Self {
         self.0.what = format!("{doing}: {}", self.0.what);
         self
@@ -55,7 +55,7 @@ impl Error {
         self.0.remedy.as_deref()
     }
 
-    /// The failure with all its causes, but without the remedy.
+    /// The failure with all its causes, without the remedy.
     pub fn what_text(&self) -> String {
         let mut text = self.0.what.clone();
         let mut cause = self.source();
@@ -84,7 +84,7 @@ impl StdError for Error {
     }
 }
 
-/// Adds the action that failed to an error of any library.
+/// Adds the failed action to an error of any library.
 pub trait Context<T> {
     fn context(self, doing: impl fmt::Display) -> Result<T>;
 }

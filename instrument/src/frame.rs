@@ -1,58 +1,58 @@
-//! The 64-byte header of every frame, little-endian, and the checks that refuse frames.
+//! The 64-byte little-endian header of every frame, and the checks by which a receiver refuses frames.
 
 use std::fmt;
 
 /// The size of the header on the wire.
 pub const HEADER_BYTES: usize = 64;
-/// `HOPM`.
+/// The bytes `HOPM`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HOPM");
 /// The version of the header's layout.
 pub const FRAME_VERSION: u16 = 1;
 
-/// Flags of a frame. An unknown flag makes the frame malformed.
+/// The flags of a frame. A frame with an unknown flag is malformed.
 pub mod flags {
     /// The message was sent before `go` to prove that a branch delivers; it is never a sample.
     pub const PROBE: u16 = 1;
-    /// The message was sent after `go` but before measuring; it is never a sample.
+    /// The message was sent after `go` but before the first sample; it is never a sample.
     pub const WARMUP: u16 = 2;
     /// The message is the last one of the pair.
     pub const LAST: u16 = 4;
     /// `checksum` holds the CRC-32C of the payload.
     pub const CHECKSUM: u16 = 8;
-    /// All of them.
+    /// All known flags.
     pub const KNOWN: u16 = 15;
 }
 
-/// The offset of `sent_ns`, which the sender stamps last and alone.
+/// The offset of `sent_ns`, the only field that the sender writes after all others.
 pub const SENT_AT: usize = 40;
 
-/// The header, decoded. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, due 32,
-/// sent 40, length 48, checksum 56, reserved 60.
+/// The decoded header. Offsets: magic 0, version 4, flags 6, run 8, pair 16, reserved 20, seq 24, due 32, sent 40,
+/// length 48, checksum 56, reserved 60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub flags: u16,
-    /// The run to which this frame belongs; frames of another run are foreign.
+    /// The run that this frame belongs to; frames of another run are foreign.
     pub run: u64,
     /// The index of the pair in the cell.
     pub pair: u32,
-    /// The number of the message, from 0; samples, probes and warm-up messages are numbered separately.
+    /// The number of the message, counted from 0. Samples, probes and warm-up messages are numbered separately.
     pub seq: u64,
-    /// When the message was due (nanoseconds, CLOCK_MONOTONIC).
+    /// When the message was due, in nanoseconds of CLOCK_MONOTONIC.
     pub due_ns: i64,
     /// When the message was handed to the transport.
     pub sent_ns: i64,
     /// The payload's length in bytes.
     pub length: u64,
-    /// CRC-32C of the payload if `CHECKSUM` is set, otherwise 0.
+    /// The CRC-32C of the payload if `CHECKSUM` is set, otherwise 0.
     pub checksum: u32,
 }
 
-/// The reason for which a receiver refuses a frame.
+/// Why a receiver refuses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The bytes are no frame, have another version, or are incomplete: the transport damages frames.
+    /// The bytes are not a frame, are incomplete, or have another version: the transport damages frames.
     Malformed,
-    /// A valid frame of another run or pair: two links use the same topic by mistake.
+    /// A valid frame, but of another run or pair: two links use the same topic by mistake.
     Foreign,
 }
 
@@ -82,12 +82,12 @@ impl Header {
         out[60..64].copy_from_slice(&[0; 4]);
     }
 
-    /// Writes the sent time alone into a header that is otherwise complete.
+    /// Writes only the sent time, into a header that is otherwise complete.
     pub fn stamp_sent(out: &mut [u8; HEADER_BYTES], sent_ns: i64) {
         out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
     }
 
-    /// Reads a header, and checks it and the length of its payload.
+    /// Decodes a header, and checks it and the length of its payload.
     ///
     /// # Errors
     /// [`Refused::Malformed`] unless the frame is complete and has this version.
@@ -104,14 +104,14 @@ impl Header {
         if sound { Ok(header) } else { Err(Refused::Malformed) }
     }
 
-    /// Reads a header, and refuses it if it belongs to another run or pair.
+    /// Decodes a header, and refuses it if it belongs to another run or pair.
     #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;
         if header.run == run && header.pair == pair { Ok(header) } else { Err(Refused::Foreign) }
     }
 
-    /// All fields of the header without any check.
+    /// Decodes all fields of the header without any check.
     pub(crate) fn fields(bytes: &[u8; HEADER_BYTES]) -> Self {
         Self {
             flags: word16(bytes, 6),
@@ -129,7 +129,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Whether this message is a sample: it was sent after `go` and after the warm-up.
+    /// Whether this message is a sample, that is, neither a probe nor a warm-up message.
     pub fn is_sample(&self) -> bool {
         !self.is(flags::PROBE | flags::WARMUP)
     }

@@ -1,5 +1,4 @@
-//! The one measuring instrument of hopmeter. The instrument knows no transport by name; adapters implement
-//! [`contract`].
+//! The only measuring instrument of hopmeter. It knows no transport by name; adapters implement [`contract`].
 
 pub mod affinity;
 pub mod alarm;

@@ -1,4 +1,4 @@
-//! State that the ends of one link share in one process; both ends find it by the link's name.
+//! State that the ends of one link share within one process. Both ends find the state by the link's name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use crate::contract::Link;
 use crate::sync::lock;
 
-/// Shared state, by the link's name.
+/// The shared states, by link name.
 #[derive(Default)]
 pub struct Links<T>(Mutex<HashMap<String, Arc<T>>>);
 
 impl<T: Default> Links<T> {
-    /// The state of a link. The first end of the link creates the state.
+    /// Returns the state of a link. The first end that calls this creates the state.
     pub fn of(&self, link: &Link) -> Arc<T> {
         let mut links = lock(&self.0);
         links.entry(link.name.clone()).or_default().clone()

@@ -1,4 +1,4 @@
-//! How long a receiver listens: until a short time after the last message, or until the trial's time is up.
+//! Limits how long a receiver listens: until a short time after the last message, or until the trial's time limit.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock;
 use crate::sync::lock;
 
-/// A deadline that `go` sets and the last message moves closer.
+/// A deadline for a receiver. `go` sets it, and the last message moves it closer.
 pub struct ListenLimit {
     deadline_ns: AtomicI64,
     drain_ns: i64,
@@ -17,7 +17,7 @@ pub struct ListenLimit {
 }
 
 impl ListenLimit {
-    /// No deadline yet.
+    /// Creates a limit that has no deadline yet.
     pub fn without_deadline(drain_ns: i64) -> Self {
         Self {
             deadline_ns: AtomicI64::new(i64::MAX),
@@ -35,14 +35,14 @@ impl ListenLimit {
         self.nearer.notify_all();
     }
 
-    /// Shortens the deadline after the last message: only late messages are still expected.
+    /// Shortens the deadline after the last message, because only late messages are still expected.
     #[cold]
     pub fn drain(&self, now_ns: i64) {
         self.limit_to(now_ns + self.drain_ns);
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the last message has arrived; a receiver must then sleep no longer than the drain.
+    /// Whether the last message has arrived. A receiver must then not sleep longer than the drain time.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -66,8 +66,8 @@ impl ListenLimit {
     }
 }
 
-/// The time for which a receiver waits for one message. The clock is read only after a look that found nothing, so a
-/// message that is found at the first look costs no reading.
+/// The time for which a receiver waits for one message. The clock is read only after an empty poll, so a message that
+/// the first poll finds costs no clock reading.
 pub struct Patience {
     left: Duration,
     deadline_ns: Option<i64>,
@@ -78,12 +78,12 @@ impl Patience {
         Self { left: patience, deadline_ns: None }
     }
 
-    /// How long the next look may take, at most `cap`; `None` when the time is up.
+    /// How long the next poll may take, at most `cap`; `None` when the time is up.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }
 
-    /// Call this after a look that found nothing. The time is counted from the end of the first such look.
+    /// Call this after an empty poll. The time counts from the end of the first empty poll.
     pub fn count_empty_look(&mut self) {
         let now_ns = clock::now_ns();
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns + self.left.as_nanos() as i64);

@@ -1,4 +1,4 @@
-//! Loaned frames: a sender fills a frame, a receiver reads one.
+//! Loaned frames: a sender fills a frame, and a receiver reads a frame.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,11 +6,11 @@ use std::cell::Cell;
 use crate::clock;
 use crate::frame::{HEADER_BYTES, Header};
 
-/// A frame for the sender to fill, as a header and a payload.
+/// A frame for a sender to fill, split into header and payload.
 ///
-/// With raw carriage, the header and the payload are next to each other in one buffer ([`FrameMut::split`]). With typed
-/// carriage, the adapter provides a header on its stack and the payload field of its message. It then copies the
-/// header's fields into the message's fields.
+/// With raw carriage, header and payload are contiguous in one buffer ([`FrameMut::split`]). With typed carriage, the
+/// adapter provides a header on its stack and the payload field of its message, and then copies the header's fields
+/// into the message's fields.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
     pub payload: &'a mut [u8],
@@ -20,29 +20,28 @@ impl<'a> FrameMut<'a> {
     /// Raw carriage: the first 64 bytes are the header, the rest is the payload.
     ///
     /// # Panics
-    /// When `whole` is shorter than a header: the adapter loaned less than was requested.
+    /// When `whole` is shorter than a header, because the adapter loaned less than was requested.
     pub fn split(whole: &'a mut [u8]) -> Self {
         let (header, payload) = whole.split_at_mut(HEADER_BYTES);
         Self { header: header.try_into().expect("split at the header's length"), payload }
     }
 }
 
-/// Writes a frame, except for the sent time.
+/// Writes a frame, except for its sent time.
 pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
-/// Writes one frame into memory that the transport loans. Each send writes one frame, on the caller's thread.
+/// Writes one frame into memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
 ///
-/// The sent time is read last, by code that the compiler inlines into the adapter. So no code of the instrument runs
-/// between the reading of the sent time and the transport. An adapter should therefore write the frame as late as it
-/// can.
+/// The clock is read last, by code that the compiler inlines into the adapter, so that no code of the instrument runs
+/// between this reading and the transport. An adapter should therefore write the frame as late as it can.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
 }
 
 impl<'a> Fill<'a> {
-    /// A message that this process creates. `write` writes everything except the sent time, which then goes into the
-    /// header and into `sent_ns`.
+    /// A message that originates in this process. `write` writes everything except the sent time, which then goes into
+    /// the header and into `sent_ns`.
     pub fn new_message(write: Write<'a>, sent_ns: &'a Cell<i64>) -> Self {
         Self { write, sent_ns: Some(sent_ns) }
     }
@@ -64,14 +63,14 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Writes the frame into `buffer`, and sets the buffer's length to the frame's length.
+    /// Writes the frame into `buffer`, and sets the buffer's length to that of the frame.
     #[inline(always)]
     pub fn write_into(self, buffer: &mut Vec<u8>, payload_bytes: usize) {
         buffer.resize(HEADER_BYTES + payload_bytes, 0);
         self.write(FrameMut::split(buffer));
     }
 
-    /// The frame in a new buffer.
+    /// Writes the frame into a new buffer.
     #[inline(always)]
     pub fn to_vec(self, payload_bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES + payload_bytes];
@@ -79,7 +78,8 @@ impl<'a> Fill<'a> {
         buffer
     }
 
-    /// The writing function and the place for the sent time, for a language whose own code writes the sent time.
+    /// Returns the writing function and the location of the sent time, for a language whose own code writes the sent
+    /// time.
     pub fn into_parts(self) -> (Write<'a>, Option<&'a Cell<i64>>) {
         (self.write, self.sent_ns)
     }
@@ -88,15 +88,15 @@ impl<'a> Fill<'a> {
 /// A received frame, loaned by the transport. The frame is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes. The header of a foreign frame may have another length; the instrument checks the length.
+    /// The header's bytes. A foreign frame's header may have another length; the instrument checks the length.
     pub header: &'a [u8],
     pub payload: &'a [u8],
     /// The transport's own message, which [`Publisher::forward`](crate::contract::Publisher::forward) of the same
     /// transport can move instead of copying.
     pub native: Option<&'a dyn Any>,
-    /// Keeps the bytes valid after the callback, if the transport can do so.
+    /// Keeps the bytes valid after the callback, if the transport supports this.
     pub keep: Option<&'a dyn Keep>,
-    /// When the frame arrived; with 0, the instrument reads the clock itself.
+    /// When the frame arrived; if it is 0, the instrument reads the clock.
     pub arrived_ns: i64,
 }
 
@@ -106,14 +106,14 @@ impl<'a> Received<'a> {
         Self { header, payload, native: None, keep: None, arrived_ns: 0 }
     }
 
-    /// Raw carriage: header and payload are next to each other.
+    /// Raw carriage: header and payload are contiguous.
     pub fn split(whole: &'a [u8]) -> Self {
         let (header, payload) = whole.split_at(whole.len().min(HEADER_BYTES));
         Self::parts(header, payload)
     }
 
     /// Sets the arrival time to now, unless the frame already has one. [`OnFrame::call`] does this first. An adapter
-    /// that takes a lock or searches a queue before that call should set the arrival time even earlier.
+    /// that takes a lock or searches a queue before that call should set the arrival time before that.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -122,26 +122,26 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// The same frame with the transport's own message attached.
+    /// Returns the same frame with the transport's own message attached.
     pub fn with_native(self, native: &'a dyn Any) -> Self {
         Self { native: Some(native), ..self }
     }
 
-    /// The transport's own message, if it has the type `T`.
+    /// Returns the transport's own message, if it has the type `T`.
     #[inline(always)]
     pub fn native_as<T: Any>(&self) -> Option<&'a T> {
         self.native.and_then(|native| native.downcast_ref())
     }
 
-    /// The same frame with a handle that can keep it after the callback.
+    /// Returns the same frame with a handle that can retain it after the callback.
     pub fn with_keep(self, keep: &'a dyn Keep) -> Self {
         Self { keep: Some(keep), ..self }
     }
 }
 
-/// A callback that runs on a thread of the transport, or on the sender's thread. The calls of one subscription never
-/// overlap. After the [`Subscription`](crate::contract::Subscription) is dropped, no call follows, and the callback is
-/// dropped too.
+/// A callback that runs on a thread of the transport or on the sender's thread. The calls of one subscription never
+/// overlap. When the [`Subscription`](crate::contract::Subscription) is dropped, no call starts any more, and the
+/// callback is dropped too.
 pub struct OnFrame(Box<dyn FnMut(Received<'_>) + Send>);
 
 impl OnFrame {
@@ -150,17 +150,17 @@ impl OnFrame {
     }
 
     /// Sets the arrival time of a frame, and then passes the frame to the role. Not inlined, so that the compiler
-    /// cannot move other code of the role before the clock reading.
+    /// cannot move the role's code before the clock reading.
     #[inline(never)]
     pub fn call(&mut self, received: Received<'_>) {
         (self.0)(received.stamp_arrival());
     }
 }
 
-/// Keeps received bytes valid without copying them.
+/// Keeps received bytes valid after the callback, without copying them.
 pub trait Keep {
-    /// A handle whose bytes are the whole frame, header first. Dropping the handle releases the memory. Any thread may
-    /// drop the handle, even after the subscriber is gone.
+    /// Returns a handle to the bytes of the whole frame, header first. Dropping the handle releases the memory. Any
+    /// thread may drop it, even after the subscriber is gone.
     fn keep(&self) -> Box<dyn AsRef<[u8]> + Send>;
 }
 
@@ -168,7 +168,7 @@ pub trait Keep {
 mod tests {
     use super::*;
 
-    /// The sent time as a receiver reads it.
+    /// Reads the sent time as a receiver does.
     fn sent_ns(frame: &[u8]) -> i64 {
         let header = frame[..HEADER_BYTES].try_into().expect("a header");
         Header::fields(header).sent_ns

@@ -1,17 +1,17 @@
 //! Controls whether glibc retains the memory that a node frees.
 
-/// The size of the largest block, with its header 32 MiB, whose release makes glibc retain freed memory. glibc returns
-/// larger blocks to the kernel at once.
+/// The size of a block (32 MiB with its header) whose release makes glibc retain freed memory. It is the largest such
+/// block: glibc returns larger blocks to the kernel at once.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 /// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
 ///
-/// Without this call, the rest of the heap decides whether glibc returns freed messages to the kernel. The kernel then
-/// maps them again page by page, which takes half the time of messages of 1 MB and more. `MALLOC_TRIM_THRESHOLD_` and
-/// `GLIBC_TUNABLES`, if set, take precedence.
+/// Without this call, it depends on the rest of the heap whether glibc returns freed messages to the kernel. The kernel
+/// then has to map the memory again page by page, which takes half of the time of messages of 1 MB and more.
+/// `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
-    // If memory is too short for this block, the code that needs memory later reports it.
+    // If there is too little memory for this block, the code that needs memory later reports the error.
     let _ = large.try_reserve_exact(MOST_KEPT_BYTES);
     std::hint::black_box(&large);
 }
@@ -24,7 +24,7 @@ mod tests {
     const PAGE_BYTES: usize = 4096;
 
     fn faults() -> i64 {
-        // SAFETY: the struct contains only numbers, for which zeros are valid, and the kernel fills them in.
+        // SAFETY: the struct contains only numbers, for which zeros are valid, and the kernel fills it in.
         unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage), 0);
@@ -32,7 +32,7 @@ mod tests {
         }
     }
 
-    /// Three blocks together are larger than the memory that glibc retains after it has freed one such block.
+    /// Frees three blocks that together exceed the memory that glibc retains after it has freed one such block.
     fn use_and_free() {
         let mut blocks = [(); 3].map(|()| vec![0_u8; BLOCK_BYTES]);
         for block in &mut blocks {

@@ -34,21 +34,21 @@ use means::Means;
 /// Creates the codec of a flow.
 pub type MakeCodec = dyn Fn(&Flow) -> Result<Arc<dyn Codec>> + Sync;
 
-/// The parts of a node that depend on its language: its transport, its codecs, and the code around its threads.
+/// The language-specific parts of a node: its transport, its codecs, and the code around its threads.
 pub struct Host<'a> {
     pub transport: &'a str,
     pub language: &'a str,
-    /// The compiler and its flags for the adapter; for Python, the interpreter.
+    /// The adapter's compiler and its flags; for Python, the interpreter.
     pub compiler: String,
     pub flags: String,
-    /// The version of the transport's library, as the library itself reports it.
+    /// Returns the version of the transport's library, as the library itself reports it.
     pub version: &'a (dyn Fn() -> String + Sync),
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Opens the empty transport ([`crate::empty`]) in the language of the node.
+    /// Opens the empty transport ([`crate::empty`]) in the node's language.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Creates the codec of a flow whose spec names one; none if the language has no objects.
+    /// Creates the codec of a flow whose spec names one; `None` if the language has no objects.
     pub codec: Option<&'a MakeCodec>,
-    /// Wraps all code that runs on an endpoint's thread; Python keeps its thread state alive around it.
+    /// Wraps all code that runs on an endpoint's thread. For Python, the wrapper keeps the thread state alive.
     pub around: fn(&mut dyn FnMut()),
 }
 
@@ -73,7 +73,7 @@ pub fn main(
     run(&host, std::env::args().skip(1))
 }
 
-/// Runs a node with its arguments, without the program's name.
+/// Runs a node. `arguments` does not contain the program's name.
 pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode {
     let outcome = Arguments::parse(arguments).and_then(|arguments| match arguments {
         Arguments::Describe => describe(host),
@@ -103,7 +103,7 @@ fn measure(host: &Host<'_>, spec: &Path, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Runs the commands of the conformance suite on a thread that the host has prepared.
+/// Runs the commands of the conformance suite on a thread that `host` has prepared.
 fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     affinity::die_with_parent();
     let mut outcome = Ok(());
@@ -111,7 +111,7 @@ fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Reads the launcher's orders. When the channel closes, the launcher is gone and the node ends.
+/// Reads the launcher's orders. A closed channel means that the launcher is gone, so the node ends.
 fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
@@ -126,11 +126,12 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
             }
         }
     }
-    // SAFETY: this ends the process at once; destructors of libraries could wait for processes that are gone too.
+    // SAFETY: this ends the process at once, because library destructors could wait for processes that are gone too.
     unsafe { libc::_exit(1) };
 }
 
-/// Bridges to the other processes of a participant. A full ring refuses messages, so a bridge drops none by itself.
+/// The ring for bridges to the other processes of a participant. A full ring refuses messages, so the bridge itself
+/// drops none.
 static BRIDGE: RingTransport = RingTransport { slots: 16, when_full: WhenFull::Busy };
 
 struct Node<'a> {
@@ -162,7 +163,8 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Reports the failure and ends the process at once, because other endpoints may wait for messages that never come.
+    /// Reports the failure and ends the process at once, because other endpoints may be waiting for messages that never
+    /// come.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
@@ -170,7 +172,8 @@ impl Node<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    /// Must run before any thread starts, so that all threads inherit the settings.
+    /// Applies the settings of the process. Must run before any thread starts, so that all threads inherit the
+    /// settings.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;
@@ -239,7 +242,7 @@ impl Node<'_> {
         self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
     }
 
-    /// The thread of one endpoint, from binding its link ends to closing them.
+    /// Runs the thread of one endpoint, from binding its link ends to closing them.
     fn participate(
         &self,
         me: &Endpoint,

@@ -1,6 +1,6 @@
-//! How much this machine disturbs a thread that has a core to itself, and how late a sleeping thread wakes.
+//! Measures how much this machine disturbs a thread that has a core to itself, and how late a sleeping thread wakes up.
 //!
-//! No hop can vary less than this machine does, whichever transport carries the message.
+//! These values bound every hop from below: its latency cannot vary less, whatever the transport.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::{affinity, clock};
 
-/// The shortest gap between two clock readings that counts: such a gap delays a message visibly.
+/// The shortest gap between two clock readings that counts, because it visibly delays a message.
 pub const GAP_NS: i64 = 10_000;
 
-/// The gaps between clock readings of a thread that does nothing else, on one core.
+/// The gaps between the clock readings of a thread that does nothing else, on one core.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
 pub struct Noise {
     /// The core to which the thread was pinned; `None` if the scheduler chose the core.
     pub core: Option<u32>,
     pub watched_ns: i64,
-    /// The longest time between two readings.
+    /// The longest time between two consecutive readings.
     pub longest_ns: i64,
     /// The number of gaps over 10 us, and their total time.
     pub gaps: u64,
     pub gaps_ns: i64,
 }
 
-/// Reads the clock without pause for the given time, on a new thread.
+/// Reads the clock continuously for the given time, on a new thread.
 pub fn probe(core: Option<u32>, duration: Duration) -> Result<Noise> {
     on_a_thread(core, move || watch(duration.as_nanos() as i64)).map(|noise| Noise { core, ..noise })
 }
@@ -53,7 +53,7 @@ impl Noise {
     }
 }
 
-/// How late a thread wakes from a sleep.
+/// How late a thread wakes up from its sleeps.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct SleepError {
     pub asked_ns: i64,
@@ -62,7 +62,7 @@ pub struct SleepError {
     pub max_ns: i64,
 }
 
-/// Sleeps `sleeps` times for `asked`, on a new thread with the exact timers of a node.
+/// Sleeps `sleeps` times for `asked`, on a new thread with the precise timers of a node.
 pub fn sleep_error(core: Option<u32>, asked: Duration, sleeps: usize) -> Result<SleepError> {
     let asked_ns = asked.as_nanos() as i64;
     let mut late_ns = on_a_thread(core, move || {
@@ -80,7 +80,7 @@ fn lateness_ns(asked_ns: i64) -> i64 {
     clock::now_ns() - due_ns
 }
 
-/// Runs `work` on a new thread, because pinning and exact timers would change the caller's thread.
+/// Runs `work` on a new thread, because pinning and precise timers would change the caller's thread.
 fn on_a_thread<T: Send + 'static>(core: Option<u32>, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let pinned = move || core.map_or(Ok(()), affinity::pin).map(|()| work());
     let thread = std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! Decides when each message is due. The due times are absolute, so that work between messages never delays later
-//! messages. `roles/message_loop.rs` waits for these times and sends.
+//! Decides when each message is due. Due times are absolute, so work between messages never delays later due times.
+//! `roles/message_loop.rs` waits for the due times and sends.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Pacer {
     random: Random,
     alarm: Alarm,
     recording: Option<Arc<Recording>>,
-    /// Messages before a `ramp` begins, and messages that it lasts.
+    /// The number of messages before a `ramp` begins, and the number of messages in the ramp.
     ramp: (u64, u64),
 }
 
@@ -26,12 +26,12 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None, ramp: (0, 0) }
     }
 
-    /// The due times of the messages of a flow, which are those of a recording for the pace `replay`.
+    /// Creates the pacer of a flow. With the pace `replay`, the due times are those of the recording.
     pub(crate) fn of_flow(flow: &Flow, recording: Option<&Arc<Recording>>, start_ns: i64) -> Self {
         Self { ramp: (flow.warmup, flow.messages), ..Self::new(flow.pace, start_ns) }.with_recording(recording.cloned())
     }
 
-    /// The same pacer with the due times of a recording, for the pace `replay`.
+    /// Returns this pacer with the due times of a recording, for the pace `replay`.
     fn with_recording(self, recording: Option<Arc<Recording>>) -> Self {
         Self { recording, ..self }
     }
@@ -63,9 +63,9 @@ impl Pacer {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
     }
 
-    /// When a message of a ramp is due. The warm-up has the first rate. Then, after a time `t`, `n(t) = r0 t + a t² / 2`
-    /// messages were due, where `r0` is the first rate and `a` the change of the rate per second; solved for `t`. A
-    /// message after the ramp has the last rate.
+    /// Returns when a message of a ramp is due. Warm-up messages, which precede the ramp, have the first rate. In the
+    /// ramp, `n(t) = r0 t + a t² / 2` messages are due by the time `t`, where `r0` is the first rate and `a` the change
+    /// of the rate per second; this function solves the equation for `t`. Messages after the ramp have the last rate.
     fn ramp_offset_ns(&self, index: u64) -> i64 {
         let (warmup, messages) = self.ramp;
         if index < warmup {
@@ -80,7 +80,7 @@ impl Pacer {
         self.offset_ns(warmup) + (after_s * 1e9).round() as i64
     }
 
-    /// Waits for a due time in the same way as [`Alarm`].
+    /// Waits for a due time as [`Alarm`] does.
     pub fn wait_until(&mut self, due_ns: i64) {
         self.alarm.wait_until(due_ns);
     }
@@ -92,14 +92,14 @@ impl Pacer {
 }
 
 impl Turn {
-    /// Returns the time after the start at which this side's own turns have lasted for `own_ns`.
+    /// Returns the time after the start at which this side's own turns add up to `own_ns`.
     fn schedule_ns(self, own_ns: i64) -> i64 {
         let (earlier, within_ns) = (own_ns / self.length_ns, own_ns % self.length_ns);
         (earlier * i64::from(self.sides) + i64::from(self.side)) * self.length_ns + within_ns
     }
 }
 
-/// SplitMix64, a small random number generator with a seed; good enough for the gaps between messages.
+/// SplitMix64, a small seeded random number generator, which is sufficient for the gaps between messages.
 struct Random(u64);
 
 impl Random {
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(times, [0, 0, 0, 3_000_000, 3_000_000, 3_000_000, 6_000_000]);
     }
 
-    /// The due times of a ramp over all its messages, in seconds after the start; the warm-up comes first.
+    /// Returns the due times of all warm-up and ramp messages, in seconds after the start.
     fn ramp_s(first_hz: f64, last_hz: f64, warmup: u64, messages: u64) -> Vec<f64> {
         let pace = Pace { ramp_to_hz: Some(last_hz), ..pace(PaceKind::Ramp, first_hz, 1) };
         let mut pacer = Pacer { ramp: (warmup, messages), ..Pacer::new(pace, 0) };

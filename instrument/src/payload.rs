@@ -1,4 +1,4 @@
-//! The content of payloads, and how the receiver checks that it is intact.
+//! The content of payloads, and the receiver's check that a payload is intact.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Reads the recording or the payload file, if the flow has one.
+    /// Reads the flow's recording or payload file, if it has one.
     ///
     /// # Errors
     /// When the file cannot be read, or its size differs from the plan.
@@ -42,7 +42,7 @@ impl Content {
         .remedy("do not change the file during the measurement"))
     }
 
-    /// The recording, if messages come from one.
+    /// The recording, if the messages come from one.
     pub fn recording(&self) -> Option<&Arc<Recording>> {
         match self {
             Self::Recording(recording) => Some(recording),
@@ -50,7 +50,7 @@ impl Content {
         }
     }
 
-    /// Writes the payload of a message, and returns its checksum if that is known.
+    /// Writes a message's payload, and returns its checksum if that is already known.
     pub fn fill(&self, header: &Header, payload: &mut [u8]) -> Option<u32> {
         let entry = self.recording().and_then(|recording| recording.entry(header.flags, header.seq));
         match (self, entry) {
@@ -65,7 +65,7 @@ impl Content {
         }
     }
 
-    /// Writes a payload of the size that all messages have.
+    /// Writes a payload of the one size that all messages have.
     fn fill_fixed(&self, seq: u64, payload: &mut [u8]) {
         match self {
             Self::File { bytes, each } if *each == payload.len() && !bytes.is_empty() => {
@@ -90,12 +90,12 @@ pub fn fill(seed: u64, payload: &mut [u8]) {
     }
 }
 
-/// CRC-32C of a payload.
+/// Returns the CRC-32C of a payload.
 pub fn checksum(payload: &[u8]) -> u32 {
     crc32c::crc32c(payload)
 }
 
-/// Reads every byte, like a receiver that uses the data.
+/// Reads every byte, as a receiver that uses the data would.
 #[inline]
 pub fn read_all(payload: &[u8]) {
     let chunks = payload.chunks_exact(8);

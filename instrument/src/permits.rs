@@ -1,27 +1,28 @@
-//! Permits to handle a message: a participant whose threads are limited handles only so many messages at once.
+//! Permits to handle a message. A participant with a limited number of threads handles at most that many messages at
+//! once.
 
 use std::sync::{Condvar, Mutex};
 
 use crate::sync::lock;
 
-/// The free permits of a node; without a limit, every request is granted at once.
+/// The free permits of a node. Without a limit, every request for a permit is granted at once.
 pub struct Permits {
     free: Option<Mutex<u32>>,
     returned: Condvar,
 }
 
 impl Permits {
-    /// `most` messages at once; 0 is without a limit.
+    /// Allows at most `most` messages at once; 0 means no limit.
     pub fn new(most: u32) -> Self {
         Self { free: (most > 0).then(|| Mutex::new(most)), returned: Condvar::new() }
     }
 
-    /// Whether the number of messages that are handled at once is limited.
+    /// Whether there is a limit to how many messages the node handles at once.
     pub fn is_limited(&self) -> bool {
         self.free.is_some()
     }
 
-    /// Waits for a permit; the permit is returned when it is dropped.
+    /// Waits for a free permit. Dropping the permit returns it.
     #[inline]
     pub fn wait_for_one(&self) -> Permit<'_> {
         if let Some(free) = &self.free {
@@ -33,7 +34,7 @@ impl Permits {
     }
 }
 
-/// The permission to handle one message.
+/// The permit to handle one message.
 pub struct Permit<'a>(&'a Permits);
 
 impl Drop for Permit<'_> {

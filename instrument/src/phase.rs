@@ -1,4 +1,4 @@
-//! The phase of a trial, as the endpoints of a node see it; here they wait for the launcher's next order.
+//! The phase of a trial, as a node's endpoints see it. The endpoints wait here for the launcher's next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::control::Order;
 use crate::error::{Error, Result};
 use crate::sync::lock;
 
-/// The launcher's orders so far, and messages between the endpoints.
+/// The launcher's orders so far, and notifications between the endpoints.
 #[derive(Default)]
 pub struct Phase {
     words: Mutex<Words>,
@@ -22,7 +22,7 @@ struct Words {
     addresses: Option<BTreeMap<String, String>>,
     probing: bool,
     proved: BTreeSet<u32>,
-    /// Endpoints of this node whose receiving ends are open.
+    /// The endpoints of this node whose receiving ends are open.
     opened: BTreeSet<u32>,
     start_ns: Option<i64>,
     ended: bool,
@@ -64,7 +64,7 @@ impl Phase {
         address.ok_or_else(|| Error::new(format!("no endpoint bound the link {id}")))
     }
 
-    /// Notes that an endpoint of this node has opened its receiving end, or failed to do so.
+    /// Records that an endpoint of this node has opened its receiving end, or failed to do so.
     pub fn mark_open(&self, id: u32) {
         lock(&self.words).opened.insert(id);
         self.changed.notify_all();
@@ -80,7 +80,8 @@ impl Phase {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Whether the launcher has reported that every branch of the pair delivers; waits a short time for that report.
+    /// Whether the launcher has reported that every branch of the pair delivers; waits at most `patience` for that
+    /// report.
     pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
         let words = lock(&self.words);
         let unproved = |words: &mut Words| !words.proved.contains(&pair);
@@ -94,17 +95,17 @@ impl Phase {
         self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`, or until `over` returns true after a [`Phase::wake`].
+    /// Waits for `go`, or until `over` returns true after a [`Phase::wake`]; then returns `None`.
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Whether the launcher has ordered the end, which before the last message cuts the trial short.
+    /// Whether the launcher has ordered the end. An end before the last message cuts the trial short.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits for the order to end, at most for a time.
+    /// Waits for the order to end, at most for `patience`.
     pub fn wait_for_end_within(&self, patience: Duration) {
         let words = lock(&self.words);
         drop(self.changed.wait_timeout_while(words, patience, |words| !words.ended));

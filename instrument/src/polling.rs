@@ -1,4 +1,5 @@
-//! Callbacks for libraries that can only be polled: a separate thread polls each link and calls the callback.
+//! Implements callbacks for libraries that can only be polled: a separate thread polls each link and calls the
+//! callback.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +9,16 @@ use std::time::Duration;
 use crate::contract::{OnFrame, OnRequest, Server, Subscriber, Subscription};
 use crate::error::{Context, Result};
 
-/// The longest sleep in one poll, and so the longest delay of closing.
+/// The longest sleep in one poll, and therefore the longest delay of closing.
 const LONGEST_POLL: Duration = Duration::from_millis(50);
 
 /// Calls `on_request` from a new thread that polls `server`. The thread ends when the subscription is dropped or the
-/// server fails. After a failure, further calls count as lost.
+/// server fails. Calls after a failure count as lost.
 pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }
 
-/// Calls `on_frame` from a new thread that polls `subscriber`, like [`serve_by_polling`].
+/// Calls `on_frame` from a new thread that polls `subscriber`; see [`serve_by_polling`].
 pub fn subscribe_by_polling(
     mut subscriber: Box<dyn Subscriber>,
     mut on_frame: OnFrame,
@@ -53,7 +54,7 @@ impl Drop for PollingThread {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Joining fails only if a callback panicked, and the log already shows that.
+            // Joining fails only if a callback panicked, which the log already shows.
             let _ = thread.join();
         }
     }

@@ -1,8 +1,8 @@
-//! Stores samples: records of fixed size in memory that is mapped and touched before `go`.
+//! Stores samples as records of fixed size, in memory that is mapped and touched before `go`.
 //!
 //! Recording never waits, never allocates and never fails; the recorder counts the records that do not fit. The disk
 //! space for the file is reserved at the start, so a full disk is reported before any measurement. The file is written
-//! at the end, so the kernel's disk writes disturb no measurement.
+//! at the end, so that disk writes do not disturb the measurement.
 
 use std::fs::File;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub const NONE_NS: i64 = i64::MIN;
 pub struct Record {
     pub seq: u64,
     pub endpoint: u32,
-    /// The server's index in scatter, otherwise 0.
+    /// The server's index in the pattern `scatter`, otherwise 0.
     pub copy: u32,
     pub due_ns: i64,
     pub sent_ns: i64,
@@ -36,7 +36,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of message `seq` without times. The recorder sets the endpoint.
+    /// Creates a record of message `seq` without times. The recorder sets the endpoint.
     pub fn of(seq: u64) -> Self {
         Self {
             seq,
@@ -52,8 +52,8 @@ impl Record {
     }
 }
 
-/// The records of one endpoint. Only one thread uses it at a time. The fields that each record needs come first, next
-/// to each other.
+/// The records of one endpoint. Only one thread at a time uses a recorder. The fields that each record needs come
+/// first, next to each other.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,
@@ -69,7 +69,7 @@ impl Recorder {
     /// Reserves memory and disk space for `capacity` records.
     ///
     /// # Errors
-    /// When the file exists or cannot be created, or when disk space or memory is short.
+    /// When the file already exists or cannot be created, or when there is not enough disk space or memory.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let doing = || format!("reserving {capacity} samples in {}", path.display());
         let file = File::create_new(path).context(doing())?;
@@ -85,7 +85,7 @@ impl Recorder {
         Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned(), is_written: false })
     }
 
-    /// Stores a record, or counts it if there is no room for it.
+    /// Stores a record, or counts it as unrecorded if there is no room.
     #[inline]
     pub fn push(&mut self, record: Record) {
         if self.count == self.records.capacity {
@@ -102,10 +102,10 @@ impl Recorder {
         self.unrecorded
     }
 
-    /// Writes the file: a head and the records, and nothing after them.
+    /// Writes the file: a head, then the records, and nothing else.
     ///
     /// # Errors
-    /// When writing fails. Because disk space was reserved, this write fails only if the disk is broken.
+    /// When writing fails. Because the disk space is reserved, this happens only if the disk is broken.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -120,7 +120,7 @@ impl Recorder {
         self.file.write_all(&self.head()).context(&doing)
     }
 
-    /// The head is written last: a file without a head is incomplete.
+    /// The head is written last, so a file without a head is incomplete.
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[0..8].copy_from_slice(b"HMSAMPLE");
@@ -133,7 +133,7 @@ impl Recorder {
     }
 }
 
-/// An endpoint that fails, for example because its broker has ended, leaves the samples that it has.
+/// If an endpoint fails, for example because its broker has ended, the samples that it has taken are still written.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if !self.is_written {
@@ -175,7 +175,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is exactly the range that was mapped, and nothing else uses it.
+        // SAFETY: this is exactly the mapped range, and nothing else uses it.
         unsafe { libc::munmap(self.first.cast(), (self.capacity * RECORD_BYTES).max(1)) };
     }
 }

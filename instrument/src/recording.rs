@@ -1,5 +1,5 @@
-//! The recording that a flow replays: when each message is due, and its bytes. The planner writes the file, in the order
-//! in which the messages are sent; a node maps it. docs/internals.md describes the file.
+//! The recording that a flow replays: the due time and the bytes of each message. The planner writes the file in
+//! sending order; a node maps it. docs/internals.md describes the file.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::frame::flags;
 use crate::spec::Flow;
 
-/// The size of the head, and of one record.
+/// The size of the file's head, and of one record.
 const HEAD_BYTES: usize = 64;
 const RECORD_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"HMREPLAY";
@@ -18,15 +18,15 @@ const VERSION: u32 = 1;
 /// One message of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// From the start of the schedule on.
+    /// The time after the start of the schedule.
     pub due_ns: i64,
     pub bytes: usize,
-    /// CRC-32C of the bytes, as the planner read them.
+    /// The CRC-32C that the planner computed.
     pub checksum: u32,
     offset: usize,
 }
 
-/// The messages of a flow, warm-up included.
+/// The messages of a flow, including warm-up messages.
 pub struct Recording {
     file: MappedFile,
     records: usize,
@@ -35,10 +35,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Maps the recording of a flow, and checks that it has the messages that were planned.
+    /// Maps the recording of a flow, and checks that it contains the planned messages.
     ///
     /// # Errors
-    /// When the file cannot be mapped, or is not what the planner wrote for this flow.
+    /// When the file cannot be mapped, or is not the file that the planner wrote for this flow.
     pub fn open(path: &Path, flow: &Flow) -> Result<Self> {
         let doing = || format!("reading the recording {}", path.display());
         let file = MappedFile::open(path).map_err(|error| error.within(doing()))?;
@@ -48,7 +48,7 @@ impl Recording {
         if recording.is_sound(flow.payload_bytes) { Ok(recording) } else { Err(damaged_error(path)) }
     }
 
-    /// Whether no message lies outside the file, is too large, or is due before the message in front of it.
+    /// Whether every message is within the file, not too large, and not due before its predecessor.
     fn is_sound(&self, most_bytes: usize) -> bool {
         let mut before_ns = 0;
         (0..self.count).all(|index| {
@@ -75,17 +75,18 @@ impl Recording {
         })
     }
 
-    /// When message `index` is due after the start. The index counts from the first warm-up message.
+    /// Returns when message `index` is due, in nanoseconds after the start. The index counts from the first warm-up
+    /// message.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         self.entry_at(index).map(|entry| entry.due_ns)
     }
 
-    /// The message of these marks and this number; a probe is no message of the recording.
+    /// Returns the message with these flags and this number; `None` for a probe, which is not in the recording.
     pub fn entry(&self, marks: u16, seq: u64) -> Option<Entry> {
         self.index_of(marks, seq).and_then(|index| self.entry_at(index))
     }
 
-    /// The size of message `index`. The index counts from the first warm-up message.
+    /// Returns the size of message `index`. The index counts from the first warm-up message.
     pub fn bytes_at(&self, index: u64) -> Option<usize> {
         self.entry_at(index).map(|entry| entry.bytes)
     }
@@ -101,7 +102,8 @@ impl Recording {
     }
 }
 
-/// Where the records begin, if the file has a head, and records for exactly this number of messages after its bytes.
+/// Returns the offset of the records. The file must have a head and end with exactly `count` records; otherwise returns
+/// `None`.
 fn records_at(file: &[u8], count: u64) -> Option<usize> {
     let head = file.get(..HEAD_BYTES)?;
     let known = &head[..8] == MAGIC && word32(head, 8) == VERSION && word32(head, 12) as usize == RECORD_BYTES;
@@ -123,7 +125,7 @@ fn word64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
-/// A file that is mapped for reading. All its pages are mapped at once, so that no message waits for the disk.
+/// A file that is mapped for reading. All its pages are mapped in advance, so that no message waits for the disk.
 struct MappedFile {
     start: *const u8,
     length: usize,
@@ -151,14 +153,14 @@ impl MappedFile {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping has this length and lasts until this value is dropped; the file is private to the run.
+        // SAFETY: the mapping has this length and lasts until this value is dropped; no other program writes the file.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
 
 impl Drop for MappedFile {
     fn drop(&mut self) {
-        // SAFETY: this is exactly the range that was mapped, and no slice of it outlives this value.
+        // SAFETY: this is exactly the mapped range, and no slice of it outlives this value.
         unsafe { libc::munmap(self.start.cast_mut().cast(), self.length) };
     }
 }
@@ -168,7 +170,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::payload;
 
-    /// The bytes of a recording with these due times and payloads.
+    /// Builds the bytes of a recording with these due times and payloads.
     fn recording_file(messages: &[(i64, &[u8])]) -> Vec<u8> {
         let (mut bytes, mut records) = (vec![0; HEAD_BYTES], Vec::new());
         for (due_ns, payload) in messages {
@@ -188,7 +190,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// A recording of samples alone.
+    /// Builds a recording that contains only samples.
     pub(crate) fn recording(messages: &[(i64, &[u8])]) -> Recording {
         let most_bytes = messages.iter().map(|(_, payload)| payload.len()).max().unwrap_or(0);
         open_file(&recording_file(messages), 0, messages.len() as u64, most_bytes).expect("a recording")

@@ -1,4 +1,4 @@
-//! The resources that a process used during the measured interval.
+//! Measures the resources that a process used during the measured interval.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +18,17 @@ pub struct Resources {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// The peak since measuring began, or since the start of the process if the kernel cannot reset the peak.
+    /// The peak resident set size since measuring began, or since the process started if the kernel cannot reset the
+    /// peak.
     pub rss_peak_bytes: u64,
-    /// Bytes that the loopback device received in that time, from any sender.
+    /// The bytes that the loopback device received during the measured interval, from any sender.
     pub loopback_bytes: u64,
-    /// Bytes of shared memory that are mapped at the end, by the name of the mapping.
+    /// The bytes of shared memory that are mapped at the end, by mapping name.
     pub shared_mappings: Vec<(String, u64)>,
 }
 
 /// Reads the resource counters at the start and at the end of measuring. All endpoints of a node share this meter; the
-/// first endpoint that begins starts it.
+/// first call of `begin` starts it.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicBool,
@@ -53,14 +54,14 @@ impl Meter {
     #[cold]
     fn begin_once(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
-            // Resets the peak of the resident memory. Old kernels refuse this and report the peak since the start of
-            // the process.
+            // Resets the peak resident set size. An old kernel refuses, and then reports the peak since the process
+            // started.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             *lock(&self.first) = Some(Reading::now());
         }
     }
 
-    /// The resources used since the meter started; all zero if it never started.
+    /// Returns the resources used since the meter started; all zero if it never started.
     pub fn end(&self) -> Resources {
         let first = *lock(&self.first);
         first.map(|first| Reading::now().difference_from(&first)).unwrap_or_default()
@@ -69,7 +70,7 @@ impl Meter {
 
 impl Reading {
     fn now() -> Self {
-        // SAFETY: getrusage fills the zeroed struct that it gets.
+        // SAFETY: getrusage fills the zeroed struct that is passed.
         let usage = unsafe {
             let mut usage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_SELF, &mut usage);
@@ -99,7 +100,8 @@ fn microseconds(time: libc::timeval) -> i64 {
     time.tv_sec * 1_000_000 + time.tv_usec
 }
 
-/// Bytes that the loopback device of this network namespace has received since it was started; 0 without such a device.
+/// Returns the bytes that the loopback device of this network namespace has received since it was brought up; 0 without
+/// such a device.
 fn loopback_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));
@@ -112,7 +114,7 @@ fn rss_peak_bytes() -> u64 {
     kib.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// The ten largest shared mappings, by name, largest first. The mappings prove which path large payloads took.
+/// Returns the ten largest shared mappings by name, largest first. They show which path large payloads took.
 fn shared_mappings() -> Vec<(String, u64)> {
     let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut sums = std::collections::BTreeMap::<String, u64>::new();
@@ -125,7 +127,7 @@ fn shared_mappings() -> Vec<(String, u64)> {
     mappings
 }
 
-/// A line reads `start-end perms offset device inode path`, where perms end in `s` for shared memory.
+/// Parses a line `start-end perms offset device inode path`; perms end in `s` for shared memory.
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut words = line.split_whitespace();
     let (range, permissions) = (words.next()?, words.next()?);

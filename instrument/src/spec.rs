@@ -1,5 +1,4 @@
-//! The spec file: the complete configuration of a node. The planner (Python) writes the spec file; this module reads
-//! it.
+//! The spec file: the complete configuration of a node. The planner (in Python) writes it; this module reads it.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,69 +13,70 @@ mod choices;
 
 pub use choices::*;
 
-/// The version of the spec file and of the control channel. Planner and node must have the same version.
+/// The version of the spec file and of the control channel. Planner and node must use the same version.
 pub const SPEC_FORMAT: u32 = 7;
 
 /// One endpoint of this node, and its role.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// The number of the endpoint, unique in the cell and in the order of the chain; the `endpoint` column of the
-    /// samples.
+    /// The number of the endpoint, unique in the cell and in the order of the chain; stored in the column `endpoint` of
+    /// the samples.
     pub id: u32,
     pub role: RoleKind,
-    /// The number of the flow whose messages it sends or receives.
+    /// The number of the flow whose messages the endpoint sends or receives.
     pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
-    /// The links from which it receives. A server with several calls under way at once has a link for each.
+    /// The links that the endpoint receives from. A server that handles several calls at once has one link for each.
     #[serde(rename = "in")]
     pub inputs: Vec<String>,
-    /// The links to which it sends. In the pattern `rpc`, as many calls are under way at once as there are links.
+    /// The links that the endpoint sends to. In the pattern `rpc`, there is one link for each call that may be under
+    /// way at once.
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
     /// For a follower: the endpoints of this node whose arrivals cause its messages.
     #[serde(default)]
     pub after: Vec<u32>,
-    /// For a follower of several endpoints.
+    /// How a follower of several endpoints joins their arrivals.
     #[serde(default)]
     pub join: Join,
-    /// Only every n-th arrival causes a message of a follower; 0 is like 1.
+    /// For a follower: only every `every`-th arrival causes a message; 0 means 1.
     #[serde(default)]
     pub every: u32,
-    /// How many messages of a follower each such arrival causes; 0 is like 1.
+    /// For a follower: how many messages each such arrival causes; 0 means 1.
     #[serde(default)]
     pub repeat: u32,
-    /// For a source with the pace `closed`: the endpoint of this node at which a message arrives before the source sends
-    /// its next one.
+    /// For a source with the pace `closed`: the endpoint of this node at which a message must arrive before the source
+    /// sends its next one.
     pub returns: Option<u32>,
-    /// For a source: the endpoint of this node whose newest message each of its messages is based on.
+    /// For a source: the endpoint of this node whose newest message each of the source's messages is based on.
     pub latest: Option<u32>,
-    /// The file for the causes of its messages; a follower and a source with `latest` need it.
+    /// The file for the causes of the endpoint's messages; required for a follower and for a source with `latest`.
     pub causes: Option<PathBuf>,
-    /// How it waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's `wait`
-    /// applies.
+    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways; otherwise the spec's
+    /// `wait` applies.
     pub wait: Option<Wait>,
-    /// The file for its raw samples.
+    /// The file for the endpoint's raw samples.
     pub samples: PathBuf,
-    /// How many samples the file can hold.
+    /// The number of samples that the file can hold.
     pub capacity: u64,
-    /// The file for the readings of its thread's counters, in a trial that asks why messages are slow.
+    /// The file for readings of the thread's counters, in a trial that investigates slow messages.
     pub readings: Option<PathBuf>,
 }
 
-/// A type of messages that the transport itself knows, such as a ROS message, and how the transport carries it.
+/// A message type of the transport itself, such as a ROS message, and how the transport carries it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MessageType {
     /// The full name of the type, such as `nav_msgs/msg/Odometry`.
     pub name: String,
-    /// The folder of the code that hopmeter generated for the type; empty if the transport needs none.
+    /// The folder with the code that hopmeter generated for the type; empty if the transport needs no such code.
     #[serde(default)]
     pub code: String,
-    /// The file with the encoded message, if the transport encodes it itself. Payloads are then the bytes of this file.
-    /// Otherwise payloads are messages of the type that are already encoded.
+    /// The file with the encoded message, if the transport encodes the message itself; payloads are then the bytes of
+    /// this file. Otherwise payloads are encoded messages of the type.
     #[serde(default)]
     pub object: String,
 }
@@ -86,60 +86,60 @@ pub struct MessageType {
 pub struct LinkSpec {
     pub name: String,
     pub receivers: u32,
-    /// How its receivers wait. How the polled receivers wait, if some receivers are called and others are polled.
+    /// How the link's receivers wait; if some receivers are called and others are polled, how the polled ones wait.
     pub wait: Wait,
 }
 
-/// One stream of messages or calls: what its messages are, and when they are sent.
+/// One stream of messages or calls: their content, and when they are sent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The number in the header of each of its frames, unique in the cell.
+    /// The number in the header of each of the flow's frames, unique in the cell.
     pub number: u32,
     pub pattern: Pattern,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
     /// The file with the payloads; without a file, payloads are a pattern.
     pub payload_file: Option<PathBuf>,
-    /// How many payloads the file holds, one after the other.
+    /// The number of payloads in the file, one after another.
     #[serde(default = "one")]
     pub payload_frames: usize,
     /// For the pace `replay`: the file with the messages and their due times. `payload_bytes` is then the size of the
     /// largest message.
     pub recording: Option<PathBuf>,
     pub touch: Touch,
-    /// The codec of the first and the last endpoint. The value is missing if payloads are bytes, and in nodes that only
-    /// pass messages on.
+    /// The codec of the flow's first and last endpoint; `None` if payloads are bytes, and in nodes that only forward
+    /// messages.
     pub codec: Option<String>,
-    /// The device of the codec's object.
+    /// The device where the codec's object is stored.
     pub device: Option<String>,
-    /// How the codec shares the memory of a GPU. The value is missing if the content is copied through host memory.
+    /// How the codec shares GPU memory; `None` if the content is copied through host memory.
     pub share: Option<String>,
-    /// The parameters of the codec's object. With a codec library, the file with the encoded object.
+    /// The parameters of the codec's object; with a codec library, the file with the encoded object.
     pub object: Option<String>,
-    /// The codec library, if generated code of a schema converts the object. The value is missing in Python.
+    /// The codec library, if generated code for a schema converts the object; always `None` in Python.
     pub library: Option<PathBuf>,
-    /// The type as which the transport carries the messages, if it is one of its own.
+    /// The transport's own type for the messages, if they have one.
     pub message: Option<MessageType>,
     pub pace: Pace,
-    /// The number of measured messages; `warmup` messages come before them and are not measured.
+    /// The number of measured messages. `warmup` messages precede them and are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// For a source whose messages return (`returns`): how long it sends. At most `messages` are measured.
+    /// For a source whose messages return (`returns`): how long it sends. At most `messages` messages are measured.
     pub window: Option<Window>,
-    /// Whether every payload has a checksum, not only those of warm-up messages and the last message.
+    /// Whether every payload has a checksum, instead of only those of probes, warm-up messages and the last message.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
-    /// Whether this flow passes the messages of another flow on to a second process of the same participant: over the
-    /// ring of the instrument, with the payloads as they arrived.
+    /// Whether this flow is a bridge: it forwards the messages of another flow, with unchanged payloads, to a second
+    /// process of the same participant, over the instrument's ring.
     #[serde(default)]
     pub bridge: bool,
     #[serde(default)]
     pub dispatch: Dispatch,
 }
 
-/// How long a source sends that has neither a schedule nor a number of messages: first without measuring, then
+/// How long a source sends if it has neither a schedule nor a number of messages: first without measuring, then
 /// measuring.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -153,7 +153,7 @@ pub struct Window {
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     pub format: u32,
-    /// 16 hexadecimal digits.
+    /// The run id, 16 hexadecimal digits.
     pub run: String,
     pub cell: String,
     pub trial: u32,
@@ -167,26 +167,27 @@ pub struct Spec {
     /// The address on which link ends listen.
     #[serde(default = "loopback")]
     pub bind: Ipv4Addr,
-    /// The address at which other nodes reach this one.
+    /// The address at which other nodes reach this node.
     #[serde(default = "loopback")]
     pub advertised: Ipv4Addr,
     /// The folder of a Python adapter; unused in other languages.
     pub adapter: Option<PathBuf>,
-    /// How receivers wait. How the polled receivers of this node wait, if its receivers wait in different ways.
+    /// How receivers wait; if this node's receivers wait in different ways, how the polled ones wait.
     pub wait: Wait,
-    /// The time after `go` at which sources stop, even if messages are left.
+    /// The time after `go` at which sources stop, even if messages remain.
     pub limit_ns: i64,
-    /// How long receivers listen for late messages after the last one.
+    /// How long receivers still listen for late messages after the last message.
     pub drain_ns: i64,
     /// How long a refused message is offered again before it is abandoned.
     pub retry_ns: i64,
-    /// How long a client waits for a reply before the reply counts as lost, and a source for a message that returns.
+    /// How long a client waits for a reply before the reply counts as lost, and how long a source waits for a message
+    /// that should return.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
     /// The SCHED_FIFO priority; 0 selects the normal scheduler.
     pub fifo: u32,
     pub mlock: bool,
-    /// The most messages that the node handles at once; 0 is without a limit.
+    /// The maximum number of messages that the node handles at once; 0 means no limit.
     #[serde(default)]
     pub threads: u32,
     #[serde(default)]
@@ -194,7 +195,7 @@ pub struct Spec {
     /// Whether idle cores are kept out of idle states.
     #[serde(default)]
     pub no_idle_states: bool,
-    /// The flows of the endpoints of this node.
+    /// The flows that this node's endpoints belong to.
     pub flows: Vec<Flow>,
     pub endpoints: Vec<Endpoint>,
     pub links: BTreeMap<String, LinkSpec>,
@@ -212,7 +213,7 @@ fn one() -> usize {
     1
 }
 
-/// The address of nodes that are all on one machine.
+/// The default address, for nodes that are all on one machine.
 pub fn loopback() -> Ipv4Addr {
     Ipv4Addr::LOCALHOST
 }
@@ -225,7 +226,7 @@ impl Spec {
     /// Reads a spec file.
     ///
     /// # Errors
-    /// When the file cannot be read, is no spec, or has another version.
+    /// When the file cannot be read, is not a spec, or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -233,7 +234,7 @@ impl Spec {
         }
         let text = std::fs::read_to_string(path).context(format!("reading the spec {}", path.display()))?;
         let doing = || format!("understanding the spec {}", path.display());
-        // The version is checked first, because a spec of another version may lack fields of this one.
+        // The version is checked first, because a spec of another version may lack fields of this version.
         let Versioned { format } = serde_json::from_str(&text).context(doing())?;
         if format != SPEC_FORMAT {
             return Err(Error::new(format!("the spec has format {format}, this node speaks {SPEC_FORMAT}"))
@@ -242,7 +243,7 @@ impl Spec {
         serde_json::from_str(&text).context(doing())
     }
 
-    /// The flow with this number.
+    /// Returns the flow with this number.
     ///
     /// # Errors
     /// When the spec lists no such flow.
@@ -251,7 +252,7 @@ impl Spec {
         found.ok_or_else(|| Error::new(format!("the spec lists no flow {number}")))
     }
 
-    /// The size of the largest payload that this node sends or receives over its transport, in bytes.
+    /// The size in bytes of the largest payload that this node sends or receives over its transport.
     pub fn largest_payload_bytes(&self) -> usize {
         self.flows.iter().filter(|flow| !flow.bridge).map(|flow| flow.payload_bytes).max().unwrap_or(0)
     }
@@ -261,7 +262,7 @@ impl Spec {
         Duration::from_nanos(self.call_ns.max(0) as u64)
     }
 
-    /// The run id as a number, as frames carry it.
+    /// Returns the run id as the number that frames carry.
     ///
     /// # Errors
     /// When the run id is not 16 hexadecimal digits.

@@ -1,7 +1,7 @@
-//! Readings of the kernel's counters for a thread, around each message: they show why a message was slow.
+//! Reads the kernel's counters for a thread before and after each message, to show why a message was slow.
 //!
-//! A reading takes three system calls. So the roles take readings only if the spec names a file for them, in trials
-//! that are not ranked.
+//! A reading takes three system calls. So the roles take readings only if the spec names a file for them, which it does
+//! only in trials that are not ranked.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,39 +11,38 @@ use crate::error::{Context, Result};
 use crate::recorder::NONE_NS;
 use crate::spec::{Endpoint, Flow};
 
-/// The first bytes of the file.
+/// The first bytes of the file, which identify its format.
 const MAGIC: &[u8; 8] = b"HMTHREAD";
 /// The offset of the first reading in the file.
 const HEAD_BYTES: usize = 64;
-/// The `seq` of a reading at a warm-up message or a probe.
+/// The `seq` of a reading that belongs to a warm-up message or a probe.
 const NO_SEQ: u64 = u64::MAX;
-/// The readings of one message: arrived and done, or send and sent; a client takes all four.
+/// The maximum number of readings per message: arrived and done, or send and sent; a client takes all four.
 const READINGS_PER_MESSAGE: u64 = 4;
 
-/// The action of a thread at the time of a reading.
+/// The point at which a thread took a reading.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The thread waited until the message was due, and sends the message now.
+    /// The thread has waited until the message is due, and now sends it.
     Send = 0,
     /// The transport's send has returned.
     Sent = 1,
-    /// The thread waited for a message, and one has arrived.
+    /// The thread has waited for a message, and one has arrived.
     Arrived = 2,
     /// The thread has finished with the message.
     Done = 3,
 }
 
-/// One reading. All counters start at 0 when the thread starts, and only grow.
+/// One reading of the counters. All counters are 0 when the thread starts, and never decrease.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub seq: u64,
     pub at_ns: i64,
-    /// The CPU time, without the time that the hypervisor took.
+    /// The CPU time, without the time that the hypervisor took away.
     pub cpu_ns: i64,
-    /// The time for which the thread was ready to run but did not run; [`NONE_NS`] if the kernel does not count this
-    /// time.
+    /// The time for which the thread was runnable but did not run; [`NONE_NS`] if the kernel does not count it.
     pub queued_ns: i64,
     pub thread: u32,
     pub mark: Mark,
@@ -54,7 +53,7 @@ pub struct Reading {
     unused: u64,
 }
 
-/// The readings of one endpoint, in the order of time. Only one thread uses the log at a time.
+/// The readings of one endpoint, ordered by time. Only one thread at a time uses the log.
 pub struct ThreadLog {
     readings: Vec<Reading>,
     endpoint: u32,
@@ -63,8 +62,8 @@ pub struct ThreadLog {
 }
 
 impl ThreadLog {
-    /// The log of an endpoint, if the endpoint's spec names a file. The memory of the log is touched here, so that it
-    /// causes no page fault later.
+    /// Creates the log of an endpoint whose spec names a file; otherwise returns `None`. Touches the log's memory, so
+    /// that it causes no page fault later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
         let messages = flow.messages.saturating_add(flow.warmup);
@@ -74,8 +73,8 @@ impl ThreadLog {
         Some(Box::new(Self { readings, endpoint: me.id, left_out: 0, path }))
     }
 
-    /// Takes a reading at a sample or at another message. The reading belongs to the time `at_ns`, at which the thread
-    /// reached this point.
+    /// Takes a reading for the sample `seq`, or for another message if `seq` is `None`. `at_ns` is the time at which
+    /// the thread reached this point.
     pub fn read(&mut self, seq: Option<u64>, mark: Mark, at_ns: i64) {
         if self.readings.len() == self.readings.capacity() {
             self.left_out += 1;
@@ -96,7 +95,7 @@ impl ThreadLog {
         bytes[16..20].copy_from_slice(&self.endpoint.to_le_bytes());
         bytes[24..32].copy_from_slice(&(self.readings.len() as u64).to_le_bytes());
         bytes[32..40].copy_from_slice(&self.left_out.to_le_bytes());
-        // SAFETY: Reading has no padding, and all its readings are initialised.
+        // SAFETY: Reading has no padding, and all readings are initialised.
         bytes.extend_from_slice(unsafe {
             std::slice::from_raw_parts(self.readings.as_ptr().cast::<u8>(), size_of_val(self.readings.as_slice()))
         });
@@ -148,8 +147,8 @@ impl Counters {
     }
 }
 
-/// The second number of a line of schedstat: `run time`, `run-queue wait`, `timeslices`. A kernel that does not count
-/// these times writes three zeros.
+/// Parses the second number of a schedstat line: `run time`, `run-queue wait`, `timeslices`. `None` if the kernel does
+/// not count these times, which it shows by three zeros.
 fn run_queue_wait_ns(line: &[u8]) -> Option<i64> {
     let mut numbers = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(parse_number);
     let (run_ns, queued_ns, slices) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -185,7 +184,7 @@ mod tests {
         Reading::now(0, Mark::Done, clock::now_ns())
     }
 
-    /// The parts of a thread's time while `act` runs: CPU time, run-queue wait, and the rest.
+    /// Returns how a thread spent its time while `act` ran: CPU time, run-queue wait, and the rest.
     fn passing(act: impl FnOnce()) -> (i64, i64, i64) {
         let before = now();
         act();
@@ -201,7 +200,7 @@ mod tests {
         assert!(cpu_ns < 20_000_000, "{cpu_ns}");
     }
 
-    /// Two threads share one core, so each runs for half of the time and waits for the core for the other half.
+    /// Two threads share one core, so each of them runs half of the time and waits for the core the other half.
     #[test]
     fn two_threads_on_one_core_wait_for_it() {
         if now().queued_ns == NONE_NS {

@@ -1,25 +1,24 @@
-//! Typed carriage: puts the header of a frame into the fields of a real message type that has no field for it.
+//! Typed carriage: stores a frame's header in the fields of a real message type, which has no field for a header.
 //!
-//! Such a message has a number, a time and a text. The text is a label of fixed length in ASCII,
-//! `run pair flags seq checksum` in hexadecimal. So the cost of a label is the same for every message and every
-//! middleware.
+//! Such a message has a number, a time and a text. The text is a label: ASCII of fixed length, `run pair flags seq
+//! checksum` in hexadecimal. So a label costs the same for every message and every middleware.
 
 use crate::contract::{Fill, FrameMut};
 use crate::error::{Error, Result};
 use crate::frame::{HEADER_BYTES, Header, flags};
 
-/// The length of a label.
+/// The length of a label, in bytes.
 pub const LABEL_BYTES: usize = 56;
 const SECOND_NS: i64 = 1_000_000_000;
-/// The positions of the spaces between the fields of a label.
+/// The positions of the blanks between the fields of a label.
 const BLANKS: [usize; 4] = [16, 25, 30, 47];
-/// The hexadecimal digits of all fields, as numbers of eight digits. Four zeros come before the flags; the last number
-/// is 0.
+/// The hexadecimal digits of all fields, in groups of eight, one per number. The flags have four leading zeros; the
+/// last number is 0.
 type Digits = [u8; 64];
-/// The position of each field in a label, its position in the digits, and its length.
+/// For each field: its position in the label, its position in the digits, and its length.
 const FIELDS: [(usize, usize, usize); 5] = [(0, 0, 16), (17, 16, 8), (26, 28, 4), (31, 32, 16), (48, 48, 8)];
 
-/// The part of a header that goes into the text of a message.
+/// Returns the label for a header, which becomes the text of a message.
 pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     let header = Header::fields(header);
     let (run, seq) = (split_u64(header.run), split_u64(header.seq));
@@ -31,14 +30,14 @@ pub fn label(header: &[u8; HEADER_BYTES]) -> [u8; LABEL_BYTES] {
     text
 }
 
-/// Writes the label into the text of a message; the text keeps its memory.
+/// Writes the label into a message's text, and reuses the memory of the text.
 pub fn label_into(text: &mut String, header: &[u8; HEADER_BYTES]) {
     text.clear();
     text.extend(label(header).map(char::from));
 }
 
-/// Calls `fill` to write a frame: the payload into `octets`, the label into `text`. Returns the seconds and nanoseconds
-/// of the message's stamp.
+/// Lets `fill` write a frame: the payload into `octets`, the label into `text`. Returns the seconds and nanoseconds of
+/// the message's stamp.
 pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i64, i64) {
     let mut header = [0; HEADER_BYTES];
     fill.write(FrameMut { header: &mut header, payload: octets });
@@ -46,7 +45,7 @@ pub fn write_message(text: &mut String, octets: &mut [u8], fill: Fill<'_>) -> (i
     to_stamp(sent_of(&header))
 }
 
-/// Refuses a payload in a message that has no field for it.
+/// Fails if there is a payload, for a message that has no field for it.
 pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
     if payload_bytes == 0 {
         return Ok(());
@@ -60,14 +59,14 @@ pub fn to_stamp(time_ns: i64) -> (i64, i64) {
     (time_ns / SECOND_NS, time_ns % SECOND_NS)
 }
 
-/// The time of a message's stamp, in nanoseconds.
+/// Returns the time of a message's stamp in nanoseconds.
 pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
     seconds * SECOND_NS + nanoseconds
 }
 
-/// The header that a message carried. A text that is no label gives a header that every receiver refuses as malformed.
-/// The message does not carry the due time: the sent time replaces it, and the source has recorded the due
-/// time.
+/// Restores the header that a message carried. A text that is not a label yields a header that every receiver refuses
+/// as malformed. The message does not carry the due time, which the source has recorded; the header contains the sent
+/// time instead.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -76,18 +75,18 @@ pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADE
     bytes
 }
 
-/// The number of the message.
+/// The message's number.
 pub fn seq_of(header: &[u8; HEADER_BYTES]) -> u64 {
     Header::fields(header).seq
 }
 
-/// Whether the receiver checks the payload of the message. An adapter that encodes the payload itself then passes on the
-/// payload of the link's message only if the message that arrived is equal to it.
+/// Whether the receiver checks the message's payload. If so, an adapter that encodes the payload itself passes on the
+/// payload of the link's message only if the message that arrived equals it.
 pub fn is_checked(header: &[u8; HEADER_BYTES]) -> bool {
     Header::fields(header).is(flags::CHECKSUM)
 }
 
-/// When it was sent, in nanoseconds.
+/// When the message was sent, in nanoseconds.
 pub fn sent_of(header: &[u8; HEADER_BYTES]) -> i64 {
     Header::fields(header).sent_ns
 }
@@ -120,8 +119,8 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Writes and reads all digits at once and checks them at the end. A loop over single digits would cost more than all
-/// other work on a small message.
+/// All digits are encoded and decoded at once, and checked at the end. A loop over single digits would cost more than
+/// all other work on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {
@@ -133,7 +132,7 @@ fn encode_digits(numbers: [u32; 8]) -> Digits {
 fn decode_digits(digits: &Digits) -> Option<[u32; 8]> {
     let (mut values, mut strange) = ([0; 64], 0);
     for (value, said) in values.iter_mut().zip(digits) {
-        // The smaller difference is the value of the digit or letter.
+        // The smaller of the two differences is the value of the digit or letter.
         *value = said.wrapping_sub(b'0').min(said.wrapping_sub(b'a' - 10));
         strange |= *value & 0xf0 | digit(*value) ^ said;
     }

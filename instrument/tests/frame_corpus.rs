@@ -1,11 +1,11 @@
-//! A seeded corpus of mangled frames: whatever arrives, it is read or refused, and never a crash.
+//! Tests a seeded corpus of mangled frames: each is either accepted or refused, and none crashes the reader.
 
 use hopmeter_instrument::frame::{FRAME_VERSION, HEADER_BYTES, Header, Refused, flags};
 
 const RUN: u64 = 0x0123_4567_89AB_CDEF;
 const ROUNDS: usize = 300_000;
 
-/// SplitMix64.
+/// SplitMix64, a small seeded random number generator.
 struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ fn a_changed_bit_is_refused_or_changes_a_field_that_is_free() {
         let bit = random.below(HEADER_BYTES * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
         match Header::accept(&bytes, header.length as usize, RUN, header.pair) {
-            // Fixed fields, the run, the pair and the length leave no bit free.
+            // The fixed fields, the run, the pair and the length leave no bit undetermined.
             Ok(read) => {
                 assert!(matches!(bit / 8, 6 | 24..=47 | 56..=59), "byte {} changed unseen", bit / 8);
                 assert_ne!(read, header);
@@ -112,7 +112,7 @@ fn other_versions_unknown_marks_and_other_runs_are_refused() {
     }
 }
 
-/// What the layout says, written down a second time and on purpose otherwise than `Header::read` does it.
+/// Checks a header against the layout, deliberately in another way than `Header::read`.
 fn is_sound(bytes: &[u8], payload_bytes: usize) -> bool {
     let Ok(bytes) = <&[u8; HEADER_BYTES]>::try_from(bytes) else { return false };
     let number = |from: usize, to: usize| bytes[from..to].iter().rev().fold(0_u64, |sum, byte| sum << 8 | *byte as u64);

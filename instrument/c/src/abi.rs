@@ -1,28 +1,30 @@
-//! The data types of the C ABI between the instrument and an adapter: plain data, and functions with a context.
+//! The data types of the C ABI between the instrument and an adapter: plain structs, and callbacks with a context.
 //!
-//! Two rules hold everywhere. No exception or panic crosses the ABI: an adapter turns its exceptions into texts
-//! ([`Error`]). Data that is passed by pointer is borrowed for the call, unless its description says otherwise.
+//! Two rules apply throughout. No exception or panic crosses the ABI: an adapter reports its exceptions as texts
+//! ([`Error`]). Data that is passed by pointer is borrowed for the duration of the call, unless its description says
+//! otherwise.
 
 use std::ffi::{c_char, c_void};
 
-/// The version of this interface; node and library must have the same version.
+/// The version of this interface. A node works only with a library of the same version.
 pub const ABI_VERSION: u32 = 5;
 
-/// The length of a frame's header.
+/// The length of a frame's header, in bytes.
 pub const HEADER_BYTES: usize = 64;
-/// The offset of the sent time in a header: nanoseconds, CLOCK_MONOTONIC, 64 bits, little-endian.
+/// The offset of the sent time in the header. The sent time is a 64-bit little-endian number of nanoseconds of
+/// CLOCK_MONOTONIC.
 pub const SENT_AT: usize = 40;
-/// The length of a label, which is the part of a header that travels in the text of a typed message.
+/// The length of a label in bytes. A label is the part of a header that travels in the text of a typed message.
 pub const LABEL_BYTES: usize = 56;
 
-/// Success; after a send: the transport accepted the frame.
+/// Success. After a send: the transport accepted the frame.
 pub const ACCEPTED: i32 = 0;
 /// The transport cannot take the frame without waiting.
 pub const BUSY: i32 = 1;
-/// Failure; the function has called `Error.put` before it returned. A poll that failed also returns this value.
+/// Failure. The function has called `Error.put` before it returned. A failed poll also returns this value.
 pub const FAILED: i32 = -1;
 
-/// UTF-8 text with its length, not terminated; the reader replaces invalid sequences.
+/// UTF-8 text with a length and no terminator; the reader replaces invalid sequences.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -30,22 +32,22 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Receives the reason and the remedy when a function fails. Both texts are copied; an empty remedy means that there is
-/// none.
+/// Receives the reason and the remedy when a function fails. Both texts are copied; an empty remedy means that none is
+/// known.
 #[repr(C)]
 pub struct Error {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, what: Text, remedy: Text),
 }
 
-/// Receives a text that a function returns; the text is copied.
+/// Receives the text that a function returns; the text is copied.
 #[repr(C)]
 pub struct TextOut {
     pub context: *mut c_void,
     pub put: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// Receives the facts that a function returns, one per call; the facts are copied.
+/// Receives the facts that a function returns, one per call of `put`; the facts are copied.
 #[repr(C)]
 pub struct FactsOut {
     pub context: *mut c_void,
@@ -76,49 +78,50 @@ pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 /// The setup that an adapter receives when it is opened. Valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
-    /// A name that belongs to this run alone on this machine. Everything that an adapter creates outside `directory`
-    /// has this name in its own name.
+    /// A name that no other run on this machine has. An adapter uses it in the name of everything that it creates
+    /// outside `directory`.
     pub run: Text,
-    /// A private folder of this trial with a short path, for socket files.
+    /// A private folder for this trial's socket files, with a short path.
     pub directory: Text,
     /// The address of the transport's broker; empty if the transport has no broker.
     pub broker: Text,
     /// The IPv4 address on which link ends listen; may be 0.0.0.0.
     pub bind: Text,
-    /// The IPv4 address at which nodes on other machines reach this one.
+    /// The IPv4 address at which nodes on other machines reach this node.
     pub advertised: Text,
     /// The size of the largest frame, header included, on any link of this process.
     pub largest_frame_bytes: usize,
     pub settings: *const Settings,
 }
 
-/// One link. One end binds the link; the others connect to the address of that end.
+/// One link. One link end binds the link; the others connect to the address of that end.
 #[repr(C)]
 pub struct Link {
-    /// Unique on this machine, of `[a-z0-9_]` only.
+    /// A name that is unique on this machine and consists of `[a-z0-9_]` only.
     pub name: Text,
     /// The address of the binding side; empty while the link is being bound.
     pub address: Text,
-    /// How many receivers connect before the first message.
+    /// The number of receivers that connect before the first message.
     pub receivers: u32,
     /// What the messages of this link represent.
     pub payload: PayloadKind,
-    /// The size of an image in pixels; 0 if the payload is none.
+    /// The size of an image in pixels; 0 if the payload is not an image.
     pub width: u32,
     pub height: u32,
     /// The size of the largest frame of this link, header included.
     pub frame_bytes: usize,
-    /// How this end waits for messages, and a client for replies; at a publisher, how the receivers of the link wait.
+    /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
+    /// wait.
     pub wait: Wait,
-    /// The name of the transport's own type as which it carries the messages; empty if there is none.
+    /// The transport's own message type for this link; empty if the link has none.
     pub message_type: Text,
-    /// The folder of the code that was generated for this type; empty if there is none.
+    /// The folder with the code that was generated for this type; empty if there is none.
     pub message_code: Text,
-    /// The file with the encoded message, if the transport encodes it itself; otherwise empty.
+    /// The file with the encoded message, if the transport encodes the message itself; otherwise empty.
     pub message_object: Text,
 }
 
-/// A frame to fill: 64 bytes of header and the payload, which may be at different places in memory.
+/// A frame to fill: a header of 64 bytes and a payload, which may be in separate memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameMut {
@@ -133,13 +136,12 @@ pub struct FrameMut {
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// The memory for the sent time. The adapter writes it after `call`, as the last step before it sends. The adapter
-    /// also writes the sent time at the offset `SENT_AT` of the header. Null if the header already contains the sent
-    /// time.
+    /// Where the sent time goes. After `call`, as the last step before sending, the adapter reads the clock and writes
+    /// the time here and at the offset `SENT_AT` of the header. Null if the header already contains the sent time.
     pub sent_ns: *mut i64,
 }
 
-/// A received frame, valid until the function that it is passed to returns.
+/// A received frame, valid until the function that it was passed to returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Received {
@@ -150,14 +152,14 @@ pub struct Received {
     pub payload_bytes: usize,
     /// The transport's own message, which `forward` of the same adapter can send on; may be null.
     pub native: *const c_void,
-    /// Retains the bytes of `native` after the call; may be null.
+    /// Retains the bytes of `native` beyond the call; may be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,
-    /// The time when the frame arrived, as read by the adapter. If it is 0, the instrument reads the clock.
+    /// When the frame arrived, if the adapter read the clock. If it is 0, the instrument reads the clock.
     pub arrived_ns: i64,
 }
 
-/// Keeps the bytes of a whole frame, header first, valid until `release`. Any thread may call `release`, even after the
-/// subscriber is closed. If `release` is null, retaining the frame failed.
+/// Keeps the bytes of a whole frame, header first, valid until `release` is called. Any thread may call `release`, even
+/// after the subscriber is closed. A null `release` means that retaining the frame failed.
 #[repr(C)]
 pub struct FrameHolder {
     pub handle: *mut c_void,
@@ -166,7 +168,8 @@ pub struct FrameHolder {
     pub release: Option<extern "C" fn(handle: *mut c_void)>,
 }
 
-/// A payload in the caller's memory. The function that gets this payload calls `release` exactly once, from any thread.
+/// A payload in the caller's memory. The function that receives this struct calls `release` exactly once, from any
+/// thread.
 #[repr(C)]
 pub struct Shared {
     pub context: *mut c_void,
@@ -183,8 +186,8 @@ pub struct Take {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received),
 }
 
-/// Takes received frames on a thread of the transport, one at a time. The function that gets this struct calls
-/// `release` exactly once, even if `subscribe` fails, and does not use `call` afterwards.
+/// Takes received frames on a thread of the transport, one at a time. The function that receives this struct calls
+/// `release` exactly once, even if `subscribe` fails, and does not use `call` after that.
 #[repr(C)]
 pub struct OnFrame {
     pub context: *mut c_void,
@@ -192,7 +195,7 @@ pub struct OnFrame {
     pub release: extern "C" fn(context: *mut c_void),
 }
 
-/// Handles the requests of one poll. It may block.
+/// Handles the requests of one poll. The handler may block.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Handle {
@@ -200,7 +203,7 @@ pub struct Handle {
     pub call: extern "C" fn(context: *mut c_void, received: *const Received, replier: crate::calls::Replier),
 }
 
-/// Handles requests on a thread of the transport; the rules of [`OnFrame`] apply. It may block.
+/// Handles requests on a thread of the transport; the rules of [`OnFrame`] apply. The handler may block.
 #[repr(C)]
 pub struct OnRequest {
     pub context: *mut c_void,

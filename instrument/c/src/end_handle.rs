@@ -1,12 +1,11 @@
-//! An object of the adapter with its table of functions; dropping it closes the object.
+//! Owns an adapter's object together with its table of functions; dropping the handle closes the object.
 
 /// Declares the type that owns one kind of link end.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);
 
-        // SAFETY: the ABI says that one thread at a time uses a link end, not always the same
-        // thread.
+        // SAFETY: the ABI says that only one thread at a time uses a link end, and that the thread may change.
         unsafe impl Send for $name {}
 
         impl $name {
@@ -24,7 +23,7 @@ macro_rules! end_handle {
             }
 
             fn calls(&self) -> &'static $calls {
-                // SAFETY: the ABI says that tables are valid as long as the process runs.
+                // SAFETY: the ABI guarantees that tables are valid as long as the process runs.
                 unsafe { &*self.0.calls }
             }
         }

@@ -34,21 +34,21 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
 
-/// Sets the copy function of the adapter's library; call it before `hopmeter_main`. Relays and servers with the work
-/// `copy:…:own` use this function.
+/// Sets the copy function of the adapter's library, which relays and servers with the work `copy:…:own` use. Call this
+/// before `hopmeter_main`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {
     copying::copy_with(copy);
 }
 
-/// The version of the instrument, for an adapter that has no library.
+/// Returns the version of the instrument, for an adapter that has no library.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 fn run(adapter: &Adapter, arguments: Vec<String>) -> ExitCode {
-    // SAFETY: the ABI says that the strings are valid as long as the process runs.
+    // SAFETY: the ABI guarantees that the strings are valid as long as the process runs.
     let [transport, compiler, flags] =
         [adapter.transport, adapter.compiler, adapter.flags].map(|text| unsafe { c_string(text) });
     let open = |setup: &Setup| -> Result<Arc<dyn Transport>> { Ok(Arc::new(CTransport::open(adapter.open, setup)?)) };

@@ -1,4 +1,4 @@
-//! Received frames across the C ABI, in both directions.
+//! Passes received frames across the C ABI, in both directions.
 
 use std::ffi::c_void;
 
@@ -7,7 +7,7 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. The message only returns to the adapter from which it came, because a node has just one
+/// The adapter's own message. The message can only return to the adapter that it came from, because a node has just one
 /// adapter.
 struct Native(*const c_void);
 
@@ -22,7 +22,7 @@ impl<'a> CReceived<'a> {
         Self { raw, native: Native(raw.native) }
     }
 
-    /// Passes the frame to a closure of the instrument.
+    /// Passes the frame to one of the instrument's closures.
     pub fn show(&self, take: impl FnOnce(Received<'_>)) {
         take(Received {
             header: slice(self.raw.header, self.raw.header_bytes),
@@ -68,7 +68,7 @@ impl Drop for CFrameHolder {
     }
 }
 
-/// A frame that goes back to the adapter to be forwarded.
+/// Converts a frame that goes back to the adapter to be forwarded.
 pub fn lend(received: &Received<'_>) -> abi::Received {
     let native = received.native.and_then(|native| native.downcast_ref::<Native>());
     abi::Received {
@@ -100,16 +100,16 @@ pub unsafe extern "C" fn hopmeter_copy(received: *const abi::Received, frame: ab
     });
 }
 
-/// Counts the copy of a payload that the adapter makes itself, because its library copies only whole messages.
+/// Counts a payload copy that the adapter itself makes, because its library copies only whole messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_count_copy() {
     count_copy();
 }
 
-/// A frame to fill, converted to the instrument's type.
+/// Converts a frame to fill to the instrument's type.
 ///
 /// # Safety
-/// Only the caller may use the frame's header and payload.
+/// The caller must have exclusive use of the frame's header and payload.
 pub unsafe fn frame_mut(frame: &abi::FrameMut) -> FrameMut<'_> {
     let payload = match frame.payload_bytes {
         0 => &mut [],

@@ -1,7 +1,7 @@
-//! The instrument's closures: an adapter borrows a closure for one call, or owns it for a subscription.
+//! Passes the instrument's closures to an adapter, which borrows a closure for one call, or owns it for a subscription.
 //!
-//! A panic in a loaned closure is caught at the ABI and continues after the adapter has returned. A panic in an owned
-//! closure cannot continue, so the process aborts and prints the panic's message on stderr.
+//! A panic in a borrowed closure is caught at the ABI and resumed after the adapter has returned. A panic in an owned
+//! closure cannot be resumed, so the process prints the panic's message on stderr and aborts.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use crate::calls;
 use crate::frames::{CReceived, frame_mut};
 use crate::rpc::CReplier;
 
-/// A closure that is loaned for one call, and the panic with which it ended, if any.
+/// A closure that is loaned for one call, and the panic that ended the call, if any.
 pub struct Loan<F> {
     closure: F,
     panicked: Option<Box<dyn Any + Send>>,
@@ -79,18 +79,18 @@ extern "C" fn call_handle(context: *mut c_void, received: *const abi::Received, 
     }
 }
 
-/// Passes the ownership of a callback to the adapter.
+/// Passes ownership of a callback to the adapter.
 pub fn give_on_frame(on_frame: OnFrame) -> abi::OnFrame {
     abi::OnFrame { context: give(on_frame), call: call_on_frame, release: release::<OnFrame> }
 }
 
 extern "C" fn call_on_frame(context: *mut c_void, received: *const abi::Received) {
-    // SAFETY: the context is an owned callback that no two threads enter at once; `received` is valid during this call.
+    // SAFETY: the context is an owned callback that no two threads call at once; `received` is valid during this call.
     let (on_frame, received) = unsafe { (&mut *context.cast::<OnFrame>(), &*received) };
     CReceived::new(received).show(|received| on_frame.call(received));
 }
 
-/// Passes the ownership of a request handler to the adapter.
+/// Passes ownership of a request handler to the adapter.
 pub fn give_on_request(on_request: OnRequest) -> abi::OnRequest {
     abi::OnRequest { context: give(on_request), call: call_on_request, release: release::<OnRequest> }
 }
@@ -101,7 +101,7 @@ extern "C" fn call_on_request(context: *mut c_void, received: *const abi::Receiv
     CReceived::new(received).show(|received| on_request(received, &mut CReplier::borrow(replier)));
 }
 
-/// Passes the ownership of the memory of a payload to the adapter.
+/// Passes ownership of a payload's memory to the adapter.
 pub fn give_shared(payload: &Shared) -> abi::Shared {
     let bytes = (**payload).as_ref();
     let (data, length) = (bytes.as_ptr(), bytes.len());
@@ -113,6 +113,6 @@ fn give<T>(owned: T) -> *mut c_void {
 }
 
 extern "C" fn release<T>(context: *mut c_void) {
-    // SAFETY: the context comes from `give` of the same type, and the ABI says that it is released once.
+    // SAFETY: the context comes from `give` of the same type, and the ABI says that it is released only once.
     drop(unsafe { Box::from_raw(context.cast::<T>()) });
 }

@@ -54,8 +54,8 @@ impl contract::Server for CServer {
     }
 }
 
-/// A server whose handler the transport calls. Rust drops the fields in this order: the
-/// subscription before the server.
+/// A server whose handler the transport calls. Rust drops fields in declaration order, so the subscription is dropped
+/// before the server.
 struct Serving {
     _subscription: Box<CSubscription>,
     _server: Box<CServer>,
@@ -63,7 +63,7 @@ struct Serving {
 
 impl Subscription for Serving {}
 
-/// The replier that a handler may use until it returns.
+/// The replier that a handler may use until the handler returns.
 pub struct CReplier(calls::Replier);
 
 impl CReplier {
@@ -78,7 +78,7 @@ impl contract::Replier for CReplier {
     }
 
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
-        // SAFETY: the ABI says that tables are valid as long as the process runs.
+        // SAFETY: the ABI guarantees that tables are valid as long as the process runs.
         match unsafe { &*self.0.calls }.forward {
             Some(forward) => text::send_outcome(|error| forward(self.0.object, &frames::lend(received), error)),
             None => contract::copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill)),
@@ -86,7 +86,7 @@ impl contract::Replier for CReplier {
     }
 
     fn defer(&mut self) -> Option<Box<dyn contract::Replier + Send>> {
-        // SAFETY: the ABI says that tables live as long as the process.
+        // SAFETY: the ABI guarantees that tables are valid as long as the process runs.
         let deferred = unsafe { &*self.0.calls }.defer?(self.0.object);
         CDeferred::adopt(deferred).ok().map(|deferred| deferred as _)
     }
@@ -99,7 +99,7 @@ impl contract::Replier for CDeferred {
 }
 
 fn reply(raw: calls::Replier, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-    // SAFETY: the ABI says that tables live as long as the process.
+    // SAFETY: the ABI guarantees that tables are valid as long as the process runs.
     let reply = unsafe { &*raw.calls }.reply;
     lend_fill(fill, |fill| text::send_outcome(|error| reply(raw.object, payload_bytes, fill, error)))
 }

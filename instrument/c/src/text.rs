@@ -1,4 +1,4 @@
-//! Texts and errors across the C ABI.
+//! Passes texts and errors across the C ABI.
 
 use std::ffi::{c_char, c_void};
 
@@ -7,7 +7,7 @@ use hopmeter_instrument::{Error, Result, Sent};
 use crate::abi::{self, Text};
 
 impl Text {
-    /// Passes a text for one call.
+    /// Converts a text that is passed for one call.
     pub fn lend(text: &str) -> Self {
         Self { data: text.as_ptr().cast::<c_char>(), bytes: text.len() }
     }
@@ -18,16 +18,16 @@ impl Text {
     }
 }
 
-/// Bytes that the adapter passed. An empty span may have a null pointer.
+/// Returns bytes that the adapter passed. An empty span may have a null pointer.
 pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];
     }
-    // SAFETY: the ABI says that `data` points to `bytes` bytes, which are valid during the call that uses them.
+    // SAFETY: the ABI guarantees that `data` points to `bytes` bytes, which are valid during the call that uses them.
     unsafe { std::slice::from_raw_parts(data, bytes) }
 }
 
-/// Requests one text.
+/// Calls `ask` and returns the text that it reports.
 pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     extern "C" fn put(context: *mut c_void, text: Text) {
         // SAFETY: the context is the `String` below, which outlives the call.
@@ -38,7 +38,7 @@ pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     answer
 }
 
-/// Requests any number of facts.
+/// Calls `ask` and returns all facts that it reports.
 pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     type Facts = Vec<(String, String)>;
     extern "C" fn put(context: *mut c_void, name: Text, value: Text) {
@@ -50,7 +50,8 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail, and stores the error that it reports. Costs nothing if the function succeeds.
+/// Calls a function that may fail, and also returns a way to obtain the error that it reported. Costs nothing if the
+/// function succeeds.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());
@@ -64,7 +65,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
     (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
 }
 
-/// The result of a function that opens a link end.
+/// Converts the status of a function that opens a link end to a result.
 pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(()),
@@ -72,7 +73,7 @@ pub fn check_status(call: impl FnOnce(*const abi::Error) -> i32) -> Result<()> {
     }
 }
 
-/// The result of a send.
+/// Converts the status of a send to a result.
 pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent> {
     match attempt(call) {
         (abi::ACCEPTED, _) => Ok(Sent::Accepted),
@@ -81,7 +82,7 @@ pub fn send_outcome(call: impl FnOnce(*const abi::Error) -> i32) -> Result<Sent>
     }
 }
 
-/// The result of a poll.
+/// Converts the return value of a poll to the number of frames.
 pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
     let (answer, error) = attempt(call);
     usize::try_from(answer).map_err(|_| error())
@@ -89,7 +90,7 @@ pub fn count(call: impl FnOnce(*const abi::Error) -> i64) -> Result<usize> {
 
 /// Reports an error to the adapter.
 pub fn report_error(out: *const abi::Error, error: &Error) -> i32 {
-    // SAFETY: the ABI says that `out` is valid during the call.
+    // SAFETY: the ABI guarantees that `out` is valid during the call.
     let out = unsafe { &*out };
     (out.put)(out.context, Text::lend(&error.what_text()), Text::lend(error.remedy_text().unwrap_or_default()));
     abi::FAILED

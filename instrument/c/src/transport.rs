@@ -14,8 +14,7 @@ use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::rpc::{CClient, CServer};
 use crate::{calls, text};
 
-/// A transport of an adapter, with the setup of this transport. The adapter may read the setup as long as the transport
-/// exists.
+/// An adapter's transport with its setup, which the adapter may read as long as the transport exists.
 pub struct CTransport {
     raw: calls::Transport,
     _setup: Box<OwnedSetup>,
@@ -25,10 +24,10 @@ pub struct CTransport {
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 
-/// An adapter's function that opens a transport.
+/// The type of an adapter's function that opens a transport.
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
-/// The setup, at an address that does not change.
+/// A setup whose address does not change.
 struct OwnedSetup {
     setup: abi::Setup,
     _settings: Box<abi::Settings>,
@@ -71,7 +70,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens a link end with the adapter's function for this kind of end, if there is one.
+/// Opens a link end with the adapter's function for this kind of link end; fails if the adapter has none.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -82,8 +81,8 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of two functions of the adapter: one opens the real transport, the other an empty
-    /// transport.
+    /// Opens a transport with `open`, one of two functions of the adapter: one opens the real transport, the other an
+    /// empty transport.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
@@ -95,7 +94,7 @@ impl CTransport {
     }
 
     fn calls(&self) -> &'static calls::TransportCalls {
-        // SAFETY: the ABI says that tables live as long as the process.
+        // SAFETY: the ABI guarantees that tables are valid as long as the process runs.
         unsafe { &*self.raw.calls }
     }
 }
@@ -138,7 +137,7 @@ impl Transport for CTransport {
     }
 }
 
-/// Passes a link for one call.
+/// Converts a link that is passed for one call.
 pub fn lend(link: &Link) -> abi::Link {
     let (payload, width, height) = payload(link.payload);
     let message = |field: fn(&MessageType) -> &String| Text::lend(link.message.as_ref().map_or("", |each| field(each)));

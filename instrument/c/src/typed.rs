@@ -8,20 +8,21 @@ use crate::text::slice;
 const _: () = assert!(LABEL_BYTES == typed::LABEL_BYTES);
 const _: () = assert!(HEADER_BYTES == frame::HEADER_BYTES && SENT_AT == frame::SENT_AT);
 
-/// Writes the part of a header that becomes the text of a message: `HOPMETER_LABEL_BYTES` of ASCII, not terminated.
+/// Writes the part of a header that becomes the text of a message: `HOPMETER_LABEL_BYTES` ASCII characters without a
+/// terminator.
 ///
 /// # Safety
-/// `header` must have `HOPMETER_HEADER_BYTES`; `out` must have room for a label.
+/// `header` must have `HOPMETER_HEADER_BYTES` bytes; `out` must have room for a label.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
     // SAFETY: the caller guarantees this.
     unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
 }
 
-/// Writes the header that a message carried. If the text is not a label, every receiver rejects the header.
+/// Restores the header that a message carried. If the text is not a label, every receiver rejects the header.
 ///
 /// # Safety
-/// `label` must have `label_bytes`; `out` must have room for a header.
+/// `label` must have `label_bytes` bytes; `out` must have room for a header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_header_of(
     label: *const u8,
@@ -35,30 +36,30 @@ pub unsafe extern "C" fn hopmeter_header_of(
     unsafe { out.cast::<[u8; HEADER_BYTES]>().write(header) }
 }
 
-/// Returns the number of the message to which a header belongs.
+/// Returns the number of the message that a header belongs to.
 ///
 /// # Safety
-/// `header` has `HOPMETER_HEADER_BYTES`.
+/// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_seq_of(header: *const u8) -> u64 {
     // SAFETY: the caller guarantees this.
     typed::seq_of(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
-/// Returns whether the receiver checks the payload of the message to which a header belongs.
+/// Returns whether the receiver checks the payload of the message that a header belongs to.
 ///
 /// # Safety
-/// `header` has `HOPMETER_HEADER_BYTES`.
+/// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_is_checked(header: *const u8) -> bool {
     // SAFETY: the caller guarantees this.
     typed::is_checked(unsafe { &*header.cast::<[u8; HEADER_BYTES]>() })
 }
 
-/// Returns when the message of a header was sent, in nanoseconds.
+/// Returns when the message that a header belongs to was sent, in nanoseconds.
 ///
 /// # Safety
-/// `header` has `HOPMETER_HEADER_BYTES`.
+/// `header` must have `HOPMETER_HEADER_BYTES` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hopmeter_sent_of(header: *const u8) -> i64 {
     // SAFETY: the caller guarantees this.

@@ -1,4 +1,4 @@
-//! Reads any bytes as a frame. A frame is accepted or refused, and never crashes the reader; an accepted header is
+//! Reads arbitrary bytes as a frame. The reader must accept or refuse them and never crash; an accepted header must be
 //! written back to the same bytes.
 
 #![no_main]

@@ -1,17 +1,17 @@
-//! The load beside the nodes of a trial, for `hopmeter.node.background`.
+//! The background load during a trial, for `hopmeter.node.background`.
 
 use hopmeter_instrument::background::{Load, Request};
 use pyo3::prelude::*;
 
 use crate::probes::to_python_error;
 
-/// Adds the load to the module.
+/// Adds the background load to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BackgroundLoad>()
 }
 
-/// Threads that keep each of `cores` busy for a part of its time, and copy memory on all of them together, until this
-/// object is gone.
+/// Threads that keep each of `cores` busy for a part of its time, and together copy memory on these cores, until this
+/// object is destroyed.
 #[pyclass(frozen)]
 struct BackgroundLoad(Load);
 
@@ -23,7 +23,7 @@ impl BackgroundLoad {
         py.detach(|| Load::start(&request)).map(Self).map_err(to_python_error)
     }
 
-    /// Returns the time, the CPU time of the busy threads in ns, and the bytes that were copied, all since the start.
+    /// Returns (time in ns, CPU time of the busy threads in ns, copied bytes), all counted since the start.
     fn reading(&self) -> PyResult<(i64, i64, u64)> {
         let seen = self.0.reading().map_err(to_python_error)?;
         Ok((seen.at_ns, seen.cpu_ns, seen.copied_bytes))

@@ -11,15 +11,14 @@ pub fn call2<'py>(
     second: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let end = std::ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: `method` proves that this thread holds the lock. The arguments are borrowed, and their list ends with
-    // null.
+    // SAFETY: `method` proves that this thread holds the lock. The arguments are borrowed, and a null ends their list.
     unsafe {
         let answer = ffi::PyObject_CallFunctionObjArgs(method.as_ptr(), first.as_ptr(), second.as_ptr(), end);
         Bound::from_owned_ptr_or_err(method.py(), answer)
     }
 }
 
-/// Caches the Python object of a value that seldom changes.
+/// Caches the Python object of a value that rarely changes.
 pub struct Known<T> {
     value: T,
     object: Py<PyAny>,

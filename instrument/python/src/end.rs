@@ -1,4 +1,4 @@
-//! A link end of a Python adapter, of any kind.
+//! A link end of any kind that a Python adapter opened.
 
 use hopmeter_instrument::{Error, Result};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ pub struct End {
 
 impl End {
     /// # Errors
-    /// When the object cannot be closed.
+    /// When the object has no method `close`.
     pub fn new(object: Bound<'_, PyAny>, what: String) -> Result<Self> {
         let close = method_of(&object, "close", &what)?;
         Ok(Self { object: object.unbind(), close, what })
@@ -29,7 +29,7 @@ impl End {
         attach(|py| self.object.getattr(py, "address").and_then(|address| address.extract(py)).unwrap_or_default())
     }
 
-    /// Adds the names of the link end and the method to an exception.
+    /// Adds the names of the link end and of the method to an exception.
     pub fn map_exception<T>(&self, py: Python<'_>, method: &str, result: PyResult<T>) -> Result<T> {
         result.map_err(|raised| failure(py, &format!("the adapter's {} ({method})", self.what), &raised))
     }
@@ -45,7 +45,7 @@ impl Drop for End {
     }
 }
 
-/// Whether an object of the adapter has the methods that a protocol in `hopmeter.node.contract` declares as optional.
+/// Whether an adapter's object has the methods that a protocol in `hopmeter.node.contract` declares as optional.
 pub fn implements(object: &Bound<'_, PyAny>, protocol: &str) -> PyResult<bool> {
     object.is_instance(&object.py().import("hopmeter.node.contract")?.getattr(protocol)?)
 }

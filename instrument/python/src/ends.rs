@@ -57,7 +57,7 @@ impl Poller {
     }
 
     fn poll(&mut self, py: Python<'_>, timeout: Duration, take: Take<'_>) -> PyResult<usize> {
-        // SAFETY: the slot loans the closure for this call only, so nothing uses it longer than it is valid.
+        // SAFETY: the slot loans the closure for this call only, so nothing uses it after its lifetime.
         let take = unsafe { std::mem::transmute::<Take<'_>, Take<'static>>(take) };
         let mut taking = TakeCall { take, count: 0 };
         let timeout = self.timeout.object(py, timeout.as_secs_f64())?;
@@ -67,7 +67,7 @@ impl Poller {
     }
 }
 
-/// The error for an adapter that reports another number of frames than it passed to `take`.
+/// The error for an adapter that returns another number of frames than it passed to `take`.
 pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);
@@ -118,7 +118,7 @@ fn send_outcome(answer: &Bound<'_, PyAny>) -> PyResult<Sent> {
     }
 }
 
-/// A polled receiver.
+/// A receiver that the instrument polls.
 pub struct PySubscriber {
     end: End,
     poller: Poller,

@@ -1,10 +1,11 @@
-//! Python exceptions as the instrument's errors.
+//! Converts Python exceptions to the instrument's errors.
 
 use hopmeter_instrument::Error;
 use pyo3::prelude::*;
 
-/// Converts an exception to an error of the adapter, with the exception as its cause. If the exception has a `remedy`
-/// (`hopmeter.node.contract.AdapterError`), the error has its text and remedy; otherwise the error has the traceback.
+/// Converts an exception to an error of the adapter. An exception with a `remedy`
+/// (`hopmeter.node.contract.AdapterError`) yields an error with its text and remedy; any other exception yields an
+/// error with the traceback.
 pub fn failure(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
     match raised.value(py).getattr("remedy").and_then(|remedy| remedy.extract::<String>()) {
         Ok(remedy) => adapter_error(py, doing, raised).remedy(remedy),

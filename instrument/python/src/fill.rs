@@ -1,4 +1,4 @@
-//! `fill`: the Python callable with which an adapter lets the instrument write a frame into the adapter's memory.
+//! `fill`: the Python callable that writes a frame into an adapter's memory.
 
 use hopmeter_instrument::contract::{Fill, FrameMut, Sent};
 use hopmeter_instrument::frame::HEADER_BYTES;
@@ -10,14 +10,14 @@ use crate::call::{Known, call2};
 use crate::loan::Slot;
 use crate::view::View;
 
-/// A frame to write, for one call of `send`, `start` or `reply`.
+/// A frame to write during one call of `send`, `start` or `reply`.
 struct Order {
-    /// The first call of `fill` takes it; later calls find `None`.
+    /// The first call of `fill` takes this value; later calls find `None`.
     fill: Option<Fill<'static>>,
     payload_bytes: usize,
 }
 
-/// Provides the method `fill` for adapters; each sending link end has its own.
+/// Provides the `fill` callable to an adapter; each sending link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 struct Filler {
     order: Slot<Order>,
@@ -25,7 +25,8 @@ struct Filler {
 
 #[pymethods]
 impl Filler {
-    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two buffers: header and payload.
+    /// Writes the frame into one writable buffer of 64 + payload_bytes, or into two buffers, one for the header and one
+    /// for the payload.
     #[pyo3(signature = (frame, payload = None, /))]
     fn fill<'py>(&self, frame: &Bound<'py, PyAny>, payload: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
         let mut order = self.order.borrow().ok_or_else(misplaced_call_error)?;
@@ -66,7 +67,7 @@ impl Order {
     }
 }
 
-/// Calls an adapter's sending method; each link end has its own `fill`.
+/// Calls an adapter's sending method with the `fill` of the link end.
 pub struct SendMethod {
     filler: Py<Filler>,
     fill: Py<PyAny>,
@@ -82,9 +83,10 @@ impl SendMethod {
 
     /// Offers one frame through `method(payload_bytes, fill) -> bool`.
     ///
+    /// # Errors
     /// When the adapter raises an exception; with `TypeError` or `RuntimeError` if the adapter violates the contract.
     pub fn send(&mut self, method: &Bound<'_, PyAny>, payload_bytes: usize, fill: Fill<'_>) -> PyResult<Sent> {
-        // SAFETY: the slot loans it for this call only, so nothing uses it beyond its real lifetime.
+        // SAFETY: the slot loans `fill` for this call only, so nothing uses it after its lifetime.
         let fill = unsafe { std::mem::transmute::<Fill<'_>, Fill<'static>>(fill) };
         let mut order = Order { fill: Some(fill), payload_bytes };
         let length = self.length.object(method.py(), payload_bytes)?;

@@ -1,5 +1,5 @@
 //! `on_frame` and `on_request`: Python callables with which an adapter passes frames and requests to the instrument
-//! from its library's thread.
+//! from a thread of its library.
 
 use std::sync::Mutex;
 
@@ -16,7 +16,7 @@ use crate::fill::SendMethod;
 use crate::server::PyServer;
 use crate::take::{Detach, Reply, request_parts, with_received};
 
-/// Provides the method `on_frame`, which adapters call from a thread of their library.
+/// Provides the `on_frame` callable, which adapters call from a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct FrameGate {
     pub role: Mutex<Option<OnFrame>>,
@@ -25,7 +25,7 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Passes one frame to the role, like `take`. After the link end is closed, frames are ignored.
+    /// Passes one frame to the role, like `take`. Ignores frames after the link end is closed.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -34,15 +34,15 @@ impl FrameGate {
         native: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (arrived_ns, py) = (clock::now_ns(), frame.py());
-        // A thread that waits for the gate's lock while it holds the interpreter lock could block the thread that owns
-        // the gate. So `on_frame` releases the interpreter lock while it waits.
+        // A thread that waits for the gate's lock while it holds the interpreter lock could deadlock with the thread
+        // that holds the gate. So `on_frame` releases the interpreter lock while it waits.
         let mut role = self.role.lock_py_attached(py).unwrap_or_else(|broken| broken.into_inner());
         let Some(on_frame) = role.as_mut() else { return Ok(()) };
         with_received(arrived_ns, frame, payload, native, |received| self.detach.run(py, || on_frame.call(received)))
     }
 }
 
-/// Provides the method `on_request`, which adapters call from a thread of their library.
+/// Provides the `on_request` callable, which adapters call from a thread of their library.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct RequestGate {
     pub role: Mutex<Option<(OnRequest, SendMethod)>>,
@@ -51,7 +51,7 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Passes one request to the role, like `handle`. After the link end is closed, requests are ignored.
+    /// Passes one request to the role, like `handle`. Ignores requests after the link end is closed.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -88,7 +88,7 @@ impl Gated for RequestGate {
     }
 }
 
-/// Creates a gate, lets the adapter open a link end that calls it, and returns both.
+/// Creates a gate, lets the adapter open a link end that calls the gate, and returns both.
 pub fn open_with_gate<'py, G: Gated>(
     py: Python<'py>,
     gate: G,
@@ -100,13 +100,13 @@ pub fn open_with_gate<'py, G: Gated>(
     Ok((end, gate))
 }
 
-/// A called receiver.
+/// A link end of a receiver that is called, and its gate.
 ///
 /// The adapter's `close` need not wait for a running call, because closing the gate waits for it.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// The server to which the link end belongs; it is closed after the link end.
+    /// The server that the link end belongs to; the server is closed after the link end.
     _server: Option<Box<PyServer>>,
 }
 

@@ -1,8 +1,8 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! A Python adapter consists of objects. This module implements the instrument's contract for these objects, so that a
-//! Python node paces, stamps, records and counts with the same code as any other node. The instrument holds the
-//! interpreter lock while Python code runs, and releases it while the instrument waits.
+//! This module implements the instrument's contract for the objects of a Python adapter, so that a Python node paces,
+//! stamps, records and counts with the same code as any other node. The instrument holds the interpreter lock while
+//! Python code runs, and releases it while the instrument waits.
 
 mod attach;
 mod background;
@@ -35,13 +35,14 @@ use crate::objects::PyCodec;
 use crate::take::Detach;
 use crate::transport::PyTransport;
 
-/// Runs a node with an adapter in Python; returns its exit code.
+/// Runs a node with a Python adapter; returns the node's exit code.
 ///
 /// open(setup) creates the adapter's Transport; version() returns the library's version. The node calls both only when
-/// it needs them, so that a failure in them is reported like any other failure. open_empty(setup) creates the Transport
+/// it needs them, so that their failures are reported like any other failure. open_empty(setup) creates the Transport
 /// of `hopmeter.node.empty`. `facts` are added to the result. `works` is true if relays or servers have work to do;
 /// other threads of the interpreter may run during that work. objects(number) creates the codec of the flow with this
-/// number (`hopmeter.node.payloads.objects.Objects`); it is called for each flow whose spec names a codec. `arguments` are the node's.
+/// number (`hopmeter.node.payloads.objects.Objects`); the node calls it for each flow whose spec names a codec.
+/// `arguments` is the node's command line.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name
@@ -69,14 +70,14 @@ fn run(
         open: &open,
         open_empty: &open_empty,
         codec: codec.as_ref().map(|codec| codec as _),
-        // `attach` registers every thread that calls Python, whether or not Python started it.
+        // `attach` registers every thread that calls Python, whether or not Python started the thread.
         around: |body| body(),
     };
     let code = py.detach(|| node::run(&host, arguments.into_iter()));
     u8::from(code != ExitCode::SUCCESS)
 }
 
-/// Returns the CRC-32C of a payload, as receivers check it.
+/// Returns the CRC-32C of a payload, which receivers compare with the frame's checksum.
 #[pyfunction]
 fn checksum(payload: &[u8]) -> u32 {
     payload::checksum(payload)

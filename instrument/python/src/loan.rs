@@ -1,4 +1,4 @@
-//! Closures of the instrument that Python code may use during one call into the adapter.
+//! Loans the instrument's closures to Python code for the duration of one call into the adapter.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -9,8 +9,8 @@ use crate::attach::this_thread;
 ///
 /// Python code may store the callable and call it at any time and on any thread. The callable finds its closure only
 /// during the call for which the closure was loaned, only on that call's thread, and not from within the closure
-/// itself. The thread holds the interpreter lock all the time, and the closure belongs to one thread, so the order of
-/// the atomic operations does not matter.
+/// itself. The thread holds the interpreter lock throughout, and the closure belongs to one thread, so the memory order
+/// of the atomic operations does not matter.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -48,12 +48,13 @@ pub struct Borrowed<'a, T> {
 
 impl<T> Borrowed<'_, T> {
     pub fn get(&mut self) -> &mut T {
-        // SAFETY: `lend` is still running on this thread, and its pointer was taken out of the slot.
+        // SAFETY: `lend` is still running on this thread, and its pointer was taken out of the slot, so nobody else
+        // uses it.
         unsafe { self.at.as_mut() }
     }
 }
 
-/// Restores the previous content, even if the call panics.
+/// Restores the slot's previous content, even if the call panics.
 struct Restore<'a, T> {
     slot: &'a Slot<T>,
     to: *mut T,

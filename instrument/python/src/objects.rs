@@ -1,5 +1,5 @@
-//! Implements the instrument's codec trait with Python objects; `hopmeter.node.payloads.objects` encodes, decodes and compares
-//! them.
+//! Implements the instrument's codec trait with Python objects, which `hopmeter.node.payloads.objects` encodes, decodes
+//! and compares.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::attach::attach;
 use crate::failure::failure;
 use crate::view::is_frame_writable;
 
-/// The methods of one `Objects`; each is looked up only once.
+/// The methods of one `Objects`, each looked up only once.
 struct Methods {
     encode: Py<PyAny>,
     payload_bytes: Py<PyAny>,
     write: Py<PyAny>,
     decode: Py<PyAny>,
     is_right: Py<PyAny>,
-    /// Whether the receiver has already reported a failure. Only the first failure is reported; more reports would fill
+    /// Whether the receiver has already reported a failure. Later failures are not reported, because they would fill
     /// the log.
     told: AtomicBool,
 }
@@ -30,7 +30,7 @@ struct Methods {
 pub struct PyCodec(Arc<Methods>);
 
 impl PyCodec {
-    /// Creates the object of a flow, and everything that its framework creates at the first use.
+    /// Creates the object of a flow, and everything that its framework initialises on first use.
     pub fn open(make: &Py<PyAny>, flow: u32) -> Result<Arc<dyn Codec>> {
         attach(|py| {
             let opened = make.bind(py).call1((flow,)).and_then(|objects| {
@@ -68,18 +68,18 @@ impl Codec for PyCodec {
     }
 }
 
-/// The payload as a memoryview. The memoryview is writable if the transport's own memory is writable.
+/// Returns the payload as a memoryview, which is writable if the transport's own memory is writable.
 fn memory_view<'py>(py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let flags = if is_frame_writable() { ffi::PyBUF_WRITE } else { ffi::PyBUF_READ };
-    // SAFETY: the object that uses this memory is dropped with `PyDecoded`, before the payload is released. The object
-    // is compared, but never changed.
+    // SAFETY: `PyDecoded` drops the object that uses this memory before the payload is released. The object is
+    // compared, but never changed.
     unsafe {
         let view = ffi::PyMemoryView_FromMemory(payload.as_ptr().cast_mut().cast(), payload.len() as isize, flags);
         Bound::from_owned_ptr_or_err(py, view)
     }
 }
 
-/// Frames whose bytes are in the object's own memory.
+/// Encoded bytes that are stored in the object's own memory.
 struct PyEncoded {
     frames: Option<Py<PyAny>>,
     methods: Arc<Methods>,
@@ -115,7 +115,7 @@ impl Drop for PyEncoded {
     }
 }
 
-/// An object whose data is in the memory of its payload.
+/// An object that was decoded in place: its data is in the payload's memory.
 struct PyDecoded<'a> {
     object: Option<Result<Py<PyAny>>>,
     methods: Arc<Methods>,

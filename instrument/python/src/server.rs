@@ -40,7 +40,7 @@ impl PyServer {
     }
 
     fn poll_attached(&mut self, py: Python<'_>, timeout: Duration, handle: Handle<'_>) -> PyResult<usize> {
-        // SAFETY: the slots loan both for this call only, so nothing uses them longer than they are valid.
+        // SAFETY: the slots loan both closures for this call only, so nothing uses them after their lifetime.
         let (handle, sending) = unsafe {
             let sending = std::mem::transmute::<&mut SendMethod, &'static mut SendMethod>(&mut self.sending);
             (std::mem::transmute::<Handle<'_>, Handle<'static>>(handle), sending)

@@ -13,8 +13,8 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is released while a role has a frame. True only if the role's work may wait: releasing
-/// the lock costs every message a little time, and a plain Python program would hold the lock.
+/// Whether the interpreter lock is released while a role handles a frame. True only if the role's work may wait:
+/// releasing the lock costs every message a little time, and a plain Python program would hold the lock.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -29,7 +29,7 @@ impl Detach {
     }
 }
 
-/// `detach` runs the closure immediately on this thread, so no other thread gets it.
+/// A closure that `detach` runs immediately on this thread, so no other thread gets it.
 struct SameThread<F>(F);
 // SAFETY: see above.
 unsafe impl<F> Send for SameThread<F> {}
@@ -40,7 +40,7 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Borrows the parts of a frame from Python while `role` runs. `arrived_ns` is the time at which Python made the call. A
+/// Calls `role` with a frame whose parts are borrowed from Python. `arrived_ns` is the time of the call from Python. A
 /// payload may be a function that returns the buffer.
 pub fn with_received(
     arrived_ns: i64,
@@ -66,13 +66,13 @@ fn misplaced_call_error(name: &str, end: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{name} belongs to the call of {end} it was given to: same thread, not afterwards"))
 }
 
-/// A role that takes frames while it polls.
+/// Takes frames for a role while the role polls.
 pub struct TakeCall {
     pub take: Take<'static>,
     pub count: usize,
 }
 
-/// Provides the method `take` for adapters; each polled link end has its own.
+/// Provides the `take` callable to an adapter; each polled link end has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Taker {
     pub slot: Slot<TakeCall>,
@@ -81,7 +81,7 @@ pub struct Taker {
 
 #[pymethods]
 impl Taker {
-    /// Passes one frame to the role: one buffer, or header and payload.
+    /// Passes one frame to the role, as one buffer or as header and payload.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn take<'py>(
         &self,
@@ -99,14 +99,14 @@ impl Taker {
     }
 }
 
-/// A role that answers requests while it polls.
+/// Answers requests for a role while the role polls.
 pub struct HandleCall {
     pub handle: Handle<'static>,
     pub sending: &'static mut SendMethod,
     pub count: usize,
 }
 
-/// Provides the method `handle` for adapters; each polled server has its own.
+/// Provides the `handle` callable to an adapter; each polled server has its own.
 #[pyclass(frozen, module = "hopmeter._instrument")]
 pub struct Handler {
     pub slot: Slot<HandleCall>,
@@ -115,7 +115,8 @@ pub struct Handler {
 
 #[pymethods]
 impl Handler {
-    /// Passes one request to the role, as one buffer or as header and payload, and `reply(payload_bytes, fill) -> bool`.
+    /// Passes one request to the role, as one buffer or as header and payload. `reply(payload_bytes, fill) -> bool`
+    /// answers the request.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn handle<'py>(
         &self,
@@ -145,7 +146,7 @@ pub fn request_parts<'a, 'py>(
     }
 }
 
-/// The adapter's `reply` for one request.
+/// Answers one request with the adapter's `reply`.
 pub struct Reply<'a> {
     pub sending: &'a mut SendMethod,
     pub reply: Py<PyAny>,

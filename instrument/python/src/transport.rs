@@ -85,7 +85,7 @@ impl PySetup {
 
 #[pymethods]
 impl PySetup {
-    /// The address of the broker, under the name of earlier versions.
+    /// The broker's address, under the attribute name of earlier versions.
     #[getter]
     fn daemon(&self) -> &str {
         &self.broker
@@ -108,7 +108,7 @@ fn payload(kind: PayloadKind) -> (&'static str, u32, u32) {
     }
 }
 
-/// The library's version, as the adapter reports it.
+/// Returns the library's version, as the adapter reports it.
 pub fn version(tell: &Py<PyAny>) -> String {
     attach(|py| {
         let version = tell.call0(py).and_then(|version| version.extract::<String>(py));

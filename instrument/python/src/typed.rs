@@ -1,4 +1,4 @@
-//! Typed carriage for Python: passes the functions of `hopmeter_instrument::typed` to adapters.
+//! Typed carriage for Python: makes the functions of `hopmeter_instrument::typed` available to adapters.
 
 use hopmeter_instrument::frame::HEADER_BYTES;
 use hopmeter_instrument::typed;
@@ -16,7 +16,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sent_of, module)?)
 }
 
-/// Returns the label of a header, for the text of a message: 56 ASCII characters.
+/// Returns the label of a header as 56 ASCII characters, for the text of a message.
 #[pyfunction]
 fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let label = typed::label(&bytes(py, header)?);
@@ -24,7 +24,7 @@ fn label<'py>(py: Python<'py>, header: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     Ok(PyString::new(py, &String::from_utf8_lossy(&label)))
 }
 
-/// Returns the header that a message carried (64 bytes). A text that is not a valid label yields a header that every
+/// Returns the 64-byte header that a message carried. A text that is not a valid label yields a header that every
 /// receiver rejects.
 #[pyfunction]
 fn header_of<'py>(py: Python<'py>, label: &str, sent_ns: i64, payload_bytes: usize) -> Bound<'py, PyBytes> {

@@ -1,4 +1,5 @@
-//! Bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries), used without a copy.
+//! Accesses the bytes of Python objects (bytes, bytearray, memoryview, numpy arrays, frames of libraries) without a
+//! copy.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -12,13 +13,13 @@ thread_local! {
     static TO_WRITE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the frame that this thread is handling is in writable memory.
+/// Whether the frame that this thread is handling is stored in writable memory.
 pub fn is_frame_writable() -> bool {
     TO_WRITE.get()
 }
 
-/// The contiguous bytes of an object that supports the buffer protocol. While the view exists, the object cannot move
-/// or free its bytes.
+/// The contiguous bytes of an object that supports the buffer protocol. The object cannot move or free its bytes while
+/// the view exists.
 pub struct View<'py> {
     buffer: ffi::Py_buffer,
     attached: PhantomData<Python<'py>>,
@@ -26,13 +27,13 @@ pub struct View<'py> {
 
 impl<'py> View<'py> {
     /// # Errors
-    /// The object's own `TypeError` or `BufferError`.
+    /// With the `TypeError` or `BufferError` that the object raises.
     pub fn for_reading(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_SIMPLE)
     }
 
     /// # Errors
-    /// As for [`View::for_reading`]; also if the bytes are read-only or their number differs from `bytes`.
+    /// Like [`View::for_reading`], and if the bytes are read-only or their number differs from `bytes`.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -51,7 +52,7 @@ impl<'py> View<'py> {
         Ok(Self { buffer, attached: PhantomData })
     }
 
-    /// Records whether the bytes are writable, for as long as `role` uses them.
+    /// Records whether the bytes are writable, for the duration of `role`.
     pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
         let before = TO_WRITE.replace(self.buffer.readonly == 0);
         let answer = role();

@@ -1,4 +1,4 @@
-//! The asker of the clock exchange: a batch of exchanges, of which those with the least round trips count.
+//! The asking side of the clock exchange. It runs batches of exchanges and retains those with the shortest round trips.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,17 +12,17 @@ use super::{Clock, host_clock};
 use crate::clock;
 use crate::error::{Context, Error, Result};
 
-/// The exchanges that a batch retains.
+/// The number of exchanges that a batch retains.
 const BEST: usize = 8;
-/// A batch ends early after this many requests in a row without an answer.
+/// A batch ends early after this many consecutive requests without an answer.
 const MOST_LOST: usize = 5;
-/// A batch over a slow network ends after this time, if it has as many exchanges as [`ENOUGH`].
+/// Over a slow network, a batch ends after this time if it already has [`ENOUGH`] exchanges.
 const LONGEST_NS: i64 = 500_000_000;
 const ENOUGH: usize = 16;
-/// Two clocks differ by less than one part in this many, corrections of the rate included.
+/// Two clocks drift apart by less than one part in this number, including corrections of their rates.
 const LEAST_RATE: i64 = 1000;
 
-/// What a batch asks, and whom.
+/// What a batch requests, and from which responder.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub responder: SocketAddr,
@@ -32,27 +32,27 @@ pub struct Request {
     pub patience: Duration,
 }
 
-/// Four stamps: two by the clock of the asker, two by that of the responder.
+/// The four stamps of one exchange: two on the asker's clock, two on the responder's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
     pub asked_ns: i64,
     pub received_ns: i64,
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// What the error of the offset may be beyond half of the round trip: from the conversion of the kernel's stamps, and
-    /// from clocks of different rates while the responder holds the request.
+    /// The possible error of the offset beyond half of the round trip. It comes from converting the kernel's stamps,
+    /// and from the clocks' different rates while the responder holds the request.
     pub error_ns: i64,
-    /// How many of the four stamps are those of the kernel.
+    /// How many of the four stamps the kernel took.
     pub kernel_stamps: u32,
 }
 
 impl Exchange {
-    /// The time that the datagrams travelled; not the time for which the responder held the request.
+    /// The travel time of both datagrams, without the time for which the responder held the request.
     pub fn round_trip_ns(&self) -> i128 {
         span(self.asked_ns, self.answered_ns) - span(self.received_ns, self.sent_ns)
     }
 
-    /// Stamps that are in order: no datagram arrives before it is sent.
+    /// Whether the stamps are in order: no datagram arrived before it was sent.
     fn is_possible(&self) -> bool {
         self.sent_ns >= self.received_ns && self.answered_ns >= self.asked_ns && self.round_trip_ns() >= 0
     }
@@ -62,22 +62,22 @@ fn span(from_ns: i64, to_ns: i64) -> i128 {
     i128::from(to_ns) - i128::from(from_ns)
 }
 
-/// What a batch found.
+/// The results of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     pub asked: usize,
     pub answered: usize,
-    /// Exchanges whose stamps cannot be true, because a clock was set in the meantime.
+    /// The number of exchanges with contradictory stamps, because a clock was set during the exchange.
     pub impossible: usize,
     pub median_round_trip_ns: i128,
-    /// The exchanges with the least round trips, the least first.
+    /// The exchanges with the shortest round trips, shortest first.
     pub best: Vec<Exchange>,
 }
 
-/// Measures how far the clock of a responder is ahead of that of this host.
+/// Measures how far a responder's clock is ahead of this host's clock.
 ///
 /// # Errors
-/// When the responder cannot be reached or answers nothing.
+/// When the responder cannot be reached or answers no request.
 pub fn measure_batch(request: &Request) -> Result<Batch> {
     measure_with_clock(request, host_clock)
 }
@@ -85,7 +85,8 @@ pub fn measure_batch(request: &Request) -> Result<Batch> {
 pub(super) fn measure_with_clock(request: &Request, clock: Clock) -> Result<Batch> {
     let mut asker = Asker::connect(request, clock)?;
     let mut found: Vec<Option<Exchange>> = Vec::with_capacity(request.exchanges);
-    // The numbers of all batches differ, so a late or repeated reply belongs to no request of another batch.
+    // No two batches use the same request numbers, so a late or repeated reply to another batch matches no request of
+    // this one.
     let begun_ns = clock::now_ns();
     let first = (begun_ns as u64) << 16;
     for number in 0..request.exchanges as u64 {
@@ -141,12 +142,12 @@ impl Asker {
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
         let socket = StampedSocket::bind((any, 0).into(), clock)?;
-        // The kernel then drops datagrams of other senders.
+        // On a connected socket, the kernel drops datagrams from other senders.
         socket.socket.connect(request.responder).context(format!("connecting to {}", request.responder))?;
         Ok(Self { socket, request: *request, sent: Sent::default() })
     }
 
-    /// Makes one exchange; `None` if no answer came in time. An answer completes the exchange before it, too.
+    /// Runs one exchange; `None` if no answer came in time. The answer also completes the previous exchange.
     fn exchange(&mut self, number: u64, previous: Option<&mut Option<Exchange>>) -> Result<Option<Exchange>> {
         let packet = Packet::request(self.request.token, number).encode();
         let asked_ns = self.socket.now_ns();
@@ -169,7 +170,7 @@ impl Asker {
         }))
     }
 
-    /// Waits for the reply with this number; others are late, repeated or forged.
+    /// Waits for the reply with this number, and skips other replies, which are late, repeated or forged.
     fn await_reply(&mut self, number: u64) -> Result<Option<(Packet, Stamp)>> {
         let deadline_ns = clock::now_ns() + self.request.patience.as_nanos() as i64;
         loop {
@@ -207,7 +208,7 @@ impl Asker {
     }
 }
 
-/// Replaces the responder's time of sending by the kernel's, which is known only with the next reply.
+/// Replaces the time at which the responder sent its reply by the kernel's stamp, which only the next reply contains.
 fn complete(exchange: &mut Exchange, next: &Packet) {
     if next.previous_sent_ns != NO_STAMP && next.previous_sent_ns >= exchange.sent_ns {
         exchange.sent_ns = next.previous_sent_ns;

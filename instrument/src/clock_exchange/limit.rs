@@ -1,12 +1,12 @@
-//! The limit of how many datagrams a responder handles, so that a flood takes no more than a small part of one core.
+//! Limits the rate at which a responder handles datagrams, so that a flood uses only a small part of one core.
 
-/// The datagrams that may come at once; a batch has fewer.
+/// The number of datagrams that may arrive at once. A batch has fewer.
 const CAPACITY: i64 = 2000;
-/// The time after which another datagram may be handled.
+/// The time after which the limit allows one more datagram.
 const REFILL_NS: i64 = 200_000;
 
 pub struct Limit {
-    /// When the bucket is full again.
+    /// When the bucket will be full again.
     full_ns: i64,
 }
 
@@ -15,7 +15,7 @@ impl Limit {
         Self { full_ns: i64::MIN }
     }
 
-    /// Counts a datagram; returns until when no other one may be handled.
+    /// Counts a datagram; returns the time until which the responder must not handle another one.
     pub fn count(&mut self, now_ns: i64) -> i64 {
         self.full_ns = self.full_ns.max(now_ns) + REFILL_NS;
         self.full_ns - CAPACITY * REFILL_NS

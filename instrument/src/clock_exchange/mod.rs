@@ -1,8 +1,8 @@
-//! The clock exchange between two hosts: datagrams that show how far apart their clocks are.
+//! The clock exchange between two hosts: datagrams with stamps, from which the clock offset is computed.
 //!
 //! An exchange has four stamps: the asker sends, the responder receives, the responder sends, the asker receives. The
-//! delays of both directions are unknown but not negative. So half of the round trip bounds the error of the offset, even
-//! if one direction takes all of the time.
+//! delays of the two directions are unknown, but not negative. So half of the round trip bounds the error of the
+//! offset, even if one direction takes all of the time.
 
 mod asker;
 mod limit;
@@ -18,7 +18,7 @@ pub use packet::Token;
 pub use rates::{ClockReading, KernelClock, read_clocks};
 pub use responder::{Counts, Responder};
 
-/// Converts a reading of CLOCK_MONOTONIC to the clock of an end. Only tests use another clock than CLOCK_MONOTONIC.
+/// Converts a reading of CLOCK_MONOTONIC to the clock of one side. Only tests use a clock other than CLOCK_MONOTONIC.
 pub type Clock = fn(i64) -> i64;
 
 /// CLOCK_MONOTONIC of this host.

@@ -1,13 +1,14 @@
-//! The datagram of the clock exchange. Requests and replies have the same size, so a responder amplifies nothing.
+//! The datagram of the clock exchange. A request and its reply have the same size, so a responder cannot be used to
+//! amplify traffic.
 
 /// The size of every datagram.
 pub const BYTES: usize = 64;
 const MAGIC: [u8; 4] = *b"HMCX";
 const VERSION: u16 = 1;
-/// Stands for a stamp that is not known.
+/// The value of an unknown stamp.
 pub const NO_STAMP: i64 = i64::MIN;
 
-/// The secret of a run; a responder answers no other datagrams, so strangers' datagrams have no effect.
+/// The secret of a run. A responder ignores datagrams without it, so other senders have no effect.
 pub type Token = [u8; 16];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub enum Kind {
     Reply = 2,
 }
 
-/// A request or a reply; the stamps are those of the responder, and a request has none.
+/// A request or a reply. Only a reply has stamps; they are on the responder's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     pub kind: Kind,
@@ -24,11 +25,11 @@ pub struct Packet {
     pub number: u64,
     pub received_ns: i64,
     pub sent_ns: i64,
-    /// When the kernel sent the reply to the request before this one, which is known only afterwards.
+    /// When the kernel sent the reply to the previous request. The responder learns this time only afterwards.
     pub previous_sent_ns: i64,
-    /// The most by which all stamps of the responder may be wrong together.
+    /// The maximum total error of the responder's stamps.
     pub error_ns: u32,
-    /// Whether `received_ns` is a stamp of the kernel.
+    /// Whether the kernel took the stamp `received_ns`.
     pub is_kernel_stamp: bool,
 }
 
@@ -61,7 +62,7 @@ impl Packet {
         bytes
     }
 
-    /// Reads a datagram of this run; `None` for any other, whatever its bytes are.
+    /// Reads a datagram of this run; `None` if the datagram is not one, whatever its bytes are.
     pub fn decode(bytes: &[u8], kind: Kind, token: &Token) -> Option<Self> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let is_ours = bytes[..4] == MAGIC

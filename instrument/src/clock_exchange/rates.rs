@@ -1,22 +1,23 @@
-//! Evidence about the clock of this host: how CLOCK_MONOTONIC runs compared with the hardware, and who corrects it.
+//! Records the state of this host's clock: how fast CLOCK_MONOTONIC runs compared with the hardware counter, and which
+//! corrections the kernel applies.
 
 use std::mem::MaybeUninit;
 
 use serde::Serialize;
 
-/// Readings of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC; the closest of some.
+/// A reading of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC; the closest of several attempts.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct ClockReading {
     pub monotonic_ns: i64,
-    /// The hardware's time, which no program corrects.
+    /// The hardware counter's time, which no program corrects.
     pub raw_ns: i64,
     /// The time between the two readings of CLOCK_MONOTONIC.
     pub bracket_ns: i64,
-    /// `None` if the system forbids reading it.
+    /// `None` if the system forbids reading the kernel's corrections.
     pub kernel: Option<KernelClock>,
 }
 
-/// How the kernel corrects its clock at the request of NTP, PTP or chrony (adjtimex).
+/// How the kernel corrects its clock on behalf of NTP, PTP or chrony (adjtimex).
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct KernelClock {
     /// The correction of the frequency, in parts per billion.
@@ -28,9 +29,9 @@ pub struct KernelClock {
     pub estimated_error_us: i64,
 }
 
-/// Attempts to read two clocks close to each other.
+/// How many attempts are made to read two clocks close together.
 const ATTEMPTS: usize = 5;
-/// A unit of `timex.freq` in parts per million.
+/// How many units of `timex.freq` make one part per million.
 const FREQUENCY_UNIT: i64 = 1 << 16;
 
 /// Reads the clocks of this host.
@@ -39,8 +40,8 @@ pub fn read_clocks() -> ClockReading {
     ClockReading { monotonic_ns, raw_ns, bracket_ns, kernel: read_kernel_clock() }
 }
 
-/// Reads CLOCK_MONOTONIC and another clock at the same time: the middle of two readings of CLOCK_MONOTONIC, the other
-/// clock's time, and the time between the two readings.
+/// Reads CLOCK_MONOTONIC and another clock at the same time. Returns the midpoint of two readings of CLOCK_MONOTONIC,
+/// the other clock's time, and the time between the two readings.
 pub fn read_together(other: libc::clockid_t) -> (i64, i64, i64) {
     let attempt = |_| {
         let (before_ns, other_ns, after_ns) = (read(libc::CLOCK_MONOTONIC), read(other), read(libc::CLOCK_MONOTONIC));
@@ -58,7 +59,7 @@ fn read(clock: libc::clockid_t) -> i64 {
 
 fn read_kernel_clock() -> Option<KernelClock> {
     let mut state = MaybeUninit::<libc::timex>::zeroed();
-    // SAFETY: zeros are a valid timex, whose empty `modes` change nothing, and the kernel fills in the others.
+    // SAFETY: an all-zero timex is valid, its empty `modes` change nothing, and the kernel fills in the other fields.
     let (answer, state) = unsafe { (libc::adjtimex(state.as_mut_ptr()), state.assume_init()) };
     (answer >= 0).then(|| KernelClock {
         frequency_ppb: state.freq * 1000 / FREQUENCY_UNIT,

@@ -1,4 +1,4 @@
-//! The responder of the clock exchange: a thread that sleeps until a request of its run comes.
+//! The responding side of the clock exchange: a thread that sleeps until a request of its run arrives.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,13 +16,13 @@ use super::{Clock, host_clock};
 use crate::clock;
 use crate::error::{Context, Result};
 
-/// What a responder has done since it started.
+/// What a responder has counted since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub answered: u64,
-    /// Datagrams that are no request of this run.
+    /// Datagrams that are not requests of this run.
     pub ignored: u64,
-    /// How often the thread woke; an idle responder sleeps.
+    /// How many times the thread woke up; an idle responder sleeps.
     pub wakes: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Starts the thread; port 0 lets the system choose a port.
+    /// Starts the thread; with port 0, the system chooses a port.
     ///
     /// # Errors
     /// When the address cannot be bound, or the thread cannot be started.
@@ -50,10 +50,10 @@ impl Responder {
         Self::with_clock(address, token, host_clock)
     }
 
-    /// As [`Self::start`], with another clock than that of the host, for tests.
+    /// Like [`Self::start`], but with another clock than the host's, for tests.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub fn with_clock(address: SocketAddr, token: Token, clock: Clock) -> Result<Self> {
         let socket = StampedSocket::bind(address, clock)?;
         let address = socket.socket.local_addr().context("reading the address of the clock exchange")?;
@@ -68,7 +68,7 @@ impl Responder {
         Ok(Self { address, counters, stop, thread: Some(thread) })
     }
 
-    /// The address at which it listens.
+    /// The address on which the responder listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -85,16 +85,16 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        // Writing to an event fails only if it is full, and then the thread is awake.
+        // Writing to an eventfd fails only if its counter is full, and then the thread is already awake.
         let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has ended, which is all that matters here.
+            // If the thread panicked, it has ended, which is all that matters here.
             let _ = thread.join();
         }
     }
 }
 
-/// The last reply: who got it, the number of its request, its number among the datagrams of the socket, and its stamp.
+/// The last reply: its receiver, the number of its request, its number among the socket's datagrams, and its stamp.
 struct Last {
     asker: SocketAddr,
     request: u64,
@@ -122,7 +122,8 @@ impl Desk {
         }
     }
 
-    /// Waits for a datagram, and takes in stamps of the last reply; returns false when the responder is stopped.
+    /// Waits for a datagram, and collects the kernel's stamp of the last reply meanwhile; returns false when the
+    /// responder is stopped.
     fn wait(&mut self, stop: &OwnedFd) -> bool {
         let mut ends = [PollFd::new(&self.socket.socket, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
         let seen = poll(&mut ends, None).map(|_| (ends[0].revents(), ends[1].revents()));
@@ -153,7 +154,8 @@ impl Desk {
         self.rest();
     }
 
-    /// Sleeps as long as the limit demands; in the meantime the kernel drops what does not fit into the queue.
+    /// Sleeps as long as the limit demands; meanwhile the kernel drops datagrams that do not fit into the socket's
+    /// queue.
     fn rest(&mut self) {
         let now_ns = clock::now_ns();
         let free_ns = self.limit.count(now_ns);

@@ -1,6 +1,6 @@
-//! A UDP socket whose datagrams have stamps: those of the kernel if it offers them, otherwise those of the program.
+//! A UDP socket whose datagrams have stamps, taken by the kernel if it supports them, otherwise by the program.
 //!
-//! The stamps of the kernel are CLOCK_REALTIME. A pair of readings of both clocks converts them to CLOCK_MONOTONIC.
+//! The kernel's stamps are on CLOCK_REALTIME. A simultaneous reading of both clocks converts them to CLOCK_MONOTONIC.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val};
@@ -13,9 +13,10 @@ use super::rates::read_together;
 use crate::clock;
 use crate::error::{Context, Result};
 
-/// Room for one byte more than a datagram of the exchange has, so that longer ones are noticed.
+/// One byte more than a datagram of the exchange has, so that longer datagrams are detected.
 const ROOM: usize = BYTES + 1;
-/// The oldest stamp of the kernel that is believed: CLOCK_REALTIME may have been set between stamp and conversion.
+/// The maximum age of a kernel stamp. An older stamp is ignored, because CLOCK_REALTIME may have been set before the
+/// conversion.
 const LONGEST_NS: i64 = 1_000_000_000;
 static WANTED: libc::c_uint = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
@@ -23,7 +24,7 @@ static WANTED: libc::c_uint = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// A time by the clock of this end, and the most by which its conversion may be wrong.
+/// A time on the clock of this side, and the maximum error of its conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp {
     pub ns: i64,
@@ -46,7 +47,7 @@ impl Datagram {
 pub struct StampedSocket {
     pub socket: UdpSocket,
     clock: Clock,
-    /// The number that the kernel gives to the next datagram that is sent.
+    /// The number that the kernel will give to the next datagram that is sent.
     next: u32,
 }
 
@@ -58,18 +59,18 @@ impl StampedSocket {
         Ok(Self { socket, clock, next: 0 })
     }
 
-    /// The time by the clock of this end.
+    /// The current time on the clock of this side.
     pub fn now_ns(&self) -> i64 {
         (self.clock)(clock::now_ns())
     }
 
-    /// Counts a datagram that was sent; returns its number for [`Self::sent_stamp`].
+    /// Counts a sent datagram; returns its number for [`Self::sent_stamp`].
     pub fn count_sent(&mut self) -> u32 {
         self.next = self.next.wrapping_add(1);
         self.next.wrapping_sub(1)
     }
 
-    /// Returns when the kernel sent a datagram, if it tells, and forgets the stamps of all others.
+    /// Returns the kernel's stamp of a sent datagram, if there is one, and discards the stamps of all other datagrams.
     pub fn sent_stamp(&self, number: u32) -> Option<Stamp> {
         let mut found = None;
         while let Ok(message) = Message::receive(&self.socket, libc::MSG_ERRQUEUE) {
@@ -79,7 +80,7 @@ impl StampedSocket {
         found
     }
 
-    /// Receives a datagram with the address of its sender; `WouldBlock` if there is none.
+    /// Receives a datagram with the address of its sender; fails with `WouldBlock` if there is none.
     pub fn receive(&self) -> io::Result<(Datagram, Option<SocketAddr>)> {
         let message = Message::receive(&self.socket, 0)?;
         let now_ns = self.now_ns();
@@ -89,7 +90,7 @@ impl StampedSocket {
         Ok((Datagram { bytes: message.bytes, length, stamp }, message.sender))
     }
 
-    /// Converts a stamp of the kernel; `None` if it cannot be true, because CLOCK_REALTIME was set in between.
+    /// Converts a kernel stamp; `None` if the stamp is implausible because CLOCK_REALTIME was set in between.
     fn convert(&self, real_ns: i64) -> Option<Stamp> {
         let (monotonic_ns, now_real_ns, bracket_ns) = read_together(libc::CLOCK_REALTIME);
         let age_ns = now_real_ns - real_ns;
@@ -99,7 +100,8 @@ impl StampedSocket {
     }
 }
 
-/// Asks for stamps of the kernel. A kernel without them leaves the datagrams without, so a refusal is no error.
+/// Requests kernel stamps. If the kernel does not support them, datagrams arrive without them, so a failure is not an
+/// error.
 fn request_stamps(socket: &UdpSocket) {
     let size = size_of_val(&WANTED) as libc::socklen_t;
     // SAFETY: the option takes an unsigned integer, and the pointer refers to one.
@@ -108,18 +110,18 @@ fn request_stamps(socket: &UdpSocket) {
     };
 }
 
-/// A datagram, or a report about one that was sent, as the kernel passes it.
+/// A datagram, or the kernel's report about a sent datagram.
 struct Message {
     bytes: [u8; ROOM],
     length: usize,
     sender: Option<SocketAddr>,
-    /// The stamp, on CLOCK_REALTIME.
+    /// The kernel's stamp, on CLOCK_REALTIME.
     kernel_ns: Option<i64>,
-    /// In a report: which datagram was sent.
+    /// In a report: the number of the sent datagram.
     sent_number: Option<u32>,
 }
 
-/// Memory for control messages, aligned as they need it.
+/// Memory for control messages, with the alignment that they require.
 #[repr(C, align(8))]
 struct Control([u8; 512]);
 
@@ -127,7 +129,7 @@ impl Message {
     fn receive(socket: &UdpSocket, flags: i32) -> io::Result<Self> {
         let mut bytes = [0; ROOM];
         let mut control = Control([0; 512]);
-        // SAFETY: zeros are a valid address storage, and a valid header whose pointers are set before its use.
+        // SAFETY: zeros are a valid address storage and a valid header; the header's pointers are set before its use.
         let (mut address, mut header): (libc::sockaddr_storage, libc::msghdr) =
             unsafe { (MaybeUninit::zeroed().assume_init(), MaybeUninit::zeroed().assume_init()) };
         let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: ROOM };
@@ -136,7 +138,7 @@ impl Message {
         (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
         header.msg_control = control.0.as_mut_ptr().cast();
         header.msg_controllen = control.0.len() as _;
-        // SAFETY: every pointer of the header refers to a variable of this function with the length that it states.
+        // SAFETY: every pointer in the header refers to a variable of this function with the stated length.
         let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
         let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
         let mut message = Self { bytes, length, sender: sender(&address), kernel_ns: None, sent_number: None };
@@ -145,8 +147,9 @@ impl Message {
     }
 
     fn read_control(&mut self, header: &libc::msghdr) {
-        // SAFETY: the kernel filled in the header, whose control messages are in memory of the caller. The macros return
-        // only messages that lie within it, and each is read as the type that its level and kind say.
+        // SAFETY: the kernel filled in the header, and its control messages are in the caller's memory. The macros
+        // return only messages within that memory, and each message is read as the type that its level and kind
+        // indicate.
         unsafe {
             let mut at = libc::CMSG_FIRSTHDR(header);
             while let Some(control) = at.as_ref() {
@@ -172,7 +175,7 @@ impl Message {
 fn sender(address: &libc::sockaddr_storage) -> Option<SocketAddr> {
     let at = (&raw const *address).cast::<u8>();
     match i32::from(address.ss_family) {
-        // SAFETY: the family says that the storage, which has room for every address, contains this type.
+        // SAFETY: the family says that the storage contains this type, and the storage has room for every address type.
         libc::AF_INET => {
             let four = unsafe { at.cast::<libc::sockaddr_in>().read() };
             let host = std::net::Ipv4Addr::from(u32::from_be(four.sin_addr.s_addr));

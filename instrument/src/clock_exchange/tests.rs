@@ -1,4 +1,4 @@
-//! The exchange over the loopback interface: known clocks, and datagrams that are not from this run.
+//! Tests the exchange over the loopback device with known clocks, and with datagrams that do not belong to this run.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -23,13 +23,13 @@ fn batch_with(asker: Clock, responder: Clock) -> Batch {
     measure_with_clock(&request(&responder), asker).unwrap()
 }
 
-/// The offsets that one exchange leaves possible.
+/// The range of offsets that are consistent with one exchange.
 fn possible(exchange: &Exchange) -> std::ops::RangeInclusive<i64> {
     let error_ns = exchange.error_ns;
     exchange.sent_ns - exchange.answered_ns - error_ns..=exchange.received_ns - exchange.asked_ns + error_ns
 }
 
-/// 300 parts per million fast, and far ahead: the worst drift of two clocks that nobody corrects.
+/// A clock that is far ahead and runs 300 parts per million fast: the worst drift of two uncorrected clocks.
 fn fast(monotonic_ns: i64) -> i64 {
     monotonic_ns + monotonic_ns / 10_000 * 3 + AHEAD_NS
 }
@@ -134,13 +134,13 @@ fn replies_that_no_request_awaits_are_ignored() {
     forge.join().unwrap();
 }
 
-/// A responder that waits for requests does not wake, so a trial may run beside it.
+/// While it waits for requests, a responder does not wake, so it does not disturb a trial.
 #[test]
 fn an_idle_responder_sleeps() {
     let responder = Responder::start(anywhere(), TOKEN).unwrap();
     assert_eq!(measure_batch(&request(&responder)).unwrap().answered, 50);
     let pause = || crate::clock::sleep_until(crate::clock::now_ns() + 100_000_000);
-    pause(); // the thread takes in the stamp of its last reply
+    pause(); // the thread reads the stamp of its last reply
     let before = responder.counts();
     pause();
     assert_eq!(responder.counts(), before);

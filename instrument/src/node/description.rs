@@ -1,4 +1,4 @@
-//! What a node says about itself (`--describe`).
+//! The description that a node prints about itself (`--describe`).
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
-    /// The version of the spec files that this node understands.
+    /// The version of the spec file format that this node understands.
     spec: u32,
     /// Whether this node understands `pace.turn`.
     turns: bool,
@@ -21,7 +21,7 @@ struct Description<'a> {
     flags: &'a str,
 }
 
-/// Prints the description as a line of JSON.
+/// Prints the description as one line of JSON.
 pub fn describe(host: &Host<'_>) -> Result<()> {
     let description = Description {
         transport: host.transport,

@@ -1,4 +1,4 @@
-//! What the endpoints of a node share.
+//! The codecs and payloads that the endpoints of a node share.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,9 +16,9 @@ use super::MakeCodec;
 
 /// The codecs and the payloads that the endpoints of a node share.
 pub struct Means {
-    /// The codec of each flow that has one, by the number of the flow.
+    /// The codecs of the flows that have one, by flow number.
     pub codecs: BTreeMap<u32, Arc<dyn Codec>>,
-    /// The content of the payloads, by the number of the flow.
+    /// The content of the payloads, by flow number.
     pub contents: BTreeMap<u32, Arc<Content>>,
     pub triggers: Arc<Triggers>,
     pub permits: Arc<Permits>,
@@ -32,7 +32,7 @@ impl Means {
     }
 }
 
-/// The codecs of the flows that have one.
+/// Opens the codecs of the flows that have one.
 fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn Codec>>> {
     let mut codecs = BTreeMap::new();
     for flow in &spec.flows {
@@ -43,7 +43,7 @@ fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn
     Ok(codecs)
 }
 
-/// A codec library in any language, otherwise the objects of the node's language.
+/// Opens a flow's codec: a codec library in any language, otherwise the objects of the node's language.
 fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Codec>> {
     match (&flow.library, make) {
         (Some(library), _) => {
@@ -56,8 +56,8 @@ fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Co
     }
 }
 
-/// The content of the payloads that this node sends, by flow. Flows with the same file share the content, because a
-/// video can take a gigabyte.
+/// Reads the content of the payloads that this node sends, by flow. Flows with the same file share the content, because
+/// a video can take a gigabyte.
 fn contents(spec: &Spec) -> Result<BTreeMap<u32, Arc<Content>>> {
     let mut contents = BTreeMap::new();
     let mut read: Vec<(&Flow, Arc<Content>)> = Vec::new();
@@ -73,7 +73,7 @@ fn contents(spec: &Spec) -> Result<BTreeMap<u32, Arc<Content>>> {
     Ok(contents)
 }
 
-/// Whether this node sends the messages of a flow, and does not only receive them.
+/// Whether this node sends the messages of a flow, instead of only receiving them.
 fn sends(spec: &Spec, flow: &Flow) -> bool {
     let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Follower | RoleKind::Client);
     spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)

@@ -16,8 +16,8 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The client side of an rpc link between binding and connecting: its bound ends exist, its connecting ends do not yet
-/// exist.
+/// The client side of an rpc link after binding and before connecting: the ends that it binds exist, the ends that it
+/// connects do not exist yet.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
@@ -33,7 +33,7 @@ impl ClientEnd {
         Ok(Self { id: id.to_owned(), requests })
     }
 
-    /// Opens the remaining ends; runs after all links are bound.
+    /// Opens the remaining ends. Call this after all links are bound.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -45,7 +45,7 @@ impl ClientEnd {
     }
 }
 
-/// The server side of an rpc link between binding and connecting.
+/// The server side of an rpc link after binding and before connecting.
 pub enum ServerEnd {
     Native(Box<dyn Server>),
     Duplex { id: String, replies: Box<dyn Publisher> },
@@ -91,7 +91,7 @@ impl ServerEnd {
         }
     }
 
-    /// Opens the remaining ends, polled or called as the cell's `wait` says.
+    /// Opens the remaining ends. They are polled or called, depending on the endpoint's `wait`.
     pub fn open(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<OpenServer> {
         if context.wait() == Wait::Callback {
             let (loan, returned) = Loan::new(answerer);
@@ -100,7 +100,7 @@ impl ServerEnd {
         Ok(OpenServer::Polled { server: self.connect(context)?, answerer: Box::new(answerer) })
     }
 
-    /// Answers requests until the time is up. Reports ready as soon as it listens.
+    /// Answers requests until the time is up. Reports that it is ready as soon as it listens.
     pub fn run(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let limit = answerer.limit();
         let server = self.open(context, answerer)?;
@@ -140,14 +140,14 @@ impl OpenServer {
     }
 }
 
-/// A server that answers no more requests. Its polled end is still open.
+/// A server that no longer answers requests. Its polled end is still open.
 pub struct StoppedServer {
     answerer: Answerer,
     server: Option<Box<dyn Server>>,
 }
 
 impl StoppedServer {
-    /// Writes what was recorded.
+    /// Writes the recorded samples.
     pub fn settle(self) -> Result<(Tally, OpenEnds)> {
         self.answerer.settle(self.server.map(|server| Box::new(server) as _))
     }

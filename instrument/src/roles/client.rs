@@ -1,5 +1,5 @@
-//! The client: sends a request, waits for the reply, and records both times. With several links, it makes as many calls
-//! at once.
+//! The client: sends a request, waits for the reply, and records both times. A client with several links makes as many
+//! calls at once.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -43,7 +43,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, vec![Box::new(asker.client)]))
 }
 
-/// Makes several calls at once. The lane that is free waits for the next due time, and keeps the others from it.
+/// Makes several calls at once. One free lane waits for the next due time; the other free lanes wait for that lane.
 fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut lanes = Lanes::open(context)?;
     context.report_ready();
@@ -79,7 +79,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
 /// When a request was sent, when its reply arrived, and when the reply was decoded.
 type Asked = (Stamps, Option<(i64, i64)>);
 
-/// One client and the state that it keeps between calls.
+/// One client with the state that it keeps between calls.
 pub struct Asker {
     pub client: Box<dyn Client>,
     pub intake: Intake,
@@ -105,7 +105,7 @@ impl Asker {
         self.emitter.spun_ns()
     }
 
-    /// Sends a probe, and reports the probe when the reply has arrived.
+    /// Sends a probe, and reports it when the reply has arrived.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         if let Some(header) = self.try_probe(probe)? {
             self.intake.say_probed(&header);
@@ -113,19 +113,20 @@ impl Asker {
         Ok(())
     }
 
-    /// Sends a probe; returns the header of the probe when the reply has arrived.
+    /// Sends a probe; returns its header when the reply has arrived, or `None` if no reply came.
     pub fn try_probe(&mut self, probe: u64) -> Result<Option<Header>> {
         let header = self.emitter.header(probe, flags::PROBE, clock::now_ns());
         let asked = self.exchange(header, None, Duration::from_millis(500))?;
         Ok(asked.and_then(|(_, reply)| reply).map(|_| header))
     }
 
-    /// Calls and waits. The record has no sent time if the request was abandoned, and no arrival time if no reply came.
+    /// Sends a request and waits for the reply. The record has no sent time if the request was abandoned, and no
+    /// arrival time if no reply came.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         self.ask_with(call, None)
     }
 
-    /// Calls as [`Self::ask`] does, with the payload of another request if there is one.
+    /// Like [`Self::ask`], but with the payload of another request if there is one.
     pub fn ask_with(&mut self, call: Call, passed: Option<Passed<'_>>) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.due_ns);
         self.intake.read_counters_now(&header, Mark::Send);
@@ -142,7 +143,7 @@ impl Asker {
         Ok(record)
     }
 
-    /// The record of a call that is not made.
+    /// Returns the record of a call that was not made.
     pub fn abandon(&mut self, call: Call) -> Record {
         self.intake.tally.abandoned += u64::from(call.is_sample());
         Record { due_ns: call.due_ns, ..Record::of(call.seq) }

@@ -1,4 +1,4 @@
-//! Sending: stamps a message as late as possible, and offers it again while the transport is busy.
+//! Sends messages: stamps each message as late as possible, and offers it again while the transport is busy.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use super::RoleContext;
 use super::message_loop::Call;
 use super::passed::Passed;
 
-/// How many times a refused message is offered again immediately; after that, a pause follows each offer.
+/// How many times a refused message is offered again immediately; after that, a pause follows each refusal.
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
-/// If a payload has at least this size, the role obtains the transport's memory and writes the payload before the
-/// message is due. A camera works in the same way: its image is ready at the time that the camera reports.
+/// A payload of at least this size is written before the message is due, into memory that the role obtains from the
+/// transport. A camera works in the same way: its image is ready at the time that the camera reports.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// The next write begins earlier than the duration of the last write suggests, by this margin.
+/// The safety margin for writing a payload early: the next write begins earlier by this time than the duration of the
+/// last write suggests.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
-/// Writes the frames of one pair.
+/// Writes and sends the frames of one pair.
 pub struct Emitter {
     run: u64,
     pair: u32,
@@ -37,7 +38,7 @@ pub struct Emitter {
     always_checksum: bool,
     codec: Option<Arc<dyn Codec>>,
     retry_ns: i64,
-    /// How long the last payload that was ready early took to write, and its size.
+    /// How long it took to write the last payload that was written early, and its size.
     took: Cell<(i64, usize)>,
     spun_ns: Cell<i64>,
 }
@@ -46,22 +47,22 @@ pub struct Emitter {
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     pub sent_ns: i64,
-    /// `NONE_NS` without a codec.
+    /// When encoding ended; `NONE_NS` without a codec.
     pub encoded_ns: i64,
 }
 
 impl Stamps {
-    /// When the transport received the message.
+    /// When the message was handed to the transport.
     pub fn handed_over_ns(&self) -> i64 {
         self.sent_ns.max(self.encoded_ns)
     }
 }
 
-/// The result of an offer.
+/// The outcome of offering a message.
 pub enum Offered {
-    /// Accepted.
+    /// The transport accepted the message.
     Sent(Stamps),
-    /// Refused until the time for retries was over.
+    /// The transport refused the message until the time for retries was over.
     Abandoned,
 }
 
@@ -82,7 +83,8 @@ impl Emitter {
         }
     }
 
-    /// How long before its due time a message with a payload of this size is offered, so that its payload is ready then.
+    /// How long before its due time a message with a payload of this size must be offered, so that the payload is ready
+    /// in time.
     pub fn lead_ns(&self, next_bytes: usize) -> i64 {
         let (took_ns, bytes) = self.took.get();
         if bytes == 0 || !is_early(next_bytes) {
@@ -92,14 +94,14 @@ impl Emitter {
         expected_ns + expected_ns / 4 + LEAD_MARGIN_NS
     }
 
-    /// The time spent spinning between a ready payload and its due time, for samples only.
+    /// The time spent spinning from when a payload was ready until its due time, for samples only.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns.get()
     }
 
-    /// The header of a message, without the sent time and the checksum.
+    /// Creates the header of a message, without the sent time and the checksum.
     pub fn header(&self, seq: u64, marks: u16, due_ns: i64) -> Header {
-        // With a codec the receiver compares the object, not its bytes.
+        // With a codec, the receiver compares the object instead of its bytes.
         let checked = self.codec.is_none() && (self.always_checksum || marks != 0);
         Header {
             flags: marks | if checked { flags::CHECKSUM } else { 0 },
@@ -134,13 +136,13 @@ impl Emitter {
         Ok(record)
     }
 
-    /// The size of a message; a probe has the size of the largest message, and so proves that the link carries it.
+    /// The payload size of a message. A probe has the size of the largest message, to prove that the link carries it.
     fn bytes_of(&self, marks: u16, seq: u64) -> usize {
         let recorded = self.content.recording().and_then(|recording| recording.entry(marks, seq));
         recorded.map_or(self.payload_bytes, |entry| entry.bytes)
     }
 
-    /// Offers a message until the transport accepts it or its deadline has passed; adds the refusals of a sample to
+    /// Offers a message until the transport accepts it or the time for retries is over; adds the number of refusals to
     /// `busy`.
     pub fn offer(
         &self,
@@ -154,7 +156,7 @@ impl Emitter {
         }
     }
 
-    /// Offers a message as [`Self::offer`] does, but with a payload that is passed on, if there is one.
+    /// Like [`Self::offer`], but forwards the payload `passed`, if there is one.
     pub fn offer_or_pass(
         &self,
         header: Header,
@@ -171,7 +173,7 @@ impl Emitter {
         self.offer_frame(header, busy, write, send)
     }
 
-    /// Encodes the object only once: a message that was refused is not encoded again.
+    /// Encodes the object only once: a refused message is not encoded again.
     fn offer_object(
         &self,
         codec: &dyn Codec,
@@ -207,7 +209,8 @@ impl Emitter {
             .remedy("do not change the framework during the measurement"))
     }
 
-    /// Offers a frame that `write` writes; `write` gets the time at which the offer began, if the payload is large.
+    /// Offers a frame that `write` writes. If the payload is large, `write` also receives the time at which the offer
+    /// began.
     #[inline]
     fn offer_frame(
         &self,
@@ -227,8 +230,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due. The frame is written, and the due time reached, before the
-    /// sent time is read.
+    /// Writes the frame and waits until the message is due. Both happen before the sent time is read.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);
@@ -246,8 +248,8 @@ impl Emitter {
         }
     }
 
-    /// Waits with a ready payload until the message is due. If only this payload has a checksum, the time to write it
-    /// does not predict the time for the next payload.
+    /// Waits with a ready payload until the message is due. Does not learn from a payload that alone has a checksum,
+    /// because its writing time does not predict that of the next payload.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;
@@ -263,8 +265,8 @@ fn is_early(payload_bytes: usize) -> bool {
     payload_bytes >= READY_EARLY_BYTES
 }
 
-/// Repeats a send that returns `Busy`, first without a pause, later with pauses; returns false when the deadline has
-/// passed.
+/// Repeats a send that returns `Busy`, first without pauses, later with pauses; returns false when the time for retries
+/// is over.
 #[inline]
 pub fn offer_until_accepted(retry_ns: i64, busy: &mut u64, mut send: impl FnMut() -> Result<Sent>) -> Result<bool> {
     if send()? == Sent::Accepted {

@@ -1,4 +1,4 @@
-//! Opens a receiving end, polled or called as its endpoint's `wait` says, and runs it until its time is up.
+//! Opens a receiving end, polled or called depending on its endpoint's `wait`, and runs it until its time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::listen_limit::ListenLimit;
 use crate::spec::Wait;
 
-/// How many times a spinning receiver looks for a message before it reads the clock again.
+/// How many times a spinning receiver polls before it reads the clock again.
 const LOOKS_PER_CLOCK: usize = 64;
 /// How many successful polls a blocking receiver makes before it reads the clock again.
 const POLLS_PER_CLOCK: usize = 16;
@@ -30,7 +30,7 @@ pub enum Inbox<T: Taker> {
 }
 
 impl<T: Taker> Inbox<T> {
-    /// Connects to a link, polled or called as `wait` says.
+    /// Connects to a link. The receiving end is polled or called, depending on `wait`.
     pub fn connect(transport: &dyn Transport, link: &Link, wait: Wait, taker: T) -> Result<Self> {
         match wait {
             Wait::Spin | Wait::Block => Ok(Self::Pull { subscriber: transport.subscriber(link)?, taker }),
@@ -43,8 +43,8 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives until the time is up. Returns the role and, if it polled, the link end, which other endpoints may still
-    /// need.
+    /// Receives until the time is up. Returns the role and, if the role polled, the link end, which other endpoints may
+    /// still need.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
@@ -73,8 +73,8 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
                 std::hint::spin_loop();
             }
         } else {
-            // A steady stream needs no clock readings: the time can only be up when no message has come, or after the
-            // last message.
+            // A steady stream needs no clock readings: the time can be up only when no message came, or after the last
+            // message.
             for _ in 0..POLLS_PER_CLOCK {
                 if poll(left)? == 0 || limit.is_draining() {
                     break;
@@ -85,7 +85,7 @@ pub fn pump(wait: Wait, limit: &ListenLimit, mut poll: impl FnMut(Duration) -> R
     Ok(())
 }
 
-/// A taker that a callback owns temporarily. The taker comes back when the callback is dropped.
+/// A taker that a callback owns temporarily. Dropping the callback returns the taker.
 pub struct Loan<T: Send> {
     taker: ManuallyDrop<T>,
     home: SyncSender<T>,
@@ -105,19 +105,19 @@ impl<T: Send> Loan<T> {
 
 impl<T: Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        // SAFETY: only this line takes the value, and nothing uses it after the drop.
+        // SAFETY: only this line takes the value, and nothing uses the value after the drop.
         let taker = unsafe { ManuallyDrop::take(&mut self.taker) };
         let _ = self.home.send(taker);
     }
 }
 
-/// A limit for a receiver that listens before `go`: it has no deadline yet.
+/// Creates a limit without a deadline, for a receiver that listens before `go`.
 pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
     Arc::new(ListenLimit::without_deadline(drain_ns))
 }
 
-/// Runs a receiver while a second thread waits for `go` and then sets the deadline of the receiver. An order to end makes
-/// the receiver wait for late messages only.
+/// Runs a receiver while a second thread waits for `go` and then sets the receiver's deadline. After an order to end,
+/// the receiver waits only for late messages.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

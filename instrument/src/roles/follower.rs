@@ -1,8 +1,9 @@
-//! The follower: sends a message, or makes a call, because messages of other flows have arrived at its node.
+//! The follower: sends a message, or makes a call, when messages of other flows have arrived at its node.
 //!
-//! The thread that receives such a message also works, stamps and sends, as a callback of a program does. The follower's
-//! own thread only binds and proves its link, lends its sending end to the receiving threads, and closes it at the end.
-//! With several calls under way at once, the receiving thread works, and lanes ([`super::lanes`]) make the calls.
+//! The thread that receives such a message also does the work, stamps and sends, like a callback of a program. The
+//! follower's own thread only binds and proves its link, lends its sending end to the receiving threads, and closes it
+//! at the end. If several calls may be under way at once, the receiving thread does the work, and lanes
+//! ([`super::lanes`]) make the calls.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Sender as Queue, channel};
@@ -43,7 +44,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((context.triggers.settle(context.me.id, tally), ends))
 }
 
-/// Runs a follower with several calls under way at once.
+/// Runs a follower that has several calls under way at once.
 fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut lanes = Lanes::open(context)?;
     context.report_ready();
@@ -54,7 +55,7 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let (tally, ends) = std::thread::scope(|scope| {
         let next = |_: &Asker| lock(&calls).recv().ok();
         let calling = scope.spawn(move || lanes.make_calls(context, &next));
-        // Closing the sender closes the queue, which ends the lanes after the calls that are left.
+        // Closing the sender closes the queue, which ends the lanes after the remaining calls.
         let closed = lend(context, sender).and_then(Sender::close);
         let called = calling.join().map_err(|_| Error::new("the lanes of a follower panicked"))?;
         closed.and(called)
@@ -62,7 +63,7 @@ fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((context.triggers.settle(context.me.id, tally), ends))
 }
 
-/// Lends the sending end to the receiving threads until the last message, or until the time of the trial is up.
+/// Lends the sending end to the receiving threads until the last message or the end of the trial's time.
 fn lend(context: &RoleContext<'_>, sender: Sender) -> Result<Sender> {
     let limit = sender.limit.clone();
     context.triggers.lend(context, sender)?;
@@ -81,24 +82,24 @@ enum Way {
         emitter: Emitter,
     },
     Ask(Box<Asker>),
-    /// Lanes make the calls, and record them.
+    /// Lanes make and record the calls.
     Queue(Queue<Call>),
 }
 
-/// The sending end of a follower, and everything that a receiving thread needs to send. Threads that work at once send
-/// one after the other.
+/// The sending end of a follower, with everything that a receiving thread needs to send. Threads that work at the same
+/// time send one after another.
 pub struct Sender {
     way: Way,
-    /// Whether it passes the payloads of its causes on, instead of sending its own.
+    /// Whether the follower forwards the payloads of its causes instead of sending its own.
     is_bridge: bool,
-    /// None if lanes record.
+    /// `None` if lanes record the calls.
     recorder: Option<Recorder>,
     causes: Causes,
     tally: Tally,
     samples: u64,
     warmups: u64,
     limit: Arc<ListenLimit>,
-    /// The first error of a send. The error is reported at the end, because a receiving thread cannot return it.
+    /// The first error of a send. It is reported at the end, because a receiving thread cannot return it.
     failure: Option<Error>,
 }
 
@@ -131,7 +132,7 @@ impl Sender {
         }
     }
 
-    /// Sends a message that `causes` caused, or makes the call; `passed` is the payload of the newest cause.
+    /// Sends the message, or makes the call, that `causes` caused; `passed` is the payload of the newest cause.
     pub fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Option<Passed<'_>>) {
         let call = self.next_call(marks, due_ns);
         if call.is_sample() {
@@ -148,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// Whether the time of the trial is up.
+    /// Whether the trial's time is up.
     pub fn is_over(&self) -> bool {
         self.limit.is_over()
     }
@@ -191,7 +192,7 @@ impl Way {
         Ok(Self::Publish { publisher, emitter: Emitter::new(context) })
     }
 
-    /// Returns the record of the message or call, unless a lane makes the call.
+    /// Sends the message or makes the call, and returns its record; returns `None` if a lane makes the call.
     fn send(&mut self, call: Call, passed: Option<Passed<'_>>, tally: &mut Tally) -> Result<Option<Record>> {
         match self {
             Self::Ask(asker) => asker.ask_with(call, passed).map(Some),

@@ -1,4 +1,4 @@
-//! What a node does for one of its followers when a message arrives that it follows.
+//! The state of a follower in its node: which arrivals it still waits for, and the work and messages that they cause.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -15,12 +15,12 @@ use super::joining::{Arrived, CausedBy, Joining};
 use super::passed::Passed;
 use super::work::Worker;
 
-/// A follower as the receiving threads of its node use it.
+/// A follower, as the receiving threads of its node use it.
 pub struct Following {
     after: Vec<u32>,
-    /// How many messages an arrival causes.
+    /// How many messages each cause produces.
     repeat: u32,
-    /// One for each message that may be handled at once; there are none before the sending end is open.
+    /// One handler for each message that may be handled at once; empty before the sending end is open.
     handlers: OnceLock<Vec<Mutex<Handler>>>,
     follower: Mutex<Follower>,
 }
@@ -33,9 +33,9 @@ struct Handler {
 
 struct Follower {
     joining: Joining,
-    /// The sending end; absent before its endpoint has proved its link, and after the measurement.
+    /// The sending end; `None` before its endpoint has proved its link, and after the measurement.
     sender: Option<Sender>,
-    /// Arrivals whose messages are not all sent yet.
+    /// The number of arrivals whose messages are not all sent yet.
     under_way: u32,
 }
 
@@ -53,8 +53,8 @@ impl Following {
         self.after.contains(&endpoint)
     }
 
-    /// The receiving threads may now send through `sender`. A node whose threads are limited works for as many messages
-    /// at once; another node works for one message after the other.
+    /// Allows the receiving threads to send through `sender`. A node with limited threads works on that many messages
+    /// at once; any other node works on one message after another.
     pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
         let many = self.after.len();
         let handler =
@@ -75,8 +75,8 @@ impl Following {
         handlers.fold(tally, |tally, handler| lock(handler).worker.settle(tally))
     }
 
-    /// Works and sends what an arrival causes; it is due at `arrived_ns`. The work of a message does not keep others
-    /// from being sent.
+    /// Works on an arrival and sends the messages that it causes, which are due at `arrived_ns`. The work on one
+    /// message does not delay the sending of others.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         let Some(mut handler) = self.free_handler() else { return };
         let Handler { worker, causes } = &mut *handler;
@@ -98,7 +98,7 @@ impl Following {
         }
     }
 
-    /// A handler that no other thread uses; waits for one if all are in use.
+    /// Returns a handler that no other thread uses; waits for one if all are in use.
     fn free_handler(&self) -> Option<MutexGuard<'_, Handler>> {
         let handlers = self.handlers.get()?;
         let free = handlers.iter().find_map(|handler| handler.try_lock().ok());
@@ -122,7 +122,7 @@ impl Follower {
         }
     }
 
-    /// Sends one message. The final message of the last arrival is marked as the last one.
+    /// Sends one message. Marks the final message of the last arrival as the last one.
     fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Passed<'_>, is_final: bool) {
         self.under_way -= u32::from(is_final);
         let is_last = is_final && self.under_way == 0 && self.joining.has_ended();
@@ -135,7 +135,7 @@ impl Follower {
         }
     }
 
-    /// Whether no more messages are sent because the time of the trial is up.
+    /// Whether no more messages are sent because the trial's time is up.
     fn is_over(&self) -> bool {
         self.sender.as_ref().is_none_or(Sender::is_over)
     }

@@ -18,25 +18,25 @@ use crate::thread_log::{Mark, ThreadLog};
 
 use super::RoleContext;
 
-/// A frame of this pair with its arrival time, and the decoded object if this receiver decodes objects.
+/// A received frame of this pair with its arrival time, and with the decoded object if this receiver decodes objects.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
-    /// `NONE_NS` without a codec.
+    /// When decoding ended; `NONE_NS` without a codec.
     pub decoded_ns: i64,
     object: Option<Box<dyn Decoded + 'a>>,
 }
 
-/// Admits the frames of one pair, and counts the frames that it admits and those that it refuses. The fields that each
-/// message needs are in the first cache line: in a process with many relays, other lines have left the cache when the
-/// next message arrives.
+/// Checks the frames of one pair, and counts accepted and refused frames. The fields that each message needs are in the
+/// first cache line, because in a process with many relays other lines have left the cache when the next message
+/// arrives.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
     pair: u32,
     read_payload: bool,
     check_all: bool,
-    /// Whether `log` exists; this flag is in the first cache line, the log is not.
+    /// Whether `log` exists. Unlike `log`, this flag is in the first cache line.
     is_logged: bool,
     meter: Arc<Meter>,
     codec: Option<Arc<dyn Codec>>,
@@ -63,14 +63,14 @@ impl Intake {
         }
     }
 
-    /// The intake of the last receiver, which decodes objects if the flow has a codec. Receivers before the last one
-    /// only forward the frame.
+    /// Creates the intake of the last receiver, which decodes objects if the flow has a codec. Earlier receivers only
+    /// forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
-    /// Checks a frame's header. Sets the arrival time, unless a callback has already set it. With
-    /// `touch = "write+read"`, the arrival time is the time after the payload was read.
+    /// Checks a frame's header, and sets the arrival time unless a callback has already set it. With `touch =
+    /// "write+read"`, the arrival time is the time after the payload was read. Returns `None` for a refused frame.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         let arrived_ns = if self.read_payload {
@@ -93,8 +93,7 @@ impl Intake {
         }
     }
 
-    /// Decodes the object of a frame, and then sets the time of decoding. A reply that consists of the header alone
-    /// holds no object.
+    /// Decodes a frame's object and sets the time of decoding. A reply that consists of the header alone has no object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
@@ -111,8 +110,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample. Called after the sample was recorded and passed on, so that no measured interval contains the
-    /// counting.
+    /// Counts a sample. Call this after the sample was recorded and passed on, so that no measured interval contains
+    /// the counting.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -138,7 +137,7 @@ impl Intake {
         self.read_counters_now(&arrival.header, Mark::Done);
     }
 
-    /// Reads the counters of this thread now, if the trial asks for readings.
+    /// Reads this thread's counters now, if the trial requests readings.
     #[inline]
     pub fn read_counters_now(&mut self, header: &Header, mark: Mark) {
         if self.is_logged {
@@ -153,7 +152,7 @@ impl Intake {
         }
     }
 
-    /// Writes the readings, if there are any.
+    /// Writes the readings of the counters, if there are any.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -161,8 +160,8 @@ impl Intake {
         self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
-    /// Counts how many times the transport refused to send a sample, and how many copies forwarding the sample took.
-    /// In most cases both are 0, and nothing is written.
+    /// Counts how many times the transport refused to send a sample, and how many copies were made to forward it.
+    /// Usually both are 0, and then nothing is written.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {
@@ -171,14 +170,14 @@ impl Intake {
         }
     }
 
-    /// Takes the header by value: a header in registers needs no memory.
+    /// Takes the checksum by value, so that it stays in a register instead of memory.
     #[cold]
     fn check_content(&mut self, checksum: u32, payload: &[u8]) {
         self.tally.content_checks += 1;
         self.tally.content_errors += u64::from(payload::checksum(payload) != checksum);
     }
 
-    /// Reports to the launcher that a probe arrived.
+    /// Reports to the launcher that a probe has arrived.
     #[cold]
     pub fn say_probed(&self, header: &Header) {
         let (endpoint, pair) = (self.tally.id, self.pair);

@@ -1,20 +1,21 @@
-//! Decides which arrivals cause a message of a follower: each, each n-th, or one of each flow.
+//! Decides which arrivals cause a message of a follower: each arrival, every `every`-th arrival, or one arrival of each
+//! flow.
 
 use crate::frame::{Header, flags};
 use crate::spec::{Endpoint, Join};
 
-/// What an arrival at one of the endpoints that a follower follows amounts to.
+/// The consequence of an arrival at one of the endpoints that a follower follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// No message yet.
+    /// The arrival causes no message yet.
     Nothing,
-    /// A message.
+    /// The arrival causes a message.
     Message,
-    /// The last messages of all flows have arrived, and the last arrival causes no message.
+    /// The arrival causes no message, and the last messages of all flows have arrived.
     End,
 }
 
-/// The receiving endpoint and the `seq` of each message that caused another one.
+/// The receiving endpoint and the `seq` of each message that caused another message.
 pub type CausedBy = Vec<(u32, u64)>;
 
 /// The arrivals that have not caused a message yet.
@@ -22,10 +23,10 @@ pub struct Joining {
     after: Vec<u32>,
     join: Join,
     every: u32,
-    /// The newest arrival at each endpoint of `after` since the last message.
+    /// For each endpoint of `after`: the newest arrival since the follower's last message.
     pending: Vec<Option<u64>>,
     ended: Vec<bool>,
-    /// Joined arrivals since the last message.
+    /// The number of joined arrivals since the follower's last message.
     count: u32,
 }
 
@@ -42,10 +43,10 @@ impl Joining {
         }
     }
 
-    /// Adds an arrival, and writes the causes of the message that it causes to `causes`; `None` if this follower does not
-    /// follow the endpoint.
+    /// Adds an arrival. If the arrival causes a message, writes the causes of that message to `causes`. Returns `None`
+    /// if this follower does not follow the endpoint.
     ///
-    /// Every warm-up message at the first endpoint causes a warm-up message; `every` and `join` count samples only.
+    /// Every warm-up message at the first endpoint causes a warm-up message; `every` and `join` apply to samples only.
     pub fn add(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy) -> Option<Arrived> {
         let place = self.after.iter().position(|each| *each == endpoint)?;
         causes.clear();
@@ -64,7 +65,7 @@ impl Joining {
 
     fn causes_message(&mut self, place: usize, header: &Header, causes: &mut CausedBy) -> bool {
         if !header.is_sample() {
-            // A last message that is no sample only says that no further message comes.
+            // A last message that is not a sample only announces that no further message comes.
             return place == 0 && !header.is(flags::LAST);
         }
         self.pending[place] = Some(header.seq);
@@ -96,7 +97,7 @@ mod tests {
         Joining { after: after.to_vec(), join, every, pending: vec![None; many], ended: vec![false; many], count: 0 }
     }
 
-    /// The `seq` of each cause, for each arrival that causes a message.
+    /// Returns the `seq` of each cause, for each arrival that causes a message.
     fn find_causes(joining: &mut Joining, arrivals: &[(u32, u64)]) -> Vec<Vec<(u32, u64)>> {
         let mut causes = CausedBy::new();
         let mut add = |(endpoint, seq): &(u32, u64)| {

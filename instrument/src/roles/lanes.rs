@@ -1,8 +1,8 @@
-//! Several calls of one flow under way at once, as a program with a pool of threads makes them.
+//! Makes several calls of one flow at once, like a program with a thread pool.
 //!
-//! Each lane is a thread with a client and a link of its own, because a client of most transports makes one call at a
-//! time. A free lane itself waits for the next call that is due, so no thread passes calls on. While all lanes are busy,
-//! calls that are due wait.
+//! Each lane is a thread with its own client and link, because with most transports a client makes one call at a time.
+//! A free lane itself waits for the next due call, so that no thread has to pass calls to another. While all lanes are
+//! busy, due calls wait.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use super::client::Asker;
 use super::message_loop::Call;
 use super::{OpenEnds, RoleContext};
 
-/// Waits for the next call that a lane makes; returns `None` after the last one.
+/// Waits until a lane should make its next call; returns `None` after the last call.
 pub trait NextCall: Fn(&Asker) -> Option<Call> + Sync {}
 
 impl<F: Fn(&Asker) -> Option<Call> + Sync> NextCall for F {}
@@ -36,13 +36,13 @@ impl Lanes {
         Ok(Self { askers: open_askers(context)?, recorder: context.recorder()? })
     }
 
-    /// Sends one probe over every link, and reports the probe when all replies are back.
+    /// Sends one probe over every link, and reports it when all replies have arrived.
     pub fn probe(&mut self, probe: u64) -> Result<()> {
         probe_all(&mut self.askers, probe)
     }
 
-    /// Makes calls until there are no more. Then tells the server that no further call comes: a free lane makes the last
-    /// call while earlier ones are still under way.
+    /// Makes calls until there are no more. A free lane then makes a last call, although earlier calls may still be
+    /// under way, to tell the server that no further call comes.
     pub fn make_calls(self, context: &RoleContext<'_>, next: &impl NextCall) -> Result<(Tally, OpenEnds)> {
         let recorder = Mutex::new(self.recorder);
         let mut askers = run_all(context, self.askers, &recorder, next)?;
@@ -73,7 +73,7 @@ fn run_all(
     })
 }
 
-/// Makes calls on one lane. Calls that are left when the time of the trial is up are abandoned.
+/// Makes calls on one lane. When the trial's time is up, the remaining calls are abandoned.
 fn run_lane(
     context: &RoleContext<'_>,
     mut asker: Asker,
@@ -101,7 +101,7 @@ pub fn open_askers(context: &RoleContext<'_>) -> Result<Vec<Asker>> {
     ends.into_iter().map(|end| Ok(Asker::new(context, end.connect(context)?))).collect()
 }
 
-/// Sends one probe over every link, and reports the probe when all replies are back.
+/// Sends one probe over every link, and reports it when all replies have arrived.
 pub fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     let mut proved = None;
     for asker in askers.iter_mut() {
@@ -116,7 +116,7 @@ pub fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     Ok(())
 }
 
-/// The counts of several lanes, combined as the counts of one endpoint.
+/// Adds up the counts of several lanes to the counts of one endpoint.
 pub fn sum<'a>(tally: Tally, lanes: impl Iterator<Item = &'a Tally>) -> Tally {
     lanes.fold(tally, |all, one| Tally {
         sent: all.sent + one.sent,
@@ -138,7 +138,7 @@ pub fn sum<'a>(tally: Tally, lanes: impl Iterator<Item = &'a Tally>) -> Tally {
     })
 }
 
-/// The earlier of two times; 0 stands for none.
+/// Returns the earlier of two times; 0 means that there is no time.
 fn earlier(one: i64, other: i64) -> i64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }

@@ -1,6 +1,6 @@
-//! The messages of a source or client in their order: warm-up, then samples, until the last message, the time limit or
-//! an order to end.
-//! [`Pacer`] decides when each is due; this loop waits for that time and makes the call.
+//! Sends the messages of a source or client in order: warm-up messages, then samples, until the last message, the time
+//! limit or an order to end. [`Pacer`] decides when each message is due; this loop waits for that time and makes the
+//! call.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::pacer::Pacer;
 
 use super::RoleContext;
 
-/// An order to end interrupts a pause that is longer than twice this. The pacer waits for the rest of the pause, so the
-/// message is on time.
+/// The part of a pause that the pacer waits for, so that the message is on time. Only a pause that is longer than twice
+/// this part can be interrupted by an order to end.
 const PACER_NS: i64 = 1_000_000_000;
 
-/// One message or call.
+/// One message to send, or one call to make.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub seq: u64,
     pub marks: u16,
     pub due_ns: i64,
-    /// The time limit has passed: this message is the last one.
+    /// The time limit has passed, so this message is the last one.
     pub cut_short: bool,
 }
 
@@ -35,7 +35,7 @@ impl Call {
 pub struct MessageLoop {
     start_ns: i64,
     pacer: Pacer,
-    /// How many messages were due, warm-up messages included.
+    /// The number of messages that were due so far, including warm-up messages.
     index: u64,
     is_cut_short: bool,
     spun_in_warmup_ns: i64,
@@ -47,9 +47,9 @@ impl MessageLoop {
         Self { start_ns, pacer, index: 0, is_cut_short: false, spun_in_warmup_ns: 0 }
     }
 
-    /// Waits for each due time and makes the call. `call` gets the size of the next payload, and returns how long before
-    /// its due time the next call must begin, so that this payload is ready in time. Returns the time spent spinning while measuring, which is no cost
-    /// of the transport.
+    /// Waits for each due time and makes the call. `call` receives the size of the next payload, and returns how long
+    /// before its due time the next call must begin for that payload to be ready in time. Returns the time spent
+    /// spinning while measuring, which is not part of the transport's cost.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call, usize) -> Result<i64>) -> Result<i64> {
         let mut lead_ns = 0;
         while let Some(due) = self.next(context, lead_ns) {
@@ -58,13 +58,13 @@ impl MessageLoop {
         Ok(self.spun_ns())
     }
 
-    /// The size of the payload that is due next.
+    /// Returns the size of the payload that is due next.
     pub fn next_bytes(&self, context: &RoleContext<'_>) -> usize {
         let recorded = context.content.recording().and_then(|recording| recording.bytes_at(self.index));
         recorded.unwrap_or(context.flow.payload_bytes)
     }
 
-    /// Waits until `lead_ns` before the next message is due; `None` after the last message.
+    /// Waits until `lead_ns` before the next message is due; returns `None` after the last message.
     pub fn next(&mut self, context: &RoleContext<'_>, lead_ns: i64) -> Option<Call> {
         let (flow, index) = (context.flow, self.index);
         if self.is_cut_short || index == flow.warmup + flow.messages {
@@ -88,7 +88,7 @@ impl MessageLoop {
         })
     }
 
-    /// Waits for a time; returns whether the trial goes on.
+    /// Waits until a time; returns whether the trial goes on.
     fn await_due(&mut self, context: &RoleContext<'_>, due_ns: i64) -> bool {
         let left_ns = due_ns - clock::now_ns();
         if left_ns > 2 * PACER_NS {
@@ -101,8 +101,8 @@ impl MessageLoop {
         true
     }
 
-    /// Waits for the start before the first message, and begins to measure with the first one after the warm-up. The
-    /// index counts from the first warm-up message.
+    /// Before the first message, waits for the start; before the first sample, begins to measure. The index counts from
+    /// the first warm-up message.
     fn begin(&mut self, context: &RoleContext<'_>, index: u64) {
         if index == 0 {
             self.await_due(context, self.start_ns + context.flow.pace.first_ns - 1_000_000);

@@ -29,8 +29,8 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, RoleKind};
 
-/// Runs one role, from binding its link ends to the end of measuring. The returned link ends are
-/// still open.
+/// Runs the role of one endpoint, from binding its link ends to the end of measuring. The returned link ends are still
+/// open.
 ///
 /// # Errors
 /// When a link end cannot be opened, the transport fails, or the samples cannot be
@@ -50,6 +50,5 @@ pub fn take(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     }
 }
 
-/// Link ends that stay open after their endpoint has measured, because other endpoints may still
-/// use them.
+/// Link ends that stay open after their endpoint has finished measuring, because other endpoints may still use them.
 pub type OpenEnds = Vec<Box<dyn std::any::Any + Send>>;

@@ -1,11 +1,11 @@
-//! The payload of another message, which is passed on as it arrived.
+//! A payload that is forwarded as it arrived, in another message.
 
 use crate::frame::{Header, flags};
 
 #[derive(Clone, Copy)]
 pub struct Passed<'a> {
     pub payload: &'a [u8],
-    /// The checksum of the payload, if the other message has one.
+    /// The checksum of the payload, if the message in which it arrived had one.
     pub checksum: Option<u32>,
 }
 
@@ -14,7 +14,7 @@ impl<'a> Passed<'a> {
         Self { payload, checksum: header.is(flags::CHECKSUM).then_some(header.checksum) }
     }
 
-    /// The header of the message with this payload.
+    /// Returns the header of the message that forwards this payload.
     pub fn header(&self, header: Header) -> Header {
         let checked = if self.checksum.is_some() { flags::CHECKSUM } else { 0 };
         Header {

@@ -1,4 +1,4 @@
-//! The relay: records the arrival, works, and forwards the frame unaltered.
+//! The relay: records a frame's arrival, does its work, and forwards the frame unaltered.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 
-/// After `intake` come the other fields that each message needs; they fill one more cache line.
+/// After `intake` come the other fields that each message needs, which fill one more cache line.
 #[repr(C)]
 struct Relay {
     intake: Intake,
@@ -44,7 +44,7 @@ struct Relay {
     worker: Worker,
     retry_ns: i64,
     recorder: Recorder,
-    /// The first error of a send. The error is reported at the end, because a callback cannot return an error.
+    /// The first error of a send. It is reported at the end, because a callback cannot return an error.
     failure: Option<Error>,
 }
 

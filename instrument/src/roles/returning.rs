@@ -1,8 +1,8 @@
 //! A source that sends its next message when a message of another flow has arrived at its node: the pace `closed`
 //! between participants.
 //!
-//! The thread that receives such a message sends the next one, as a callback of a program does. The source's own thread
-//! sends the first message, the last one, and one after each message that did not return in time.
+//! The thread that receives such a message sends the next one, like a callback of a program. The source's own thread
+//! sends the first message, the last one, and a message whenever one did not return in time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     returning.take_back().ok_or_else(lost)?.close()
 }
 
-/// Sends the first message at the start, one after each message that does not return, and the last one at the end.
+/// Sends the first message at the start, a message whenever one did not return in time, and the last message at the
+/// end.
 fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
     let patience_ns = context.spec.call_ns;
     clock::sleep_until(start_ns);
@@ -67,10 +68,10 @@ fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
     }
 }
 
-/// A source as the receiving threads of its node use it.
+/// A source, as the receiving threads of its node use it.
 pub struct Returning {
     id: u32,
-    /// Absent before the start and after the end.
+    /// `None` before the start and after the end.
     sender: Mutex<Option<Sender>>,
 }
 
@@ -79,7 +80,7 @@ impl Returning {
         Self { id, sender: Mutex::new(None) }
     }
 
-    /// The number of the source's endpoint.
+    /// The endpoint number of the source.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -92,14 +93,14 @@ impl Returning {
         lock(&self.sender).take()
     }
 
-    /// Sends the next message, which is due now.
+    /// Sends the next message, which is due at `due_ns`.
     pub fn send_next(&self, due_ns: i64) {
         if let Some(sender) = lock(&self.sender).as_mut() {
             sender.send_next(due_ns);
         }
     }
 
-    /// When to look after the messages next; `None` after the end.
+    /// When to check next whether a message has not returned in time; `None` after the end.
     fn next_check_ns(&self, patience_ns: i64) -> Option<i64> {
         let sender = lock(&self.sender);
         sender.as_ref().filter(|sender| !sender.times.is_over).map(|sender| sender.next_check_ns(patience_ns))
@@ -112,7 +113,7 @@ impl Returning {
     }
 }
 
-/// When a source sends.
+/// The schedule of a source whose messages return.
 struct Times {
     measured_ns: i64,
     end_ns: i64,
@@ -134,13 +135,13 @@ struct Sender {
     tally: Tally,
     meter: Arc<Meter>,
     times: Times,
-    /// The most samples that are sent.
+    /// The maximum number of samples to send.
     most: u64,
     samples: u64,
     warmups: u64,
     /// When the newest message was sent.
     sent_ns: i64,
-    /// The first error of a send. The error is reported at the end, because a receiving thread cannot return it.
+    /// The first error of a send. It is reported at the end, because a receiving thread cannot return it.
     failure: Option<Error>,
 }
 
@@ -179,7 +180,7 @@ impl Sender {
         if is_done { self.times.end_ns } else { self.times.end_ns.min(self.sent_ns.saturating_add(patience_ns)) }
     }
 
-    /// Sends the last message if the time is up, or the next one if the newest has not returned in time.
+    /// Sends the last message if the time is up, or the next one if the newest message has not returned in time.
     fn check(&mut self, patience_ns: i64, now_ns: i64) {
         if now_ns >= self.times.end_ns {
             self.times.is_over = true;

@@ -21,15 +21,15 @@ use super::triggers::Triggers;
 
 /// A report of an endpoint to its node.
 pub enum Progress {
-    /// Its binding ends have these addresses.
+    /// The endpoint's binding ends have these addresses.
     Bound(BTreeMap<String, String>),
-    /// All its link ends are open.
+    /// All link ends of the endpoint are open.
     Ready,
-    /// The endpoint has measured, or it has failed.
+    /// The endpoint has finished measuring, or has failed.
     Done(Box<Result<Tally>>),
 }
 
-/// The context in which the role of one endpoint runs.
+/// Everything that the role of one endpoint needs to run.
 pub struct RoleContext<'a> {
     pub spec: &'a Spec,
     pub me: &'a Endpoint,
@@ -37,16 +37,16 @@ pub struct RoleContext<'a> {
     pub flow: &'a Flow,
     pub run: u64,
     pub transport: &'a dyn Transport,
-    /// Opens the transport that `empty_hop` measures, in the language of this node.
+    /// Opens the empty transport that `empty_hop` measures, in this node's language.
     pub open_empty: &'a (dyn Fn() -> Result<Arc<dyn Transport>> + Sync),
-    /// The codec at the first and the last endpoint, if the flow has one.
+    /// The codec, at the first and the last endpoint of a flow that has one.
     pub codec: Option<Arc<dyn Codec>>,
     /// The content of the payloads of this flow.
     pub content: Arc<Content>,
     pub phase: &'a Phase,
-    /// What arrivals at this node cause.
+    /// The messages that arrivals at this node cause.
     pub triggers: &'a Arc<Triggers>,
-    /// The permits to handle a message.
+    /// The permits to handle messages.
     pub permits: &'a Arc<Permits>,
     pub meter: &'a Arc<Meter>,
     pub control: &'a Arc<Control>,
@@ -59,8 +59,9 @@ impl RoleContext<'_> {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain.
-    /// A transport may serve receivers in the order of opening, and a callback then delays the receivers after it.
+    /// Opens a receiving end. If receivers of this process wait in different ways, they open in the order of the chain,
+    /// because a transport may serve receivers in the order of opening, and a callback then delays the receivers after
+    /// it.
     pub fn open_one_by_one<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -71,7 +72,8 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// The link for its binding end, which waits as the receivers of the link do.
+    /// Returns the link for its binding end. A publisher needs to know how the link's receivers wait, so `wait` is
+    /// theirs.
     ///
     /// # Errors
     /// When the spec does not list the link.
@@ -79,10 +81,10 @@ impl RoleContext<'_> {
         self.link(id, String::new(), self.link_spec(id)?.wait)
     }
 
-    /// The link for a connecting end, which waits as this endpoint does. Waits until the link is bound.
+    /// Returns the link for a connecting end, with the `wait` of this endpoint. Waits until the link is bound.
     ///
     /// # Errors
-    /// When the spec does not list the link or no endpoint bound it.
+    /// When the spec does not list the link, or no endpoint has bound it.
     pub fn link_to_connect(&self, id: &str) -> Result<Link> {
         self.link(id, self.phase.wait_for_address(id)?, self.wait())
     }
@@ -98,7 +100,7 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of this endpoint's binding ends, even if it has none.
+    /// Reports the addresses of this endpoint's binding ends. Call this even if it has none.
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
@@ -107,12 +109,12 @@ impl RoleContext<'_> {
         let _ = self.node.send(Progress::Ready);
     }
 
-    /// The recorder for this endpoint's samples.
+    /// Creates the recorder for this endpoint's samples.
     pub fn recorder(&self) -> Result<Recorder> {
         Recorder::create(&self.me.samples, self.me.id, self.me.capacity)
     }
 
-    /// A tally with all counts 0.
+    /// Returns a tally in which all counts are 0.
     pub fn tally(&self) -> Tally {
         let role = format!("{:?}", self.me.role).to_lowercase();
         Tally { id: self.me.id, role, ..Tally::default() }
@@ -131,7 +133,7 @@ impl RoleContext<'_> {
         Ok(())
     }
 
-    /// The time at which receivers stop at the latest.
+    /// The latest time at which receivers stop.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }

@@ -1,8 +1,8 @@
-//! Scatter: sends a request to each of N servers, all at once or one after the other, and collects all replies.
+//! Scatter: sends a request to each of N servers, all at once or one after another, and collects all replies.
 //!
-//! Every server has a lane: a thread with its own client. So a slow server does not delay the reply of another server,
-//! and every client waits in a way that the transport offers. The cost of passing requests to the lanes is part of
-//! `sent` minus `due`.
+//! Every server has a lane, which is a thread with its own client. So a slow server does not delay the replies of other
+//! servers, and every client waits in a way that the transport supports. The cost of passing requests to the lanes is
+//! part of `sent` minus `due`.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -27,7 +27,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
 }
 
-/// The main thread's side of one lane.
+/// The main thread's end of one lane.
 struct Lane {
     calls: SyncSender<Call>,
     records: Receiver<Result<Record>>,
@@ -78,7 +78,7 @@ impl Lane {
         self.calls.send(call).map_err(|_| lane_ended_error())
     }
 
-    /// Waits for the reply until the time is up.
+    /// Waits for the reply until the time is up, and records it.
     fn keep(&self, call: Call, recorder: &mut Recorder) -> Result<()> {
         let record = self.records.recv().map_err(|_| lane_ended_error())??;
         if call.is_sample() {
@@ -97,8 +97,8 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
 }
 
-/// Calls the servers one after the other with the same threads and clients as in parallel, so that only the order
-/// differs. After an order to end, servers that have no request are gone, so no further one is called.
+/// Calls the servers one after another, with the same threads and clients as in parallel, so that only the order
+/// differs. After an order to end, calls no further server, because the servers that have not been called may be gone.
 fn ask_one_by_one(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().take_while(|_| !context.phase.has_ended()).try_for_each(|lane| {
         lane.hand_over(call)?;

@@ -1,4 +1,4 @@
-//! The server: records a request's arrival, works (or calls the next server), and replies.
+//! The server: records a request's arrival, does its work (or calls the next server), and replies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// Serves several links, each by a thread. A node whose threads are not limited handles one call of a flow at a time.
+/// Serves several links, each on its own thread. A node without a limit on its threads handles one call of a flow at a
+/// time.
 fn run_several(context: &RoleContext<'_>, ends: Vec<ServerEnd>) -> Result<(Tally, OpenEnds)> {
     let limit = new_deadline(context.spec.drain_ns);
     let permits = if context.permits.is_limited() { context.permits.clone() } else { Arc::new(Permits::new(1)) };
@@ -70,7 +71,7 @@ fn serve_all(servers: Vec<OpenServer>, wait: Wait, limit: &ListenLimit) -> Resul
     })
 }
 
-/// Where a server records: in a file of its own, or in one that several servers share.
+/// Where a server records its samples: in its own file, or in a file that several servers share.
 pub enum Records {
     Own(Recorder),
     Shared(Arc<Mutex<Recorder>>),
@@ -99,14 +100,14 @@ impl Records {
     }
 }
 
-/// The client with which a relay calls the next server.
+/// The client that a relay uses to call the next server.
 pub struct Onward {
     pub client: Box<dyn Client>,
     pub wait: Wait,
     pub patience: Duration,
 }
 
-/// Answers requests from the server's poll loop or from its callback.
+/// Answers requests that come from the server's poll loop or from its callback.
 pub struct Answerer {
     intake: Intake,
     records: Records,
@@ -153,8 +154,8 @@ impl Answerer {
         self.limit.clone()
     }
 
-    /// Handles one request. `forwarded` is the time right before the call of the next server or, in the last server,
-    /// right before the reply.
+    /// Handles one request. Sets `forwarded` to the time right before the call of the next server or, in the last
+    /// server, right before the reply.
     pub fn answer(&mut self, received: Received<'_>, replier: &mut dyn Replier) {
         let received = self.effects.readmit(received);
         let Some(arrival) = self.intake.admit(&received) else { return };
@@ -218,14 +219,13 @@ impl Answerer {
     }
 }
 
-/// Whether a frame is the reply to this request. A late reply to an earlier request of another phase is not such a
-/// reply.
+/// Whether a frame is the reply to this request. Late replies to requests of an earlier phase do not match.
 fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
 
-/// Replies with the header alone; the length and the checksum in it are those of an empty payload.
+/// Replies with the header alone. Its length and checksum are those of an empty payload.
 fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
     let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
         return Err(Error::new("the request's header changed while it was answered"));

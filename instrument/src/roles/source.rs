@@ -53,7 +53,7 @@ struct Source<'a> {
     latest: Option<Latest>,
 }
 
-/// The receiving end of this node whose newest message each message of the source is based on.
+/// The receiving end of this node whose newest message each of the source's messages is based on.
 struct Latest {
     endpoint: u32,
     causes: Causes,
@@ -100,7 +100,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Notes the newest message that this message is based on, if there is one.
+    /// Records the newest message that this message is based on, if there is one.
     fn note_latest(&mut self, call: Call) {
         let Some(latest) = self.latest.as_mut().filter(|_| call.is_sample()) else { return };
         if let Some(seq) = self.context.triggers.newest(latest.endpoint) {
@@ -108,7 +108,7 @@ impl Source<'_> {
         }
     }
 
-    /// Reads the counters of this thread, if the trial asks for readings.
+    /// Reads this thread's counters, if the trial requests readings.
     #[inline]
     fn read_counters(&mut self, call: Call, mark: Mark) {
         if let Some(log) = &mut self.log {
@@ -139,7 +139,7 @@ impl Source<'_> {
         self.recorder.push(record);
     }
 
-    /// Waits until the sent messages have passed through the ring, if there is a ring.
+    /// In a ring, waits until the sent messages have returned.
     fn await_return(&mut self, seq: u64, patience: Duration) -> Result<()> {
         match &mut self.ring {
             Some(ring) => ring.wait_for(seq, patience),
@@ -166,12 +166,12 @@ impl Source<'_> {
     }
 }
 
-/// The receiver at the source of a ring: it gets the source's own messages back.
+/// The receiver at the source of a ring, which gets the source's own messages back.
 struct Ring {
     inbox: Inbox<Returns>,
     wait: Wait,
     limit: Arc<ListenLimit>,
-    /// The `seq` of the message that returned last, for a receiver that waits by callback.
+    /// The `seq` of the last returned message, for a receiver that waits by callback.
     returned: Arc<AtomicI64>,
     waiter: std::thread::Thread,
 }
@@ -196,7 +196,8 @@ impl Ring {
     fn wait_for(&mut self, seq: u64, patience: Duration) -> Result<()> {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
-        // The capped timeout is the same for every message, so an adapter that sets it in the kernel sets it only once.
+        // The timeout is capped and thus the same for every message, so an adapter that sets it in the kernel sets it
+        // only once.
         while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {

@@ -1,5 +1,5 @@
-//! What the arrivals at a node cause: the messages of its followers and of sources whose messages return, and the newest
-//! message of each flow.
+//! The effects of arrivals at a node: they cause messages of its followers and of its sources whose messages return,
+//! and update the newest message of each flow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use super::follower::Sender;
 use super::following::Following;
 use super::returning::Returning;
 
-/// The value of `newest` before the first message.
+/// The value of `newest` before the first message has arrived.
 const NOTHING: u64 = u64::MAX;
 
-/// The followers of a node, its sources whose messages return, and the newest messages of its receivers, shared by all
-/// its endpoints.
+/// The followers of a node, its sources whose messages return, and the newest messages of its receivers; all endpoints
+/// of the node share them.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,
-    /// The sources, by the endpoint at which their messages return.
+    /// The sources whose messages return, by the endpoint at which they return.
     returning: BTreeMap<u32, Vec<Arc<Returning>>>,
-    /// The `seq` of the newest sample at each receiving endpoint whose newest message a source uses.
+    /// The `seq` of the newest sample, by receiving endpoint; only for endpoints whose newest message a source uses.
     newest: BTreeMap<u32, AtomicU64>,
 }
 
@@ -47,20 +47,20 @@ impl Triggers {
         }
     }
 
-    /// The receiving threads may now send through `sender`.
+    /// Allows the receiving threads to send through `sender`.
     ///
     /// # Errors
-    /// When this processor or this adapter does not support the work of the follower.
+    /// When this processor or this adapter does not support the follower's work.
     pub fn lend(&self, context: &RoleContext<'_>, sender: Sender) -> Result<()> {
         self.followers.get(&context.me.id).map_or(Ok(()), |found| found.lend(context, sender))
     }
 
-    /// Takes the sender back after the measurement; waits while a thread sends.
+    /// Returns the sender after the measurement; waits for a thread that is sending.
     pub fn take_back(&self, follower: u32) -> Option<Sender> {
         self.followers.get(&follower)?.take_back()
     }
 
-    /// Adds the counts of a follower's work to its counts.
+    /// Adds the counts of a follower's work to `tally`.
     pub fn settle(&self, follower: u32, tally: Tally) -> Tally {
         match self.followers.get(&follower) {
             Some(found) => found.settle(tally),
@@ -68,12 +68,12 @@ impl Triggers {
         }
     }
 
-    /// The source `id`, whose messages return.
+    /// Returns the source `id`, if its messages return.
     pub fn returning(&self, id: u32) -> Option<Arc<Returning>> {
         self.returning.values().flatten().find(|source| source.id() == id).cloned()
     }
 
-    /// Sends everything that the arrival of a message at `endpoint` causes. `arrived_ns` is when the message arrived.
+    /// Sends everything that the arrival of a message at `endpoint` causes. `arrived_ns` is the arrival time.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         if header.is(flags::PROBE) {
             return;
@@ -89,17 +89,17 @@ impl Triggers {
         }
     }
 
-    /// The `seq` of the newest sample at a receiving endpoint, if there is one.
+    /// Returns the `seq` of the newest sample at a receiving endpoint, if there is one.
     pub fn newest(&self, endpoint: u32) -> Option<u64> {
         let seq = self.newest.get(&endpoint)?.load(Ordering::Acquire);
         (seq != NOTHING).then_some(seq)
     }
 }
 
-/// The effects of the arrivals at one receiving endpoint: what they cause, and whom they keep waiting.
+/// The effects of arrivals at one receiving endpoint: the messages that they cause, and the permits that they need.
 pub struct Effects {
     endpoint: u32,
-    /// None if an arrival here causes nothing.
+    /// `None` if arrivals here cause nothing.
     triggers: Option<Arc<Triggers>>,
     permits: Arc<Permits>,
 }
@@ -109,7 +109,7 @@ impl Effects {
         Self::with_permits(context, context.permits.clone())
     }
 
-    /// The effects at an endpoint that handles a message only with one of these permits.
+    /// Creates the effects for an endpoint that needs one of these permits to handle a message.
     pub fn with_permits(context: &RoleContext<'_>, permits: Arc<Permits>) -> Self {
         let id = context.me.id;
         let is_followed =
@@ -119,7 +119,7 @@ impl Effects {
         Self { endpoint: id, triggers, permits }
     }
 
-    /// Waits until this node may handle a message.
+    /// Waits for a permit to handle a message.
     #[inline]
     pub fn permit(&self) -> Permit<'_> {
         self.permits.wait_for_one()
@@ -129,14 +129,14 @@ impl Effects {
         self.permits.clone()
     }
 
-    /// A node that handles few messages at once receives a message when it begins to handle it, and not when a thread of
-    /// the transport offers it.
+    /// In a node with limited threads, a message arrives when the node begins to handle it, not when a thread of the
+    /// transport offers it. Clears the earlier arrival time in that case.
     #[inline]
     pub fn readmit<'a>(&self, received: Received<'a>) -> Received<'a> {
         if self.permits.is_limited() { Received { arrived_ns: 0, ..received } } else { received }
     }
 
-    /// Sends what the arrival causes.
+    /// Sends the messages that the arrival causes.
     #[inline]
     pub fn handle(&self, header: &Header, arrived_ns: i64, payload: &[u8]) {
         if let Some(triggers) = &self.triggers {

@@ -1,4 +1,4 @@
-//! The work that a relay or server does before it passes a message on, and that a sink does after the arrival.
+//! The work of a relay or server before it passes a message on, and of a sink after the arrival.
 
 use std::hint::black_box;
 
@@ -12,28 +12,28 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// Work that takes longer than planned by more than this counts as late.
+/// Work counts as late if it takes longer than requested by more than this time.
 const LATE_NS: i64 = 100_000;
 
-/// The work per message, if there is any. Without work, a call costs one comparison per message.
+/// The work per message, if there is any. Without work, a call costs only one comparison per message.
 pub struct Worker(Option<Box<Job>>);
 
-/// The work and its memory, which is allocated once.
+/// The work, and its memory, which is allocated only once.
 struct Job {
     work: Work,
-    /// The memory that copies read, unless they read the payload.
+    /// The memory that copies are made from, unless they are made from the payload.
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
-    /// For samples only.
+    /// The time that the work spent spinning, for samples only.
     spun_ns: i64,
-    /// How many times the work took over 100 us longer than planned.
+    /// How many times the work took over 100 us longer than requested.
     late: u64,
 }
 
 impl Worker {
     /// # Errors
-    /// When this processor or this adapter does not support the requested way to copy.
+    /// When this processor or this adapter does not support the requested way of copying.
     pub fn new(context: &RoleContext<'_>) -> Result<Self> {
         let (work, flow) = (context.me.work, context.flow);
         let (mut from, mut copier) = (Vec::new(), None);
@@ -62,8 +62,8 @@ impl Worker {
         self.0.is_some()
     }
 
-    /// Works on one message, but not on a probe: a probe only proves the path, and its sender waits for a shorter time
-    /// than some work takes.
+    /// Works on one message. Does no work on a probe: a probe only proves the path, and its sender does not wait as
+    /// long as some work takes.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {

@@ -18,10 +18,10 @@ use crate::sync::lock;
 use super::frames;
 use super::words::{EndKind, FrameWords};
 
-/// How long one poll may sleep before the node checks its deadline.
+/// How long one poll may sleep before the node checks its deadline again.
 const NAP: Duration = Duration::from_millis(20);
 
-/// One open end.
+/// One open link end.
 pub enum End {
     Publisher(Box<dyn Publisher>),
     Subscriber(Box<dyn Subscriber>, Wait),
@@ -111,7 +111,7 @@ impl End {
         }
     }
 
-    /// Waits for frames and returns those that arrived; fewer than requested if the time is up.
+    /// Waits for `count` frames, and returns those that arrived, which are fewer if the time is up.
     pub fn receive(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Subscription { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -144,7 +144,7 @@ impl End {
         Ok(())
     }
 
-    /// Passes frames on through the adapter's own `forward`.
+    /// Forwards frames through the adapter's own `forward`.
     pub fn forward(&mut self, to: &mut Self, count: u64, within_ms: u64) -> Result<Value> {
         let Self::Publisher(publisher) = to else { return Err(Error::new("frames are forwarded to a publisher")) };
         let (mut forwarded, mut failure) = (0u64, None);
@@ -179,7 +179,7 @@ impl End {
         failure.map_or(Ok(json!({ "frames": seen })), Err)
     }
 
-    /// Keeps the first frame, receives another one, and checks that the first is unchanged.
+    /// Retains the first frame, receives another one, and checks that the first is unchanged.
     pub fn keep(&mut self, within_ms: u64) -> Result<Value> {
         let mut kept: Option<Box<dyn AsRef<[u8]> + Send>> = None;
         let mut came = 0;
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Passes two requests to the handler in one poll; the first one cannot be answered.
+    /// Passes two requests to the handler in one poll. The first one cannot be answered.
     struct TwoRequests;
 
     impl Server for TwoRequests {

@@ -1,4 +1,4 @@
-//! The frames that a scripted node writes, and its descriptions of the frames that it receives.
+//! Writes the frames of a scripted node, and describes the frames that it receives.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::contract::{FrameMut, Received};
 use crate::frame::{HEADER_BYTES, Header, flags};
 use crate::payload;
 
-/// The header of a frame with a checksum; the checksum itself is computed from the content.
+/// Returns the header of a frame with a checksum; the checksum itself is computed from the content.
 fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
     Header {
         flags: flags::CHECKSUM,
@@ -29,15 +29,14 @@ pub fn write(run: u64, seq: u64, frame: FrameMut<'_>) {
     header.write(frame.header);
 }
 
-/// A whole frame in a new buffer.
+/// Returns a whole frame as a header and a payload in new memory.
 pub fn test_frame(run: u64, seq: u64, payload_bytes: usize) -> ([u8; HEADER_BYTES], Vec<u8>) {
     let (mut header, mut payload) = ([0; HEADER_BYTES], vec![0; payload_bytes]);
     write(run, seq, FrameMut { header: &mut header, payload: &mut payload });
     (header, payload)
 }
 
-/// The description of a frame for the suite: its seq, its length, and whether its content is
-/// intact.
+/// Describes a frame for the suite: its seq, its length, and whether its content is intact.
 pub fn describe_frame(received: &Received<'_>) -> Value {
     match Header::read(received.header, received.payload.len()) {
         Err(refused) => json!({ "refused": refused.to_string() }),

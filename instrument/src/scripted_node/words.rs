@@ -36,7 +36,7 @@ impl Opening {
 #[serde(rename_all = "lowercase")]
 pub enum EndKind {
     Publisher,
-    /// Polled or called, as the `wait` of its link says.
+    /// Polled or called, depending on the `wait` of its link.
     Subscriber,
     Server,
     Client,
@@ -69,14 +69,14 @@ pub struct FrameWords {
     pub seq: u64,
     pub count: u64,
     pub payload_bytes: usize,
-    /// How long a refused frame is offered again; 0 offers each frame once.
+    /// How long a refused frame is offered again; 0 offers each frame only once.
     pub within_ms: u64,
-    /// Send by parts, from memory that the caller owns.
+    /// Whether to send by parts, from memory that the caller owns.
     #[serde(default)]
     pub parts: bool,
 }
 
-/// One command.
+/// A command of the conformance suite.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Command {
@@ -108,7 +108,7 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Keeps one frame after its callback, receives another, and checks the first one.
+    /// Retains one frame after its callback, receives another, and checks that the first is unchanged.
     Keep {
         name: String,
         within_ms: u64,

@@ -1,4 +1,4 @@
-//! Admits consumers and notices when they leave or die, on a thread of the producer's process that sleeps otherwise.
+//! Admits consumers, and notices when they leave or die, on a thread of the producer's process that otherwise sleeps.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::producer::WhenFull;
 use super::registry::Registry;
 use super::segment::Segment;
 
-/// The most connections that have not yet requested a seat, or were refused and have not left; further connections wait
-/// in the kernel's queue.
+/// The maximum number of connections without a seat: those that have not yet requested one, and those that were refused
+/// but have not closed. Further connections wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The running thread; dropping this value ends the thread.
+/// The running admission thread; dropping this value ends the thread.
 pub struct Admission {
     address: String,
     stop: Arc<OwnedFd>,
@@ -45,16 +45,16 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The first write to an eventfd always succeeds, and it ends the thread.
+        // The first write to an eventfd always succeeds; this write ends the thread.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // If that thread panicked, its message is in the log; nothing else can be done here.
+            // If the thread panicked, its message is in the log, and nothing else can be done here.
             let _ = thread.join();
         }
     }
 }
 
-/// A connection that either has a seat or has not sent anything yet.
+/// A connection. Either it has a seat, or it has not sent anything yet.
 struct Guest {
     connection: OwnedFd,
     /// A descriptor that becomes readable when the process dies.
@@ -62,7 +62,7 @@ struct Guest {
     seat: Option<usize>,
 }
 
-/// The socket at which consumers are admitted.
+/// The socket that consumers connect to in order to be admitted.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -72,7 +72,7 @@ struct Desk {
     guests: Vec<Guest>,
 }
 
-/// The result of one look at all connections: the indices of guests that sent bytes or closed, and of guests that died.
+/// The events on all connections: the indices of guests that sent bytes or closed, and of guests that died.
 struct Events {
     stop: bool,
     arrival: bool,
@@ -86,7 +86,7 @@ impl Desk {
                 Ok(events) if events.stop => return,
                 Ok(events) => self.handle(&events),
                 Err(Errno::INTR) => {}
-                // From now on nobody is admitted and no death is noticed; the connected consumers continue.
+                // From here on, no consumer is admitted and no death is noticed; the connected consumers continue.
                 Err(cause) => return eprintln!("shm: link {}: waiting for consumers failed: {cause}", self.link),
             }
         }
@@ -120,13 +120,13 @@ impl Desk {
 
     fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // A connection that closes before it is accepted needs no action.
+        // Nothing needs to be done if the connection was closed before it is accepted.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
             self.guests.push(Guest { connection, process: None, seat: None });
         }
     }
 
-    /// A guest with a seat sends nothing, so a readable connection means that it has left or died. Any other guest
+    /// Handles a readable connection. A guest with a seat sends nothing, so it has left or died; any other guest
     /// requests a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
@@ -145,7 +145,7 @@ impl Desk {
             Ok(seat) => self.send_memory(Guest { process, seat: Some(seat), ..guest }, seat),
             Err(error) => {
                 let refusal = Reply::Refused(error.to_string()).encode();
-                // The guest may have left without waiting for the answer.
+                // The guest may have closed the connection without waiting for the answer.
                 let _ = handshake::send(guest.connection.as_fd(), &refusal, None);
                 None
             }
@@ -173,7 +173,7 @@ impl Desk {
         match handshake::send(guest.connection.as_fd(), &welcome, Some(self.segment.file())) {
             Ok(()) => Some(guest),
             Err(_) => {
-                // The guest left while it received its seat.
+                // The guest closed the connection while it was given its seat.
                 self.registry.vacate(seat);
                 None
             }

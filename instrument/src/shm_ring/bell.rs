@@ -1,4 +1,4 @@
-//! How consumers sleep and how the producer wakes them: all of them share one futex word.
+//! Lets consumers sleep, and the producer wake them. All consumers share one futex word.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use rustix::thread::{Timespec, futex};
 
 use super::layout::BellWord;
 
-/// The lowest bit of the word.
+/// The lowest bit of the futex word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The lowest bit of the futex word is set if a consumer may be asleep; the other bits count how many times the bell
-/// has rung. The bit is a state, not a count, so a consumer that is killed in its sleep leaves no wrong value, and one
-/// system call wakes all sleepers. The count tells a consumer that is about to sleep that the bell has rung in the
-/// meantime, even if another consumer has set the bit again.
+/// The lowest bit of the futex word is set if a consumer may be asleep; the other bits count the wake-ups. The bit is a
+/// state, not a count, so a consumer that is killed while it sleeps leaves no wrong value, and one system call wakes
+/// all sleepers. The count tells a consumer that is about to sleep that a wake-up has happened in the meantime, even if
+/// another consumer has set the bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -23,9 +23,9 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes all sleepers after a message was published, or in order to stop a consumer. The fence here and the fence
-    /// in [`Self::sleep`] guarantee one of two things: this call sees the sleeper, or the sleeper sees the earlier
-    /// write.
+    /// Wakes all sleepers after a message was published, or to stop a consumer. The fence here and the fence in
+    /// [`Self::sleep`] guarantee that either this call sees the sleeper, or the sleeper sees what was written before
+    /// this call.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -35,18 +35,17 @@ impl<'a> Bell<'a> {
     }
 
     fn wake_all(self) {
-        // The next even number: a new count, and a cleared bit.
+        // Computes the next even number: the count goes up, and the bit is cleared.
         let answered = |word: u32| Some((word | SOMEBODY_MAY_SLEEP).wrapping_add(1));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, answered);
         // Waking fails only for an invalid address.
         let _ = futex::wake(self.0, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Sleeps until the bell rings or the timeout passes, unless `ready` reports that no sleep is needed. May return
-    /// early.
+    /// Sleeps until a wake-up or the timeout, unless `ready` returns true. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
-        // The consumer was woken, timed out, was interrupted, or the bell rang before it slept: in every case the
-        // caller looks again.
+        // The consumer was woken, timed out, was interrupted, or missed a wake-up before it slept. In each case the
+        // caller checks again.
         let _ = self.sleep_on_futex(timeout, ready);
     }
 

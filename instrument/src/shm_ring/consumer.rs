@@ -1,4 +1,4 @@
-//! A consumer of a ring: it watches the slot of its next message.
+//! A consumer of a ring, which watches the slot of its next message.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::layout::{Cursor, Geometry, Meta, Position};
 use super::producer::WhenFull;
 use super::segment::Segment;
 
-/// A consumer of a ring. Dropping the consumer leaves the ring.
+/// A consumer of a ring. Dropping it leaves the ring.
 pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
-    /// The slot of the next message. With `DropOldest` the producer may advance the cursor in the segment; this field
-    /// is a copy of the cursor.
+    /// The slot of the next message: a copy of the cursor in the segment, which the producer may advance with
+    /// `DropOldest`.
     next: Position,
     /// The position at which the consumer continues after it has released the current message.
     after: Option<Position>,
@@ -27,7 +27,7 @@ pub struct Consumer {
     _connection: OwnedFd,
 }
 
-/// A message that is being read: its slot and its length.
+/// The slot and the length of the message that is being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimed {
     pub slot: u16,
@@ -35,8 +35,9 @@ pub struct Claimed {
 }
 
 impl Consumer {
-    /// Connects to the ring of `link` at `address`. The first message is the first one that is sent after this call.
-    /// `may_sleep` says whether [`Self::sleep`] will be called; without sleepers, the producer does not check for them.
+    /// Connects to the ring of `link` at `address`. The consumer receives the messages that are sent after this call.
+    /// `may_sleep` states whether [`Self::sleep`] will be called; without sleepers, the producer does not check for
+    /// them.
     ///
     /// # Errors
     /// When no publisher exists, the ring has no free seat, or the address belongs to the publisher of another link.
@@ -54,7 +55,7 @@ impl Consumer {
     /// `take` returns.
     ///
     /// # Errors
-    /// When the words that the publisher wrote are invalid.
+    /// When the metadata that the publisher wrote is invalid.
     #[inline]
     pub fn receive(&mut self, take: impl FnOnce(&[u8], &[u8])) -> Result<bool> {
         let Some(claimed) = self.claim()? else { return Ok(false) };
@@ -64,7 +65,7 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Claims the next message if there is one. The message stays readable until [`Self::release`] or the next claim.
+    /// Claims the next message, if there is one. The message stays readable until [`Self::release`] or the next claim.
     #[inline]
     pub fn claim(&mut self) -> Result<Option<Claimed>> {
         self.release();
@@ -74,7 +75,7 @@ impl Consumer {
         }
     }
 
-    /// Returns the claimed message's slot.
+    /// Releases the claimed message's slot.
     #[inline]
     pub fn release(&mut self) {
         let Some(after) = self.after.take() else { return };
@@ -101,7 +102,7 @@ impl Consumer {
         Interrupter { segment: self.segment.clone(), stop: self.stop.clone() }
     }
 
-    /// The address of a slot's frame: 64 bytes of header, then the payload.
+    /// Returns the address of a slot's frame: 64 bytes of header, then the payload.
     pub fn frame_at(&self, slot: u16) -> *const u8 {
         self.segment.frame_at(slot)
     }
@@ -113,13 +114,12 @@ impl Consumer {
     #[inline]
     fn frame(&self, claimed: Claimed) -> (&[u8], &[u8]) {
         let frame = self.frame_at(claimed.slot);
-        // SAFETY: `described` checked that the frame is within its slot. While the slot is claimed, nobody writes to
-        // it.
+        // SAFETY: `described` checked that the frame is within its slot, and nobody writes to a claimed slot.
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// With `Busy`, a slot stays unchanged until this consumer's cursor has passed it, so looking at the slot is enough
-    /// to claim it.
+    /// With `Busy`, a slot stays unchanged until this consumer's cursor has passed it, so the consumer claims a slot
+    /// just by reading it.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -130,8 +130,8 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// With `DropOldest`, the producer may reuse the slot until this consumer's cursor says that it holds the slot.
-    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other sees it.
+    /// With `DropOldest`, the producer may reuse the slot until this consumer's cursor says that the consumer holds it.
+    /// Producer and consumer change the cursor by compare-and-swap, so one of them wins and the other notices.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -170,8 +170,8 @@ impl Consumer {
     }
 }
 
-/// Notes in the cursor that the message at `now` is being read, and which message is next. Returns whether the producer
-/// had not moved the cursor before.
+/// Records in the cursor that the message at `now` is being read, and which message is next. Returns false if the
+/// producer has already moved the cursor.
 #[inline]
 fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {
     cursor.held.store(u32::from(now.slot), Ordering::Release);
@@ -200,7 +200,7 @@ pub struct Interrupter {
 }
 
 impl Interrupter {
-    /// From now on the consumer does not sleep. Other consumers of the ring may wake once without a message.
+    /// From here on, the consumer does not sleep. Other consumers of the ring may wake up once without a message.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.segment.bell().ring();

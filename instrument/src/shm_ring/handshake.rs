@@ -1,5 +1,5 @@
-//! The handshake that admits a consumer. The handshake uses a socket without a name in the file system, and passes the
-//! memory as a file descriptor.
+//! The handshake that admits a consumer. It uses a socket without a name in the file system, and passes the memory as a
+//! file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,12 +15,12 @@ use rustix::process::{self, PidfdFlags};
 use super::layout::{Geometry, MAX_CONSUMERS};
 use super::producer::WhenFull;
 
-/// The version of the handshake, the segment and the words in the segment.
+/// The version of the handshake, of the segment, and of the atomic words in the segment.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
-/// The largest message in bytes that either side sends.
+/// The maximum size in bytes of a handshake message.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. The publisher's thread does nothing else than answer.
+/// How long a consumer waits for the answer. It comes fast, because the publisher's thread has no other task.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.
@@ -30,7 +30,7 @@ pub struct Request {
     pub may_sleep: bool,
 }
 
-/// The answer that admits a consumer.
+/// The answer to a consumer that is admitted.
 pub struct Ticket {
     pub connection: OwnedFd,
     pub memory: OwnedFd,
@@ -55,7 +55,7 @@ pub fn request_seat(address: &str, link: &str, may_sleep: bool) -> Result<Ticket
 fn exchange(address: &str, request: &Request) -> Result<Ticket> {
     let connection = connect(address)?;
     check_user(connection.as_fd())?;
-    // Shows the producer when this process dies, even if a fork of the process keeps the connection open.
+    // Lets the producer notice when this process dies, even if a fork of it keeps the connection open.
     let own = process::pidfd_open(process::getpid(), PidfdFlags::empty()).context("opening a pidfd of this process")?;
     send(connection.as_fd(), &request.encode(), Some(own.as_fd())).context("asking for the memory")?;
     wait_for_answer(&connection)?;
@@ -80,7 +80,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name that the kernel chooses outside the file system; returns the socket and its address.
+/// Binds a socket to a name outside the file system, which the kernel chooses; returns the socket and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -91,12 +91,12 @@ pub fn listen() -> Result<(OwnedFd, String)> {
     Ok((socket, format!("@{}", String::from_utf8_lossy(name))))
 }
 
-/// The socket preserves the boundaries of messages, and shows when the peer closes.
+/// Creates a socket that preserves message boundaries and shows when the peer closes.
 fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
 
-/// Other users may see the socket's name, but the producer refuses their connections.
+/// Refuses connections of other users, who may see the socket's name.
 pub fn check_user(connection: BorrowedFd<'_>) -> Result<()> {
     let peer = net::sockopt::socket_peercred(connection).context("reading who is at the other end")?;
     if peer.uid == process::geteuid() {
@@ -126,7 +126,7 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> r
     net::sendmsg(to, &[IoSlice::new(bytes)], &mut extra, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Receives one message and the file descriptor that came with it; closes any further descriptors.
+/// Receives one message and the file descriptor that came with it; closes any additional descriptors.
 pub fn receive(from: BorrowedFd<'_>) -> rustix::io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut extra = RecvAncillaryBuffer::new(&mut space);
@@ -186,7 +186,7 @@ impl Reply {
     }
 }
 
-/// A message being read.
+/// The unread rest of a message.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {

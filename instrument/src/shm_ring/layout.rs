@@ -1,4 +1,4 @@
-//! The layout of the segment, and the words that producer and consumers read and write.
+//! The layout of the segment, and the atomic words through which producer and consumers communicate.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -6,22 +6,22 @@ use crate::prelude::*;
 
 /// The maximum number of consumers of one ring; one word has one bit for each seat.
 pub const MAX_CONSUMERS: usize = 64;
-/// The next message's slot is always reserved, so a send needs one more slot.
+/// The minimum number of slots: the next message's slot is always reserved, so a send needs one more slot.
 pub const MIN_SLOTS: u32 = 2;
-/// The maximum number of slots; the index of a slot must fit into the 16 bits that the words have for it.
+/// The maximum number of slots. A slot index must fit into the 16 bits that the packed words reserve for it.
 pub const MAX_SLOTS: u32 = 4096;
-/// Limits a length to the 48 bits that the words have for it, which cannot overflow.
+/// The maximum payload. It keeps a length well within the 48 bits that the packed words reserve for it.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// Two cache lines: a word that one side writes then shares neither its line nor the line that the processor prefetches
-/// with it with any other data.
+/// Two cache lines. Words that different sides write are this far apart, so they share neither a line nor the pair of
+/// lines that the processor prefetches together.
 pub const PAIR: usize = 128;
-/// The offset of a frame's header in its slot: the line after the publication word, so that a prefetch of line pairs
-/// loads both.
+/// The offset of a frame's header in its slot. The header follows the line with the publication word, so that a
+/// prefetch of the line pair loads both.
 pub const HEADER_AT: usize = 64;
 /// The offset of a frame's payload in its slot.
 pub const PAYLOAD_AT: usize = 128;
-/// The minimum length of the control part, which is mapped in whole pages.
+/// The minimum length of the control part. The control part is mapped in whole pages.
 pub const CONTROL_BYTES: usize = PAIR + MAX_CONSUMERS * PAIR;
 
 const SLOT_BITS: u32 = 16;
@@ -30,10 +30,10 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The start of a slot: the words that a consumer watches until its message is available.
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// The number of the message in this slot. This word is written last, which publishes the message. 0 means that the
-    /// slot has had no message yet.
+    /// The number of the message in this slot; 0 if the slot has never had a message. The producer writes this word
+    /// last, which publishes the message.
     pub seq: AtomicU64,
-    /// [`Meta`] of that message.
+    /// The [`Meta`] of that message.
     pub meta: AtomicU64,
 }
 
@@ -41,12 +41,12 @@ pub struct SlotHead {
 #[repr(C, align(128))]
 pub struct BellWord(pub AtomicU32);
 
-/// The progress of a consumer, in its own cache line.
+/// The progress of one consumer, in its own cache lines.
 #[repr(C, align(128))]
 pub struct Cursor {
     /// A [`Position`].
     pub position: AtomicU64,
-    /// The slot that is being read while `position` has its `holding` bit set.
+    /// The slot that the consumer is reading; valid only while `position` has its `holding` bit set.
     pub held: AtomicU32,
 }
 
@@ -67,7 +67,7 @@ impl Meta {
     }
 }
 
-/// The message for which a consumer waits, its slot, and whether an earlier message is still being read.
+/// The message that a consumer waits for, its slot, and whether the consumer is still reading an earlier message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub seq: u64,
@@ -91,16 +91,16 @@ impl Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub slots: u32,
-    /// The largest payload.
+    /// The maximum payload.
     pub payload_bytes: u64,
-    /// The distance between slots.
+    /// The distance between the starts of two slots.
     pub stride: u64,
     /// The offset of the first slot.
     pub control_bytes: u64,
 }
 
 impl Geometry {
-    /// The sizes for `slots` slots with payloads of up to `payload_bytes`.
+    /// Computes the sizes for `slots` slots with payloads of up to `payload_bytes`.
     ///
     /// # Errors
     /// When a number is outside its limits.
@@ -124,14 +124,14 @@ impl Geometry {
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Whether this version would have chosen these sizes; other sizes come from a foreign program.
+    /// Whether this version would have chosen these sizes. If not, a foreign program has sent them.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }
 }
 
-/// Rounds up to an odd number of line pairs. If the distance between slots were a power of two, all slots would use the
-/// same few sets of the cache.
+/// Rounds up to an odd number of line pairs. If the distance between slots were a power of two, all slots would compete
+/// for the same few cache sets.
 fn stride(payload_bytes: u64) -> u64 {
     let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
     (pairs | 1) * PAIR as u64

@@ -1,9 +1,9 @@
-//! The ring of the transport `shm`, and of the bridges between two processes of one participant: slots in a memfd, one
-//! producer, up to 64 consumers.
+//! The ring of the transport `shm`, and of the bridges between two processes of one participant. A ring has slots in a
+//! memfd, one producer and up to 64 consumers.
 //!
-//! The producer writes a frame into the memory from which the consumers read it. So the ring makes no copy, uses no
-//! name in the file system, and leaves no file. `transports/shm/README.md` explains the layout of the segment and why
-//! its memory ordering is correct.
+//! The producer writes a frame into the memory from which the consumers read it. So the ring makes no copies, has no
+//! name in the file system, and leaves no file behind. `transports/shm/README.md` explains the layout of the segment
+//! and why its memory ordering is correct.
 
 mod admission;
 mod bell;

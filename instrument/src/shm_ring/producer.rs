@@ -1,4 +1,4 @@
-//! The producer: loans the next free slot, publishes it, and finds out which slots are free again.
+//! The producer: loans the next free slot, publishes it, and determines which slots are free again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::registry::Registry;
 use super::segment::Segment;
 
 /// Slots of at least this size are reclaimed as soon as they are free, so that large frames use few slots and little
-/// cache. Smaller slots are reclaimed in batches: a cache miss on the consumers' cursors would be a large part of the
-/// time of a small message.
+/// cache. Smaller slots are reclaimed in batches, because a cache miss on the consumers' cursors would be a large part
+/// of a small message's time.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// What the producer does when every slot holds a message that some consumer has not read.
+/// What the producer does when every slot holds a message that some consumer has not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Refuses the send.
     Busy,
-    /// Drops the oldest message that no consumer is reading; consumers that have not read it lose it.
+    /// Drops the oldest message that no consumer is reading. Consumers that have not read it lose it.
     DropOldest,
 }
 
@@ -29,12 +29,12 @@ pub enum WhenFull {
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub slots: u32,
-    /// The largest payload that will be sent.
+    /// The largest payload that will be sent, in bytes.
     pub payload_bytes: u64,
     pub when_full: WhenFull,
 }
 
-/// The producer of a ring. Dropping the producer closes the ring; consumers keep their mapping until they leave.
+/// The producer of a ring. Dropping it closes the ring; consumers keep their mapping until they leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
@@ -44,21 +44,22 @@ pub struct Producer {
     /// The number and the slot of the next message.
     seq: u64,
     slot: u16,
-    /// Free slots. The slot that was freed last is at the end, because it is most likely still in the caches.
+    /// The free slots. The slot that was freed most recently is at the end, because it is most likely still in the
+    /// caches.
     free: Vec<u16>,
-    /// Published slots that are not known to be free, oldest first: the slots of the messages `oldest`, `oldest + 1`,
+    /// The published slots that are not known to be free, oldest first: those of the messages `oldest`, `oldest + 1`,
     /// ….
     in_flight: VecDeque<u16>,
     oldest: u64,
-    /// Slots of dropped messages that a consumer was still reading.
+    /// The slots of dropped messages that a consumer was still reading.
     parked: Vec<u16>,
 }
 
 impl Producer {
-    /// Creates a ring and admits consumers of `link`.
+    /// Creates a ring and starts to admit consumers of `link`.
     ///
     /// # Errors
-    /// When the options are impossible, or when memory, a socket or a thread is not available.
+    /// When the options are invalid, or when memory, a socket or a thread is not available.
     pub fn open(link: &str, options: &Options) -> Result<Self> {
         let segment = Arc::new(Segment::create(Geometry::new(options.slots, options.payload_bytes)?)?);
         let (seq, slot) = (1, 0);
@@ -85,7 +86,7 @@ impl Producer {
         self.admission.address()
     }
 
-    /// How many consumers are connected.
+    /// The number of connected consumers.
     pub fn consumers(&self) -> u32 {
         self.registry.consumers()
     }
@@ -100,7 +101,7 @@ impl Producer {
         Ok(self.reserve(payload_bytes)?.then_some(Loan { producer: self, payload_bytes }))
     }
 
-    /// The slot of the loan, for callers that cannot hold a [`Loan`].
+    /// The index of the reserved slot, for callers that cannot hold a [`Loan`].
     pub fn slot(&self) -> u16 {
         self.slot
     }
@@ -114,7 +115,7 @@ impl Producer {
         self.segment.geometry()
     }
 
-    /// The first half of [`Self::loan`]: finds out whether a frame can be sent.
+    /// The first half of [`Self::loan`]: reserves a slot; returns false if no frame can be sent now.
     #[inline]
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
         if payload_bytes as u64 > self.segment.geometry().payload_bytes {
@@ -148,7 +149,8 @@ impl Producer {
         self.registry.set_head(self.head());
     }
 
-    /// A message can be sent only if the slot of the message after it is known, because publishing names that slot.
+    /// Makes sure that the slot of the following message is known, because publishing names that slot. Returns false if
+    /// there is no free slot.
     #[inline]
     fn secure_following(&mut self) -> bool {
         if self.large || self.free.is_empty() {
@@ -157,7 +159,7 @@ impl Producer {
         !self.free.is_empty() || (self.when_full == WhenFull::DropOldest && self.drop_oldest())
     }
 
-    /// Frees the slots that every consumer has passed.
+    /// Reclaims the slots that every consumer has passed.
     fn take_back(&mut self) {
         let audience = self.registry.lock_consumers();
         let (free, dropping) = (&mut self.free, self.when_full == WhenFull::DropOldest);
@@ -198,7 +200,7 @@ impl Producer {
     }
 }
 
-/// Moves a slot to the free slots. Returns false, so that `retain` removes the slot from the other slots.
+/// Adds a slot to the free slots. Always returns false, so that `retain` removes the slot from the other list.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false
@@ -211,7 +213,8 @@ pub struct Loan<'a> {
 }
 
 impl Loan<'_> {
-    /// The header and the payload of the frame. Write both in full, because they still contain an earlier message.
+    /// Returns the header and the payload of the frame. Write both in full, because they still contain an earlier
+    /// message.
     #[inline]
     pub fn frame(&mut self) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
         let frame = self.producer.frame_at(self.producer.slot);

@@ -1,4 +1,4 @@
-//! The consumers of the ring and their progress, as the producer sees them.
+//! The consumers of a ring and their progress, as the producer sees them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,12 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use super::layout::{Cursor, MAX_CONSUMERS, Position};
 use super::segment::Segment;
 
-/// The producer's thread and the thread that admits consumers share the registry; it is private to the producer's
-/// process.
+/// The producer's thread and the admission thread share the registry, which is private to the producer's process.
 pub struct Registry {
     segment: Arc<Segment>,
-    /// The occupied seats, one bit each, behind a lock that the producer takes only to look for free slots.
+    /// The occupied seats, one bit each. The producer takes this lock only when it looks for free slots.
     live: Mutex<u64>,
-    /// The occupied seats whose consumers may sleep; read at every publication.
+    /// The occupied seats whose consumers may sleep, one bit each; read at every publication.
     sleepers: AtomicU64,
     /// The [`Position`] of the next message; written at every publication, read when a consumer joins.
     head: AtomicU64,
@@ -22,15 +21,14 @@ pub struct Registry {
 
 impl Registry {
     pub fn new(segment: Arc<Segment>, head: Position) -> Self {
-        // If the kernel refuses this, `seat` relies on the consumers' limited sleep.
+        // If the kernel rejects the registration, `seat` relies on the timeout of the consumers' sleep.
         let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
         Self { segment, live: Mutex::new(0), sleepers: AtomicU64::new(0), head: AtomicU64::new(head.pack()) }
     }
 
     /// Gives a new consumer a seat, with its cursor at the next message; returns `None` if all seats are occupied. The
-    /// producer frees slots under the same lock. So there are two cases: either the producer last freed slots before
-    /// this function took the lock, when it had published no more messages than the head that is read here; or it frees
-    /// slots later and sees this cursor.
+    /// producer frees slots under the same lock. So either it last freed slots before this function took the lock, and
+    /// had then not published beyond the head that is read here, or it frees slots later and sees this cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -41,14 +39,14 @@ impl Registry {
         *live |= 1 << seat;
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
-            // From now on the producer's thread knows of the sleeper: the sleeper can see an earlier publication, and a
-            // later publication rings the bell.
+            // From here on, the producer's thread sees that this consumer may sleep: the consumer sees everything
+            // published before, and every later publication wakes it.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
     }
 
-    /// Frees a seat. The consumer in this seat has left or died, and holds no slot any more.
+    /// Frees a seat whose consumer has left or died; the consumer then holds no slot.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
@@ -69,7 +67,7 @@ impl Registry {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// The current consumers; no consumer joins while this value exists.
+    /// Locks the current consumers; no consumer joins while the returned value exists.
     pub fn lock_consumers(&self) -> Audience<'_> {
         Audience { segment: &self.segment, live: self.lock() }
     }
@@ -79,15 +77,15 @@ impl Registry {
     }
 }
 
-/// The cursors of the live consumers.
+/// The cursors of the current consumers.
 pub struct Audience<'a> {
     segment: &'a Segment,
     live: MutexGuard<'a, u64>,
 }
 
 impl Audience<'_> {
-    /// The first message that some consumer has not finished, or not begun if slots are held separately; `head` if
-    /// there is none.
+    /// Returns the first message that some consumer still needs, or `head` if there is none. A consumer needs a message
+    /// until it has finished it, or, if held slots are tracked separately, until it has begun to read it.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
@@ -97,7 +95,8 @@ impl Audience<'_> {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
 
-    /// Moves every consumer that still waits for `seq` to the next message; a consumer that is reading continues.
+    /// Moves every consumer that still waits for `seq` to the following message. A consumer that is reading a message
+    /// continues.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }
@@ -117,7 +116,7 @@ fn load(cursor: &Cursor) -> Position {
 }
 
 fn skip_one(cursor: &Cursor, seq: u64, following: Position) {
-    // The update fails only if the consumer has already passed `seq`; then there is nothing to skip.
+    // The update fails only if the consumer has already passed `seq`, and then needs no change.
     let _ = cursor.position.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
         let now = Position::unpack(word);
         (now.seq <= seq).then(|| Position { holding: now.holding, ..following }.pack())

@@ -1,4 +1,4 @@
-//! The memory: a sealed memfd, which is fully reserved before anyone uses it, and its mapping.
+//! The shared memory: a sealed memfd, which is fully reserved before anyone uses it, and its mapping.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -12,9 +12,10 @@ use super::bell::Bell;
 use super::layout::{Cursor, Geometry, HEADER_AT, PAIR, PAYLOAD_AT, SlotHead};
 use super::room;
 
-/// The size from which on huge pages are requested.
+/// The segment size from which on huge pages are requested.
 const HUGE_PAGE: usize = 2 << 20;
-/// The segment can neither shrink nor grow while others read it, so no access to it faults because memory is missing.
+/// The seals prevent the segment from shrinking or growing while others use it, so no access faults because of missing
+/// memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// A mapped segment. The producer may write to the whole segment, a consumer only to the control part.
@@ -38,7 +39,7 @@ impl Segment {
         Ok(Self { file, geometry, mapping })
     }
 
-    /// Maps a segment of a producer, after checking the segment against the producer's description.
+    /// Maps a producer's segment, after checking the segment against the producer's description.
     pub fn attach(file: OwnedFd, geometry: Geometry) -> Result<Self> {
         check_attached(&file, &geometry)?;
         let mapping = Mapping::new(file.as_fd(), geometry.bytes() as usize, ProtFlags::READ)?;
@@ -57,7 +58,7 @@ impl Segment {
 
     #[inline]
     pub fn bell(&self) -> Bell<'_> {
-        // SAFETY: the bell is the first pair of lines of the control part; the kernel zeroed it, and all accesses are
+        // SAFETY: the bell is in the first line pair of the control part; the kernel zeroed it, and all accesses are
         // atomic.
         Bell::new(unsafe { &*self.mapping.base.cast() })
     }
@@ -75,7 +76,7 @@ impl Segment {
         unsafe { &*self.slot_at(slot).cast() }
     }
 
-    /// The address of a slot's frame: 64 bytes of header, then the payload without a gap.
+    /// The address of a slot's frame: 64 bytes of header, followed immediately by the payload.
     #[inline]
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
         const { assert!(PAYLOAD_AT == HEADER_AT + crate::frame::HEADER_BYTES) }
@@ -92,11 +93,11 @@ impl Segment {
     }
 }
 
-/// A mapping of the whole file, aligned so that huge pages can be used if the file has huge pages.
+/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
 struct Mapping {
     base: *mut u8,
     bytes: usize,
-    /// The reserved address range around the mapping, for alignment.
+    /// The start of the reserved address range, which is larger than the mapping to allow for alignment.
     reserved: *mut u8,
     reserved_bytes: usize,
 }
@@ -108,7 +109,7 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     fn new(file: BorrowedFd<'_>, bytes: usize, protection: ProtFlags) -> Result<Self> {
         let reserved_bytes = bytes + HUGE_PAGE;
-        // SAFETY: these are new addresses that the kernel chooses.
+        // SAFETY: these addresses are new, and the kernel chooses them.
         let reserved = unsafe {
             mm::mmap_anonymous(
                 ptr::null_mut(),
@@ -128,18 +129,18 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Large frames are faster with huge pages; without huge pages everything still works.
+    /// Requests huge pages, which make large frames faster. Everything works without them.
     fn ask_for_huge_pages(&self) {
         if self.bytes >= HUGE_PAGE {
-            // SAFETY: this is advice on a mapping of this value; it changes no content.
+            // SAFETY: this is advice on this value's own mapping; it changes no content.
             let _ = unsafe { mm::madvise(self.base.cast(), self.bytes, Advice::LinuxHugepage) };
         }
     }
 
-    /// Maps every page in advance, so that no message has to wait for a page fault. Kernels before 5.14 cannot map
-    /// pages in advance; with these kernels, the first use of a page causes a page fault.
+    /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support this;
+    /// on these kernels, the first use of a page causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
-        // SAFETY: advice on our own mapping; it does not change any content.
+        // SAFETY: this is advice on this value's own mapping; it changes no content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {
             Err(Errno::INVAL) => Ok(()),
             result => result,
@@ -148,14 +149,14 @@ impl Mapping {
 
     fn allow_writing(&self, bytes: usize) -> Result<()> {
         let protection = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: these are the first pages of a mapping of this value.
+        // SAFETY: these are the first pages of this value's own mapping.
         unsafe { mm::mprotect(self.base.cast(), bytes, protection) }.context("opening the ring's control part")
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `base` is within `reserved`; no borrow from the mapping outlives its segment.
+        // SAFETY: `base` is within `reserved`, and no borrow from the mapping outlives its segment.
         let _ = unsafe { mm::munmap(self.reserved.cast(), self.reserved_bytes) };
     }
 }
@@ -212,7 +213,7 @@ mod tests {
     fn both_mappings_show_the_same_bytes() {
         let owner = Segment::create(Geometry::new(3, 5000).unwrap()).unwrap();
         let guest = Segment::attach(owner.file().try_clone_to_owned().unwrap(), *owner.geometry()).unwrap();
-        // SAFETY: the byte is within the payload of the last slot, and no one else uses it.
+        // SAFETY: the byte is within the payload of the last slot, and nobody else uses it.
         let seen = unsafe {
             owner.frame_at(2).add(64 + 4999).write(77);
             guest.frame_at(2).add(64 + 4999).read()

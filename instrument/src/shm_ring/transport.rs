@@ -1,4 +1,4 @@
-//! The contract of a transport, implemented with the ring.
+//! Implements the transport contract with the ring.
 
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::prelude::*;
 use super::consumer::{Consumer, Interrupter};
 use super::producer::{Options, Producer, WhenFull};
 
-/// How long a called consumer sleeps at most; its interrupter wakes it earlier.
+/// The longest sleep of a consumer that calls a callback; its interrupter wakes it earlier.
 const NAP: Duration = Duration::from_secs(1);
 
-/// Links that are rings of one kind.
+/// A transport whose links are rings with the same options.
 pub struct RingTransport {
     pub slots: u32,
     pub when_full: WhenFull,

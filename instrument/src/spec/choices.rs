@@ -1,4 +1,4 @@
-//! The values that a spec file chooses from.
+//! The types of a spec file's values that are chosen from a fixed set.
 
 use serde::Deserialize;
 
@@ -36,27 +36,27 @@ pub enum Touch {
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     pub kind: PaceKind,
-    /// Messages per second; 0 for a pace without a rate (`closed`, `max`).
+    /// Messages per second; 0 for the paces without a rate (`closed`, `max`).
     pub rate_hz: f64,
-    /// Messages per burst; there are `rate_hz / burst` bursts per second.
+    /// Messages per burst. There are `rate_hz / burst` bursts per second.
     pub burst: u32,
-    /// For `ramp`: the messages per second at the end, above 0.
+    /// For `ramp`: the rate at the end, in messages per second; above 0.
     pub ramp_to_hz: Option<f64>,
-    /// How long before the due time a thread stops sleeping and spins; 0 never spins, and a missing value makes
-    /// the instrument learn the time.
+    /// How long before the due time a thread stops sleeping and spins. 0 never spins; without a value, the instrument
+    /// learns the time.
     pub spin_ns: Option<i64>,
-    /// For `poisson`.
+    /// The random seed, for `poisson`.
     pub seed: u64,
-    /// When the first message is due after the start.
+    /// The time from the start until the first message is due.
     #[serde(default)]
     pub first_ns: i64,
-    /// If missing: messages are due at all times.
+    /// The turn in which messages are due; `None` if messages may be due at any time.
     pub turn: Option<Turn>,
 }
 
 impl Pace {
-    /// Whether messages are due one at a time, so that a receiver is idle again before the next message, and at least
-    /// at this rate.
+    /// Whether messages are due one at a time and at a rate of at least `least_hz`, with a receiver that is idle again
+    /// before each message.
     pub fn is_spaced(&self, least_hz: f64) -> bool {
         let slowest_hz = self.rate_hz.min(self.last_hz());
         matches!(self.kind, PaceKind::Open | PaceKind::Poisson | PaceKind::Ramp) && slowest_hz >= least_hz
@@ -68,15 +68,15 @@ impl Pace {
     }
 }
 
-/// The turns of several sides whose nodes run at once: their turns alternate and have one length, beginning with side 0 at
-/// the start of the schedule. Nothing is due in the turn of another side.
+/// The turns of several sides whose nodes run at once. The turns alternate and have the same length; side 0 begins at
+/// the start of the schedule. No message of a side is due in the turn of another side.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Above 0.
+    /// The length of a turn; above 0.
     pub length_ns: i64,
     pub sides: u32,
-    /// Less than `sides`.
+    /// The number of this side; less than `sides`.
     pub side: u32,
 }
 
@@ -93,7 +93,7 @@ pub enum PaceKind {
 }
 
 impl PaceKind {
-    /// Whether each message waits until the previous message has come back, in cells whose messages come back.
+    /// Whether each message waits until the previous one has come back, in cells whose messages come back.
     pub fn awaits_return(self) -> bool {
         self == Self::Closed
     }
@@ -103,7 +103,7 @@ impl PaceKind {
 #[serde(rename_all = "lowercase")]
 pub enum RoleKind {
     Source,
-    /// Sends because messages of other flows have arrived at its node.
+    /// Sends when messages of other flows have arrived at its node.
     Follower,
     Relay,
     Sink,
@@ -111,7 +111,7 @@ pub enum RoleKind {
     Server,
 }
 
-/// The work per message of a relay or server before it passes the message on, and of a sink after arrival.
+/// The work per message of a relay or server before it passes the message on, and of a sink after the arrival.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum Work {
@@ -123,7 +123,7 @@ pub enum Work {
         ns: i64,
     },
     Copy {
-        /// If missing: all the bytes of the payload, read from the payload itself.
+        /// The number of bytes to copy. If missing: the whole payload, copied from the payload itself.
         bytes: Option<usize>,
         #[serde(default)]
         way: Way,
@@ -132,7 +132,7 @@ pub enum Work {
     },
 }
 
-/// What a payload represents. Raw carriage ignores this value; typed carriage chooses its message type by it.
+/// What a payload represents. Raw carriage ignores this value; with typed carriage, it selects the message type.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {
@@ -141,12 +141,12 @@ pub enum PayloadKind {
     /// Any bytes.
     #[default]
     Bytes,
-    /// Pixels of three bytes each; rows have no gaps.
+    /// Pixels of three bytes each, without gaps between rows.
     Image { width: u32, height: u32 },
 }
 
 impl PayloadKind {
-    /// Width and height of an image; zeros for any other kind.
+    /// The width and height of an image; (0, 0) for any other kind.
     pub fn image_size(self) -> (u32, u32) {
         match self {
             Self::Image { width, height } => (width, height),
@@ -155,7 +155,7 @@ impl PayloadKind {
     }
 }
 
-/// How an rpc link is carried: by the rpc of the transport, or by two pubsub links, one in each direction.
+/// How an rpc link is carried: by the transport's own rpc, or by two pubsub links, one in each direction.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Rpc {
@@ -167,7 +167,7 @@ pub enum Rpc {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
-    /// All at once.
+    /// Calls all servers at once.
     #[default]
     Parallel,
     /// Calls each server after the reply of the previous one.
@@ -178,7 +178,7 @@ pub enum Dispatch {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Heap {
-    /// The process retains the memory for the next message.
+    /// The process retains freed memory for the next message.
     #[default]
     Retain,
     /// The C library decides.
@@ -189,10 +189,10 @@ pub enum Heap {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Join {
-    /// Each arrival counts.
+    /// Each arrival counts on its own.
     #[default]
     Any,
-    /// One new arrival of each flow counts as one.
+    /// One new arrival of each flow together counts as one arrival.
     All,
 }
 
@@ -202,6 +202,6 @@ pub enum Join {
 pub enum Reply {
     /// The whole request.
     Echo,
-    /// The header of the request, without a payload.
+    /// The header of the request without a payload.
     Header,
 }
