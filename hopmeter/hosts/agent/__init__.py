@@ -1,1 +1,1 @@
-"""The agent's side: serves one coordinator, starts nodes on its host, and listens for coordinators."""
+"""The agent: serves one coordinator, starts nodes on its host, and listens for coordinators."""

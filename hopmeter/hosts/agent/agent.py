@@ -1,6 +1,6 @@
 """The agent: starts nodes, brokers and background load on its host for one coordinator, and relays their messages.
 
-It ends when its channel closes, when its parent ends, or on a signal, and leaves nothing behind.
+The agent ends when its channel closes, when its parent process ends, or on a signal, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from hopmeter.runtime.signals import Alarm
 from hopmeter.system.scratch_dir import ScratchDir, sweep
 
 GREETING_S = 30.0
-"""How long the coordinator may take to say who it is."""
+"""How long the agent waits for the coordinator's greeting."""
 SAMPLING_S = 1.0
 
 
 def serve(channel: LineChannel, command: Command | None = None) -> bool:
-    """Serve a coordinator until it closes the channel; return whether a signal ended it. `command` is the command that
-    the coordinator has come to.
+    """Serve a coordinator until it closes the channel; return whether a signal ended the session. `command` is the
+    command that serves the coordinator, None for `hopmeter agent`.
 
-    Raises HostError for a coordinator of another version, and ChannelError for a peer that is no coordinator.
+    Raises HostError if the coordinator has another version, and ChannelError if the peer is not a coordinator.
     """
     with Alarm() as alarm, ScratchDir() as ground:
         sweep()
@@ -47,7 +47,7 @@ def serve(channel: LineChannel, command: Command | None = None) -> bool:
 
 
 class Agent:
-    """The agent's side of the conversation."""
+    """The agent's end of the connection to a coordinator."""
 
     def __init__(self, channel: LineChannel, ground: ScratchDir, alarm: Alarm, command: Command | None = None) -> None:
         self._channel, self._alarm = channel, alarm
@@ -57,13 +57,13 @@ class Agent:
         self._selector.register(channel, selectors.EVENT_READ)
         self._selector.register(alarm.ear, selectors.EVENT_READ)
         self._parent: int | None = None
-        with suppress(OSError):  # a parent in another PID namespace has no descriptor; the channel closes with it
+        with suppress(OSError):  # impossible for a parent in another PID namespace; the channel closes then
             self._parent = os.pidfd_open(os.getppid())
             self._selector.register(self._parent, selectors.EVENT_READ, self._lose_parent)
         self._is_over = False
 
     def run(self) -> None:
-        """Greet the coordinator, and do what it asks until it closes the channel."""
+        """Greet the coordinator, and carry out its requests until it closes the channel."""
         self._channel.send(Greeting.own("agent").as_message())
         self._await_greeting()
         while not self._is_over and not self._alarm.rung:
@@ -94,7 +94,7 @@ class Agent:
             self._heed(message)
 
     def _wait(self, most_s: float | None) -> None:
-        """Wait until a process, the coordinator or a signal has news, and pass on those of processes."""
+        """Wait until a process, the coordinator or a signal has news, and handle the news of processes."""
         for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
             if key.data is not None:
                 key.data()
@@ -103,7 +103,8 @@ class Agent:
         self._is_over = True
 
     def _tick(self) -> float | None:
-        """Take samples of the CPU if a trial wants them, and return how long to wait until the next."""
+        """Sample the CPU for the trials that want it, and return the seconds until the next sample; None if no trial
+        does."""
         sampled = [trial for trial in self._requests.trials.values() if trial.samples_cpu]
         if not sampled:
             return None
@@ -115,7 +116,7 @@ class Agent:
         return self._next_sample - now
 
     def _heed(self, message: dict[str, Any]) -> None:
-        """Do what a message says. Raises ChannelError for one that no coordinator sends."""
+        """Carry out a coordinator's message. Raises ChannelError for a message that no coordinator sends."""
         try:
             if message["say"] == "ask":
                 self._answer(value_checks.number(message, "id"), message)
@@ -145,7 +146,7 @@ class Agent:
     def _pass_on(self, message: Ask) -> None:
         trial = self._requests.find_trial(message)
         if trial is None:
-            return  # it has ended meanwhile
+            return  # the trial has ended meanwhile
         number, said = value_checks.number(message, "node", 1 << 20), value_checks.table(message, "message")
         if late_ns := trial.say(number, said):
             self._tell(trial, "late", node=number, by_ns=late_ns)
@@ -161,29 +162,29 @@ class Agent:
             self._requests.background.begin()
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Report the messages of a node, and its end."""
+        """Report a node's messages and its end to the coordinator."""
         for source in node.sources:
             self._watch(source, lambda: self._relay(trial, number, node))
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report the end of a broker."""
+        """Report the broker's end to the coordinator."""
         self._watch(broker.exit_watch, lambda: self._tell_broker(trial, number, broker))
 
     def _watch(self, source: Any, hear: Callable[[], None]) -> None:
         self._selector.register(source, selectors.EVENT_READ, hear)
 
     def stop_watching(self, trial: AgentTrial) -> None:
-        """Report nothing more of a trial."""
+        """Stop reporting the trial's nodes and brokers."""
         sources = [source for node in trial.nodes.values() for source in node.sources]
         for source in [*sources, *(broker.exit_watch for broker in trial.part.brokers)]:
-            with suppress(KeyError, ValueError):  # it is not watched any more, or closed already
+            with suppress(KeyError, ValueError):  # the selector no longer watches it, or it is closed already
                 self._selector.unregister(source)
 
     def _tell(self, trial: AgentTrial, word: str, **more: Any) -> None:
         self._channel.send({"say": word, "trial": trial.run, **more})
 
     def _tell_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report that a broker has ended."""
+        """Report to the coordinator that a broker has failed."""
         self._selector.unregister(broker.exit_watch)
         try:
             broker.check()
@@ -191,7 +192,7 @@ class Agent:
             self._tell(trial, "broker", number=number, code=failed.code, what=failed.what, remedy=failed.remedy)
 
     def _relay(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Pass the new messages of a node on, and report its end."""
+        """Pass a node's new messages on to the coordinator, and report the node's end."""
         ended = node.has_ended()
         try:
             for message in node.read_messages():
@@ -215,7 +216,7 @@ class Agent:
 
 
 def stdio_channel() -> LineChannel:
-    """Return the channel over stdin and stdout. What libraries print goes to stderr from now on."""
+    """Return a channel over stdin and stdout. From now on, whatever libraries print to stdout goes to stderr."""
     reading, writing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)

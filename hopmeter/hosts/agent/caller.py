@@ -1,6 +1,6 @@
-"""A connection to a listening agent whose peer has to prove first that it is a coordinator of this user.
+"""A connection to a listening agent whose peer must first prove that it is a coordinator of this user.
 
-The agent sends a nonce, the coordinator its own and a proof, and the agent answers with a proof.
+The agent sends a nonce, the coordinator answers with its own nonce and a proof, and the agent sends its proof.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from hopmeter.hosts.protocol.shared_secret import NONCE, PROOF, Handshake, LineC
 from hopmeter.hosts.protocol.socket_channel import WANTS
 
 ADMISSION_S = 5.0
-"""How long a peer may take for its proof."""
+"""How long a peer may take to send its proof."""
 LONGEST_PROOF = 1024
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What a peer has to prove."""
+    """What a peer must prove: that it knows the secret, that it has a certificate, or both."""
 
     secret: bytes | None = None
     tls: ssl.SSLContext | None = None
 
     def admits_anyone(self) -> bool:
-        """Return whether there is neither a secret nor a certificate: the peer has to be this user on this machine."""
+        """Return whether there is no secret and no certificate: then the peer must run on this machine as the same
+        user."""
         return self.secret is None and self.tls is None
 
 
 class RefusedCallerError(Exception):
-    """The peer has not proved what it has to."""
+    """The peer failed to prove that it is a coordinator of this user."""
 
     def __init__(self, what: str, code: str = "E-HOST-PEER") -> None:
         super().__init__(what)
@@ -46,22 +47,23 @@ class RefusedCallerError(Exception):
 
 
 class Caller:
-    """Such a connection. `advance` never blocks."""
+    """A connection whose peer is not admitted yet. `advance` never blocks."""
 
     def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
-        """Take over a connection; `name` says where it comes from. Raises OSError if it is closed already."""
+        """Take over a connection from the peer `name`. Raises OSError if the connection is closed already."""
         connection.setblocking(False)
         if guard.tls is not None:
             connection = guard.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self.connection, self.name, self._guard = connection, name, guard
         self.deadline = time.monotonic() + ADMISSION_S
         self.codes: LineCodes | None = None
-        """The codes of the lines that follow, if there is a secret."""
+        """The codes that authenticate all later lines; None if there is no secret."""
         self._proof = ""
         self._steps = self._admit()
 
     def advance(self) -> bool:
-        """Go on as far as possible, and return whether the peer is admitted. Raises RefusedCallerError."""
+        """Continue the handshake as far as possible without blocking, and return whether the peer is admitted.
+        Raises RefusedCallerError."""
         try:
             return next(self._steps, True)
         except ssl.SSLError as cause:
@@ -70,7 +72,7 @@ class Caller:
             raise RefusedCallerError(f"it left: {cause.strerror}") from cause
 
     def _admit(self) -> Generator[bool, None, None]:
-        """Yield False whenever the peer has to send more."""
+        """Run the handshake; yield False whenever it needs more data from the peer."""
         if isinstance(self.connection, ssl.SSLSocket):
             yield from self._shake_hands(self.connection)
         nonce = make_nonce()
@@ -115,13 +117,13 @@ class Caller:
             raise RefusedCallerError("it is another user of this machine; use --secret-file", "E-HOST-SECRET")
 
     def welcome(self) -> None:
-        """Tell the peer that its session begins. Raises OSError if it is gone."""
+        """Inform the peer that its session begins. Raises OSError if the peer is gone."""
         self._send({"say": "welcome", "proof": self._proof})
 
     def refuse(self, code: str, what: str) -> None:
-        """Tell the peer why it is sent away. Raises OSError if it is gone."""
+        """Inform the peer why it is refused. Raises OSError if the peer is gone."""
         self._send({"say": "refused", "code": code, "what": what})
 
     def _send(self, message: dict[str, Any]) -> None:
-        # It fits into the empty buffer of a connection; a peer that makes it block is gone.
+        # The message fits into the empty send buffer of a new connection; a peer that makes the call block is gone.
         self.connection.sendall(json.dumps(message).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The files with which an agent that listens and its coordinator prove themselves: a shared secret, or certificates."""
+"""The files with which a listening agent and its coordinator authenticate: a shared secret, or certificates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopmeter.hosts.protocol.tls import TlsFiles
 
 @dataclass(frozen=True)
 class Credentials:
-    """The options `--secret-file`, `--cert`, `--key` and `--ca`."""
+    """The values of the options `--secret-file`, `--cert`, `--key` and `--ca`."""
 
     secret_file: Path | None = None
     cert: Path | None = None
@@ -24,11 +24,12 @@ class Credentials:
 
     @property
     def files(self) -> dict[str, Path]:
-        """Return the files that are given, by the keys that they have in the file of `--hosts`."""
+        """Return the given files by their keys in the `--hosts` file."""
         return {name: path for name, path in vars(self).items() if path is not None}
 
     def check(self, address: AgentAddress) -> None:
-        """Raise UsageError if they do not protect an address, or cannot be used with it."""
+        """Raise UsageError if the options do not protect the address, are incomplete, or do not apply to such an
+        address."""
         if address.path and self.files.keys() & {"cert", "key", "ca"}:
             raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "leave out --cert, --key and --ca")
         if not address.stays_here and not self.files:
@@ -38,7 +39,8 @@ class Credentials:
             raise UsageError("E-HOST-TLS", "TLS needs all of --cert, --key and --ca", "name all three files")
 
     def guard(self, say: Callable[[str], None]) -> Guard:
-        """Return what a peer of the agent has to prove; a secret that does not exist is made. Raises UsageError."""
+        """Return what a peer of the agent must prove. Creates the secret file if it does not exist. Raises
+        UsageError."""
         tls = None
         if self.cert is not None and self.key is not None and self.ca is not None:
             tls = TlsFiles(self.cert, self.key, self.ca).context(is_agent=True, named="--cert, --key and --ca")

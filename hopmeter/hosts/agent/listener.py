@@ -1,6 +1,6 @@
-"""An agent that listens: waits for coordinators, and serves one at a time in a process of its own.
+"""A listening agent: waits for coordinators, and serves one at a time, each session in its own process.
 
-Peers that have proved nothing yet are limited in number, time and size; the oldest leaves when too many come.
+Peers that are not admitted yet are limited in number, time and size; if too many connect, the oldest is dropped.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from hopmeter.runtime.signals import SIGNALS, Alarm
 MOST_CALLERS = 64
 BUSY = "E-HOST-BUSY"
 LEAVING_S = 2.0
-"""How long a new coordinator waits for the processes of the one before it."""
+"""How long a new coordinator waits until the previous session's processes have ended."""
 MOST_LINES, LINES_S = 20, 60.0
-"""The most peers that are reported in a minute, so that a flood does not fill a log."""
+"""The most log lines per minute, so that a flood of peers does not fill a log."""
 FORK = multiprocessing.get_context("fork")
 Say = Callable[[str], None]
 Conduct = Callable[[LineChannel], object]
-"""Serves a coordinator, in the process of its session."""
+"""Serves a coordinator over a channel, in the session's process."""
 
 
 def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
-    """Serve coordinators until a signal arrives. Raises UsageError if the address cannot be used."""
+    """Serve coordinators until a signal arrives. Raises UsageError if the agent cannot listen on the address."""
     with Alarm() as alarm, address.listen() as server:
         port = None if address.path else server.getsockname()[1]
         say(f"listening on {address if port is None else AgentAddress(address.host, port)}; Ctrl-C ends the agent")
@@ -46,13 +46,13 @@ def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
 
 
 class Listener:
-    """The peers of one socket."""
+    """The peers of one listening socket: those in their handshake, and the one that has a session."""
 
     def __init__(self, server: socket.socket, guard: Guard, say: Say, alarm: Alarm, conduct: Conduct = serve) -> None:
         self._server, self._guard, self._conduct = server, guard, conduct
         self._log = BoundedLog(say)
         self.exit_code: int | None = None
-        """The exit code of the last session that has ended; None if there was none."""
+        """The exit code of the latest session that has ended; None if no session has ended."""
         self._callers: dict[int, Caller] = {}
         self._session: multiprocessing.process.BaseProcess | None = None
         self._selector = selectors.DefaultSelector()
@@ -62,11 +62,11 @@ class Listener:
 
     @property
     def serves(self) -> bool:
-        """Return whether a session runs."""
+        """Return whether a session is running."""
         return self._session is not None
 
     def step(self, most_s: float = math.inf) -> None:
-        """Wait for news or a signal, at most for a time, and admit and serve coordinators."""
+        """Wait at most `most_s` for news or a signal, then admit and serve coordinators."""
         for key, _ in self._selector.select(self._patience_s(most_s)):
             key.data()
         self._drop_late()
@@ -93,7 +93,7 @@ class Listener:
 
     def _advance(self, caller: Caller) -> None:
         if self._callers.get(caller.connection.fileno()) is not caller:
-            return  # it was dropped earlier in the same turn
+            return  # the peer was dropped earlier in the same step
         try:
             if not caller.advance():
                 return
@@ -108,7 +108,8 @@ class Listener:
             self._drop(caller, "it proved nothing in time")
 
     def _drop(self, caller: Caller, why: str, code: str = "E-HOST-PEER") -> None:
-        """Send a peer away, with the reason. One that comes too early learns that, and nobody else has to."""
+        """Refuse a peer, give it the reason and close its connection. The log omits coordinators that come while
+        another is served."""
         if code != BUSY:
             self._log.say(f"{caller.name} was refused: {why}")
         self._forget(caller)
@@ -143,7 +144,7 @@ class Listener:
         self._selector.register(session.sentinel, selectors.EVENT_READ, lambda: self._end_session(session))
 
     def _serve(self, caller: Caller) -> None:
-        """Serve a coordinator; this is its process."""
+        """Serve a coordinator; runs in the session's process."""
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -156,9 +157,9 @@ class Listener:
             self._log.say(f"{caller.name}: {failed}")
 
     def _end_session(self, session: multiprocessing.process.BaseProcess) -> None:
-        """Forget a session whose process has ended."""
+        """Forget a session whose process has ended, and record its exit code."""
         if self._session is not session:
-            return  # a new coordinator came in the same turn
+            return  # a new coordinator was admitted in the same step
         self._selector.unregister(session.sentinel)
         session.join()
         self.exit_code = session.exitcode
@@ -167,7 +168,7 @@ class Listener:
         self._log.say("the coordinator has left")
 
     def close(self) -> None:
-        """End the session and everything that it has started."""
+        """Close all connections, and end the session and everything that it has started."""
         for caller in list(self._callers.values()):
             caller.connection.close()
         self._selector.close()
@@ -179,14 +180,14 @@ class Listener:
 
 
 class BoundedLog:
-    """Passes lines on, but not more than some in a minute."""
+    """Passes lines to a log, at most `MOST_LINES` in `LINES_S` seconds."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Pass a line on, unless there were too many."""
+        """Log a line, with unprintable characters replaced by spaces; omit it if there were too many lines."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

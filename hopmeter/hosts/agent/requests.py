@@ -1,4 +1,4 @@
-"""What a coordinator may ask an agent for."""
+"""The requests that a coordinator may send to an agent, and their answers."""
 
 from __future__ import annotations
 
@@ -33,36 +33,37 @@ Ask = Mapping[str, Any]
 
 
 class Watcher(Protocol):
-    """Reports what the processes of a trial do."""
+    """Reports the nodes and brokers of a trial to the coordinator."""
 
     def watch_node(self, trial: AgentTrial, number: int, node: LocalNode) -> None:
-        """Report the messages of a node, and its end."""
+        """Report a node's messages and its end."""
 
     def watch_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report the end of a broker."""
+        """Report the broker's end."""
 
     def stop_watching(self, trial: AgentTrial) -> None:
-        """Report nothing more of a trial."""
+        """Stop reporting the trial's nodes and brokers."""
 
 
 class Command(Protocol):
-    """The command that a coordinator has come to, such as `hopmeter publish`."""
+    """The command that serves a coordinator's connection, such as `hopmeter publish`."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Return what it offers to a command that describes itself. Raises HopmeterError if the two do not fit."""
+        """Return what this command offers to the command that describes itself in `ask`. Raises HopmeterError if
+        they do not match."""
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Take a message of the other command, and answer it."""
+        """Process a message of the other command, and return the answer."""
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Store what it needs of a trial before the files of the trial are removed. The nodes may still run."""
+        """Store the samples that this command needs before the trial's files are removed. The nodes may still run."""
 
 
 class Requests:
-    """The trials and the load of one host, as its coordinator asks for them."""
+    """The trials, background load, clock responder and build that a coordinator runs on this host."""
 
     def __init__(self, folder: Path, here: ThisHost, watcher: Watcher, command: Command | None = None) -> None:
-        """`command` is the command of this agent, if it is not `hopmeter agent`."""
+        """`command` is the command that runs this agent; None for `hopmeter agent`."""
         self._here, self._watcher, self._logs, self._of = here, watcher, folder, command
         self._files = ContentStore(folder / "files")
         self._manifests: dict[str, Manifest] = {}
@@ -73,18 +74,18 @@ class Requests:
         self._upkeep = Upkeep(folder / "build", self._files.path)
 
     def answer(self, ask: Ask) -> dict[str, Any]:
-        """Do what the coordinator asks for, and return the answer.
+        """Carry out a request of the coordinator, and return the answer.
 
-        Raises ValueError, KeyError or TypeError for something that no coordinator asks for.
+        Raises ValueError, KeyError or TypeError for a request that no coordinator sends.
         """
         return ASKS[value_checks.word(ask, "do", ASKS)](self, ask)
 
     def find_trial(self, message: Ask) -> AgentTrial | None:
-        """Return the trial that a message names; None if it has ended."""
+        """Return the trial that a message names; None if the trial has ended."""
         return self.trials.get(value_checks.matching(message, "trial", value_checks.RUN))
 
     def close(self) -> None:
-        """End everything that was started."""
+        """End everything that was started for the coordinator."""
         for run in list(self.trials):
             self._remove_trial({"trial": run})
         self._end_background({})
@@ -225,7 +226,7 @@ class Requests:
         files, size = self._trial(ask).sample_files, value_checks.number(ask, "bytes", PIECE_BYTES)
         path = files[value_checks.word(ask, "file", files)]
         if not path.exists():
-            return {"data": ""}  # a trial may have no causes
+            return {"data": ""}  # a trial may have no causes file
         with path.open("rb") as file:
             file.seek(value_checks.number(ask, "offset"))
             return {"data": encode(file.read(size))}
@@ -296,4 +297,4 @@ ASKS: dict[str, Callable[[Requests, Ask], dict[str, Any]]] = {
     "read-background": Requests._read_background,
     "end-background": Requests._end_background,
 }
-"""What a coordinator may ask for."""
+"""The method that carries out each request, by the request's name."""

@@ -1,4 +1,4 @@
-"""The part of a trial that runs on the host of an agent."""
+"""The part of a trial that runs on the agent's host."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hopmeter.system.input_files import read_tail
 
 MOST_NODES = 1024
 LEAST_LEAD_NS = 2_000_000
-"""How long before its schedule starts a node has to hear `go`."""
+"""How long before the schedule starts a node must receive `go`."""
 LOG_BYTES = 128 << 10
-"""How much of all logs of a trial an agent sends."""
+"""How many bytes an agent sends of all logs of a trial together."""
 LINK = re.compile(r"[0-9a-f]{16}_[A-Za-z0-9_]{1,60}")
 
 FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
@@ -32,25 +32,25 @@ FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
 
 @dataclass
 class AgentTrial:
-    """A trial as its coordinator sees it: nodes and brokers have numbers, and no path of the host is named."""
+    """A trial as its coordinator sees it: nodes and brokers have numbers, and messages contain no path of this host."""
 
     part: LocalTrial
     run: str
     manifests: list[Manifest]
     find_program: FindProgram
     file: Callable[[str], Path]
-    """Returns the path of a file by its hash; raises ValueError if there is none."""
+    """Returns the path of a file by its hash; raises ValueError if this host does not have the file."""
     nodes: dict[int, LocalNode] = field(default_factory=dict)
     logs: dict[str, Path] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
-    """The nodes whose end was reported."""
+    """The numbers of the nodes whose end was reported."""
     samples_cpu: bool = False
     has_begun: bool = False
-    """Whether the coordinator has told its nodes when the schedule starts."""
+    """Whether the coordinator has sent the start of the schedule to the nodes."""
     is_closed: bool = False
 
     def start_broker(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Start the broker of a transport; return its address."""
+        """Start the broker of a transport; return its address and environment variables."""
         number, core = value_checks.number(ask, "number", len(self.manifests) - 1), ask.get("core")
         settings = check_settings(self.manifests[number], value_checks.table(ask, "settings"))
         log = self.logs[f"broker{number}"] = self.part.folder / f"broker{number}.log"
@@ -61,7 +61,7 @@ class AgentTrial:
         return {"address": broker.address, "environment": broker.environment}
 
     def start_node(self, ask: Mapping[str, Any]) -> LocalNode:
-        """Start a node with the program, the adapter and the folders of this host."""
+        """Start a node with this host's own program, adapter and folders."""
         number = value_checks.number(ask, "node", 1 << 20)
         if number in self.nodes or len(self.nodes) >= MOST_NODES:
             raise ValueError(f"node {number} exists, or there are {MOST_NODES} nodes")
@@ -87,7 +87,8 @@ class AgentTrial:
         return self.nodes[number]
 
     def _resolve(self, spec: dict[str, Any], manifest: Manifest, language: str) -> dict[str, Any]:
-        """Return the spec of a node with what this host knows. Raises ValueError for one that it must not have."""
+        """Return a node's spec with the paths and settings of this host. Raises ValueError for a spec that a
+        coordinator must not send."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
             raise ValueError("the spec is one of another run or transport")
@@ -102,7 +103,8 @@ class AgentTrial:
         return {**resolved, "adapter": adapter, "settings": settings}
 
     def say(self, number: int, message: dict[str, Any]) -> int:
-        """Pass a message to a node. A `go` that comes too late is not passed; return by how many nanoseconds."""
+        """Pass a message to a node and return 0. Do not pass a `go` that comes too late; return how many nanoseconds
+        too late."""
         if message.get("say") == "go":
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - value_checks.number(message, "start_ns")
             if late_ns > 0:
@@ -113,7 +115,7 @@ class AgentTrial:
         return 0
 
     def usage(self, since_ns: int) -> dict[str, Any]:
-        """Return what the processes used."""
+        """Return the resources that the processes have used since a time."""
         used: Usage = self.part.usage(since_ns)
         stopped, self.samples_cpu = list(used.stopped_s.items()), False
         return {
@@ -125,7 +127,7 @@ class AgentTrial:
         }
 
     def write_samples(self) -> dict[str, int]:
-        """Write the samples of all endpoints as Parquet, and return the sizes of the files."""
+        """Write the samples of all endpoints and their causes as Parquet; return the file sizes in bytes by name."""
         files, path = self.part.collect(), self.sample_files["samples"]
         if not files:
             return {}
@@ -134,7 +136,8 @@ class AgentTrial:
         return {name: each.stat().st_size for name, each in self.sample_files.items() if each.exists()}
 
     def raw_files(self, patience_s: float) -> list[Path]:
-        """Return the files of raw samples. Nodes that still measure end first, if they do so in time."""
+        """Return the complete raw sample files. If nodes still measure, first request their end, and wait at most
+        `patience_s`."""
         if self.has_begun and not self.is_closed:
             for node in self.nodes.values():
                 node.say({"say": "end"})
@@ -143,12 +146,12 @@ class AgentTrial:
 
     @property
     def sample_files(self) -> dict[str, Path]:
-        """Return the files of `write_samples` by the names that the coordinator uses."""
+        """Return the paths of the files that `write_samples` writes, by the names that the coordinator uses."""
         samples = self.part.folder / "samples.parquet"
         return {"samples": samples, "causes": causes_path(samples)}
 
     def close(self) -> dict[str, str]:
-        """End the processes, and return the ends of their logs."""
+        """End the processes, and return the last part of each log by the name of its process."""
         self.is_closed = True
         self.part.close()
         share = LOG_BYTES // max(1, len(self.logs))
@@ -156,8 +159,8 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a transport. Raises ValueError for any that its manifest does not have, and for a file: a
-    file of the coordinator is not on this host."""
+    """Return a transport's settings, checked. Raises ValueError if their names differ from those in the manifest, or
+    if a setting names a file: the coordinator's files are not on this host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():
@@ -167,7 +170,7 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _own_variables(manifest: Manifest, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment variables of a node. Raises ValueError for any that the broker does not provide."""
+    """Return the environment variables of a node. Raises ValueError for variables that the broker does not provide."""
     known = manifest.broker.environment if manifest.broker else {}
     if unknown := set(given) - set(known):
         raise ValueError(f"{manifest.name} has no variable {', '.join(sorted(unknown))}")

@@ -1,1 +1,1 @@
-"""The coordinator's side: connects to agents, compares clocks, and runs its trials on their hosts."""
+"""The coordinator: connects to agents, compares the clocks of hosts, and runs trials on them."""

@@ -1,5 +1,5 @@
-"""The ways to an agent: a process whose stdin and stdout reach it, a container, a connection to one that listens, or a
-worker of a cluster."""
+"""The links to an agent: a process that connects its stdin and stdout, a container, a connection to a listening
+agent, or a cluster worker."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hopmeter.hosts.protocol.greeting import join_errors
 from hopmeter.hosts.protocol.line_channel import LineChannel
 
 CONNECTING = 32
-"""How many agents that listen are connected at once."""
+"""To how many listening agents the coordinator connects at once."""
 
 
 class Link(Protocol):
-    """What reaches an agent."""
+    """A connection to an agent, whatever carries it."""
 
     @property
     def channel(self) -> LineChannel:
         """Return the channel to the agent."""
 
     def why_gone(self) -> str:
-        """Explain why the channel is closed; empty if it is not."""
+        """Return in plain words why the channel was closed, or an empty string if the link knows no reason."""
 
     def hang_up(self) -> None:
         """Close the channel, so that the agent ends."""
@@ -39,7 +39,7 @@ class Link(Protocol):
 
 
 def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
-    """Reach the agent of a host; a log of the command goes into a folder. Raises HostError and UsageError."""
+    """Connect to the agent of a host; a command writes its log into `folder`. Raises HostError and UsageError."""
     if entry.listens is not None:
         return AgentSocket(name, entry)
     if entry.container is not None:
@@ -49,7 +49,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Provide a place for links; they all close at once when the `with` block ends."""
+    """Provide a dict for links; when the `with` block ends, all links in it close at the same time."""
     links: dict[str, Link] = {}
     try:
         yield links
@@ -62,8 +62,8 @@ def closing_links() -> Iterator[dict[str, Link]]:
 
 
 def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder: Path) -> None:
-    """Reach the agents of all hosts at once, and add them to `links`. Raises HopmeterError, which names every host that
-    cannot be reached."""
+    """Connect to the agents of all hosts, and add the links to `links`. Raises HopmeterError, which names every host
+    that cannot be reached."""
     failures: list[HopmeterError] = []
 
     def add(name: str) -> None:
@@ -72,7 +72,8 @@ def open_links(entries: Mapping[str, HostEntry], links: dict[str, Link], folder:
         except HopmeterError as failed:
             failures.append(failed)
 
-    # A process ends with the thread that has started it; a connection may take seconds.
+    # The kernel kills a process when the thread that started it ends, so only connections, which may take seconds, use
+    # threads.
     listening = [name for name, each in entries.items() if each.listens is not None]
     with ThreadPoolExecutor(CONNECTING) as pool:
         done = pool.map(add, listening)

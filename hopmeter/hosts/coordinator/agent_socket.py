@@ -1,4 +1,4 @@
-"""The coordinator's connection to an agent that listens."""
+"""The coordinator's connection to a listening agent."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class NothingListensError(HostError):
 
 
 class AgentSocket:
-    """A connection whose agent has proved what it has to."""
+    """A connection to an agent that has authenticated itself."""
 
     def __init__(self, name: str, entry: HostEntry) -> None:
-        """Connect to the agent of a host. Raises HostError if it cannot be used, and UsageError for unusable files."""
+        """Connect to the agent of a host. Raises HostError if the agent cannot be used, and UsageError for unusable
+        files."""
         self._name, self._address = name, AgentAddress.parse(entry.listens or "")
         self._secret = read_secret(entry.secret_file, f"secret_file of {name}") if entry.secret_file else None
         self._tls = entry.tls.context(is_agent=False, named=f"cert, key and ca of {name}") if entry.tls else None
@@ -72,7 +73,8 @@ class AgentSocket:
         return HostError("E-HOST-TLS", what, remedy)
 
     def _prove(self) -> LineCodes | None:
-        """Prove what the agent wants, and check what it proves."""
+        """Prove the secret to the agent, and check the agent's proof; return the codes for all lines, None without a
+        secret."""
         try:
             challenge, own = self._read("agent"), make_nonce()
             self._check_user()
@@ -104,7 +106,7 @@ class AgentSocket:
             raise self._unreachable("another user listens there")
 
     def _read(self, word: str) -> dict[str, Any]:
-        """Return the next message, one byte at a time: what follows belongs to the session."""
+        """Return the next message. Reads byte by byte, because what follows the message belongs to the session."""
         line = b""
         while not line.endswith(b"\n"):
             self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
@@ -132,16 +134,16 @@ class AgentSocket:
 
     @property
     def own_address(self) -> str:
-        """Return the address of this machine by which it reaches the agent."""
+        """Return this machine's own address on the connection to the agent."""
         return LOOPBACK if self._address.path else str(self._connection.getsockname()[0])
 
     def why_gone(self) -> str:
-        """Explain in plain words why the channel is closed; empty if it is not."""
+        """Return in plain words why the connection was cut, or an empty string if no reason is known."""
         why = self.channel.why_closed
         return f"the connection was cut: {why}" if why else ""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends what it has started."""
+        """Close the channel for writing, so that the agent ends everything that it has started."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
 

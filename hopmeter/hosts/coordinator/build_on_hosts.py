@@ -1,4 +1,4 @@
-"""`hopmeter build` on several hosts at once: each builds for itself, and this process shows what it reports."""
+"""`hopmeter build` on several hosts at once: each host builds for itself, and this process yields what they report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOK_S = 0.3
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """What became of one target on one host; `target` is empty for what became of the whole build."""
+    """The outcome of one target on one host; an empty `target` stands for the whole build."""
 
     host: str
     target: str = ""
@@ -37,7 +37,7 @@ class HostOutcome:
 
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
-        """Read a line of `hopmeter build --json` on a host. Raises ValueError for anything else."""
+        """Read a line of `hopmeter build --json` from a host. Raises ValueError for any other line."""
         texts = {key: value_checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
         target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
         return cls(host, target, row.get("ready") is True, seconds=value_checks.decimal(row, "seconds"), **texts)
@@ -46,21 +46,21 @@ class HostOutcome:
 NAMES = ("transport", "codec", "language")
 WORDS = ("version", "code", "error", "remedy")
 ORDERED = ("transports", "languages", "codecs", "settings")
-"""The words of an order."""
+"""The fields of a build order that are lists of words."""
 
 
 class Builder(Protocol):
-    """Builds on one host."""
+    """A builder for one host."""
 
     def start(self, order: BuildOrder) -> None:
-        """Start what was ordered; messages name files of this machine."""
+        """Start the ordered build; `order.messages` names files of this machine."""
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return what the build has printed since, and how it ended."""
+        """Return what the build has printed after an offset, and its exit code once it has ended."""
 
 
 class BuilderHere:
-    """Builds on this machine."""
+    """The builder for this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -71,7 +71,7 @@ class BuilderHere:
         self._build = HostBuild(order, self._folder)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return what the build has printed since, and how it ended."""
+        """Return what the build has printed after an offset, and its exit code once it has ended."""
         assert self._build is not None, "it was started"
         return self._build.report(offset)
 
@@ -82,32 +82,33 @@ class BuilderHere:
 
 
 class BuilderThere:
-    """Builds on another host, through its agent."""
+    """The builder for another host; the host's agent runs the build."""
 
     def __init__(self, host: RemoteHost) -> None:
         self._host = host
 
     def start(self, order: BuildOrder) -> None:
-        """Send the files of messages, and start a build."""
+        """Send the schema files of the messages, and start a build."""
         words: dict[str, Any] = {key: list(getattr(order, key)) for key in ORDERED}
         gathered = [gather_files(f"{KIND}{each}", order.codecs) for each in order.messages]
         sent = [each.send(self._host.send_file) for each in gathered]
         self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Ask what the build has printed since."""
+        """Request what the build has printed after an offset."""
         return self._host.connection.ask("read-build", offset=offset)
 
 
 class Building:
-    """A build that runs on one host."""
+    """A running build on one host."""
 
     def __init__(self, host: str, builder: Builder) -> None:
         self.host, self._builder, self._offset = host, builder, 0
         self.is_over = False
 
     def read(self) -> Iterator[HostOutcome]:
-        """Yield what it has reported since. A host that is gone has failed; the others go on."""
+        """Yield the outcomes reported since the last call. If a host is gone, its build has failed and the other
+        builds continue."""
         try:
             with naming(self.host):
                 yield from self._read()
@@ -130,8 +131,9 @@ class Building:
 
 
 def build_on_hosts(session: HostSession, order: BuildOrder) -> Generator[HostOutcome]:
-    """Build on all hosts of a session at once, and yield what they report as it comes. Builds on this machine end with
-    the iterator, those of other hosts with their agents. Raises HostError if one does not begin."""
+    """Build on all hosts of a session at once, and yield the outcomes as they are reported. When the iterator ends,
+    the build on this machine ends; builds on other hosts end with their agents. Raises HostError if a build does not
+    start."""
     with ScratchDir() as ground, closing(BuilderHere(ground.directory / "build")) as here:
         builders = {
             name: BuilderThere(session.remote[name]) if name in session.remote else here for name in session.names

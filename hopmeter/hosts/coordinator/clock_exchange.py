@@ -1,7 +1,7 @@
-"""Compares the clocks of the hosts of a run before its first trial and after each trial, and stores what it finds.
+"""Compares the clocks of the hosts of a run before its first trial and after each trial, and stores the results.
 
-Up to ten clocks are compared with each other. Of more, each is compared with one: the number of pairs would grow with
-the square of the hosts.
+Up to ten clocks are compared in pairs. If there are more, each is compared with a single one only, because the number
+of pairs would grow with the square of the number of hosts.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from hopmeter.store.clock_file import add_clocks
 TOKEN_BYTES = 16
 BATCH_S = 60.0
 MOST_CLOCKS = 10
-"""Of more clocks, not every pair is compared."""
+"""With more clocks than this, not every pair is compared."""
 ASKERS = 16
-"""How many hosts ask at once. The kernel stamps the datagrams, so that the responder need not handle each at once."""
+"""How many hosts send exchanges at once. The kernel stamps the datagrams, so the responder need not answer
+immediately."""
 LATEST = 8
-"""How many batches of a pair predict its clocks."""
+"""How many of a pair's latest batches predict its clock offset."""
 
 ComparisonError = ClockError | TrialFailedError
 Found = TypeVar("Found")
@@ -44,7 +45,7 @@ Answer = Callable[[], Found]
 
 @dataclass(frozen=True)
 class ClockHost:
-    """A host whose clock is compared; without `remote` it is this machine."""
+    """A host whose clock is compared; without `remote`, the host is this machine."""
 
     name: str
     address: str
@@ -54,15 +55,15 @@ class ClockHost:
 
     @property
     def is_gone(self) -> bool:
-        """Return whether its agent has ended."""
+        """Return whether the agent of this host has ended."""
         return self.remote is not None and self.remote.connection.is_gone
 
 
 class ClockExchange:
-    """The responders of all hosts, while a run measures. Hosts that share a clock are compared once, as one."""
+    """The clock responders of all hosts during a run. Hosts that share a clock count as one."""
 
     def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
-        """Store what is found in the folder of a run."""
+        """Store the results in the run folder `folder`."""
         self._hosts, self._folder = hosts, folder
         self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
         self._own: ClockResponder | None = None
@@ -81,18 +82,19 @@ class ClockExchange:
             raise failure
 
     def stop(self) -> None:
-        """Stop the responder of this machine; the others end with their agents."""
+        """Stop the responder of this machine; those of other hosts end with their agents."""
         if self._own is not None:
             self._own.stop()
 
     def compare(self) -> None:
-        """Compare all clocks again. Without an answer, the analysis finds that the clocks are unknown at this time."""
+        """Compare all clocks again. If a host does not answer, the analysis treats the clocks as unknown at this
+        time."""
         if self._ports:
             self._compare(with_sources=False)
 
     def _clocks(self) -> list[ClockHost]:
-        """Return a host for each clock. The first one is this machine if it is a host, and in a star the nearest one
-        otherwise; it has the times of `go`."""
+        """Return one host for each clock. The first host is the reference of `go`: this machine if it takes part;
+        otherwise, in a star, the nearest host."""
         alive = [each for each in self._hosts.values() if not each.is_gone]
         first: dict[str, ClockHost] = {}
         for each in sorted(alive, key=lambda host: (host.remote is not None, self._is_star * host.round_trip_ns)):
@@ -100,7 +102,7 @@ class ClockExchange:
         return list(first.values())
 
     def _compare(self, with_sources: bool) -> list[ComparisonError]:
-        """Compare all clocks, and return what failed."""
+        """Compare all clocks, store the results, and return the errors."""
         failures: list[ComparisonError] = []
         clocks = self._clocks()
         states = [(each.name, partial(self._ask_state, each, with_sources)) for each in self._hosts.values()]
@@ -114,7 +116,7 @@ class ClockExchange:
         return failures
 
     def _set_clocks(self, clocks: Sequence[ClockHost]) -> None:
-        """Let `go` use what was found."""
+        """Update the clocks with which `go` is translated."""
         if not clocks:
             return
         first, names = clocks[0].name, {each.clock: each.name for each in clocks}
@@ -147,7 +149,7 @@ class ClockExchange:
     def _measure_batches(
         self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
     ) -> Iterator[Batch]:
-        """Measure the batches of these pairs; at most `ASKERS` hosts ask at once."""
+        """Measure the batches of these pairs; at most `ASKERS` hosts send exchanges at once."""
         askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
         for begin in range(0, len(askers), ASKERS):
             some = askers[begin : begin + ASKERS]
@@ -167,12 +169,13 @@ class ClockExchange:
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
-    """Return which clocks are compared: who asks, and who answers. In a star all others ask the first one."""
+    """Return the pairs of clocks to compare, each as asker and responder. In a star, every other clock asks the
+    first one."""
     return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
 
 
 def _answers(asks: Iterable[tuple[str, Callable[[], Answer[Found]]]], failures: list[ComparisonError]) -> list[Found]:
-    """Ask several hosts at once, and return their answers; add what failed to `failures`."""
+    """Send requests to several hosts at once, and return their answers; append errors to `failures`."""
     waiting: list[tuple[str, Answer[Found]]] = []
     found: list[Found] = []
     for name, ask in asks:

@@ -1,4 +1,4 @@
-"""Hosts that are workers of a cluster of Dask: how they are found, and how the lines of their agents travel."""
+"""Hosts that are workers of a Dask cluster: finds the workers, and carries the lines of their agents through Dask."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ MOST_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Cluster:
-    """A scheduler of Dask, and the files that prove who we are; those of Dask's own configuration if they are None."""
+    """The address of a Dask scheduler, and the TLS files of this client; where None, Dask's own configuration has
+    the file."""
 
     address: str
     ca: Path | None = None
@@ -43,7 +44,7 @@ class Cluster:
     key: Path | None = None
 
     def check(self) -> None:
-        """Raise UsageError for an address of another form, and for one that is reached in the clear over a network."""
+        """Raise UsageError for a malformed address, and HostError for an unencrypted address of another machine."""
         found = ADDRESS.fullmatch(self.address)
         if found is None:
             what = f'--cluster: "{self.address}" is no address of a scheduler'
@@ -53,7 +54,7 @@ class Cluster:
 
 
 def check_encrypted(name: str, address: str) -> None:
-    """Raise HostError if an address is reached in the clear over a network: Dask runs whatever it receives."""
+    """Raise HostError if an address of another machine is not encrypted: Dask executes whatever it receives."""
     scheme, _, rest = address.partition("://")
     host = rest.rpartition(":")[0].strip("[]")
     if scheme == "tls" or _is_loopback(host):
@@ -76,14 +77,14 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def connect_cluster(cluster: Cluster) -> Iterator[Any]:
-    """Connect a client of Dask inside the `with` block. Raises UsageError and HostError."""
+    """Connect a Dask client inside the `with` block. Raises UsageError and HostError."""
     cluster.check()
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as cause:
         what = "--cluster needs the Python package distributed, which is not installed"
         raise UsageError("E-CLUSTER-MISSING", what, "pip install 'hopmeter[cluster]'") from cause
-    for name in ("distributed", "distributed.client"):  # what fails is raised
+    for name in ("distributed", "distributed.client"):  # Dask logs errors that it also raises
         logging.getLogger(name).setLevel(logging.CRITICAL)
     security = _security(distributed.Security, cluster)
     try:
@@ -105,7 +106,7 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
 
 
 def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
-    """Return who we are for Dask. Raises UsageError if certificates are needed and not given."""
+    """Return Dask's `Security` for this client. Raises UsageError if certificates are required and missing."""
     given = {"tls_ca_file": cluster.ca, "tls_client_cert": cluster.cert, "tls_client_key": cluster.key}
     for path in given.values():
         if path is not None and not path.is_file():
@@ -121,7 +122,7 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 
 
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the workers that offer the resource, by name. Raises HostError if one cannot be a host."""
+    """Return by name the workers that have the resource. Raises HostError if one of them cannot be a host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
     offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
@@ -149,7 +150,8 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
-    """Connect the workers of a cluster; the agents run inside the `with` block. Raises UsageError and HostError."""
+    """Start an agent on each worker of a cluster; the agents run inside the `with` block. Raises UsageError and
+    HostError."""
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))
         folder = ends.enter_context(ScratchDir()).directory
@@ -161,10 +163,10 @@ def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
 
 
 class WorkerLink:
-    """The channel of an agent that a worker runs, and the tasks that carry its lines through Dask."""
+    """The link to an agent that a Dask worker runs, and the tasks that carry its lines through Dask."""
 
     def __init__(self, client: Any, name: str, contact: str) -> None:
-        """Start the agent. Raises HostError if the worker cannot."""
+        """Start the agent. Raises HostError if the worker cannot start it."""
         self._client, self._contact, self._key = client, contact, secrets.token_hex(8)
         self._why = ""
         try:
@@ -178,11 +180,11 @@ class WorkerLink:
         self._carrying = asyncio.run_coroutine_threadsafe(self._carry(), client.loop.asyncio_loop)
 
     def why_gone(self) -> str:
-        """Explain why the channel is closed; empty if it is not."""
+        """Return in plain words why the channel was closed, or an empty string if no reason is known."""
         return self._why
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends what it has started."""
+        """Close the channel, so that the agent ends everything that it has started."""
         self._own.close()
 
     def close(self) -> None:
@@ -193,12 +195,12 @@ class WorkerLink:
         self._carrying.cancel()
 
     async def _run(self, function: Callable[..., Awaitable[Any]], *words: Any) -> Any:
-        """Call a function on the worker."""
+        """Call a function on the worker, and return its result."""
         answers = await self._client.run(function, self._key, *words, workers=[self._contact])
         return answers[self._contact]
 
     async def _carry(self) -> None:
-        """Carry lines both ways until the agent has ended or the worker is gone."""
+        """Carry lines in both directions until the agent has ended or the worker is gone."""
         down = asyncio.create_task(self._carry_down())
         try:
             await self._carry_up()
@@ -214,7 +216,7 @@ class WorkerLink:
         loop, begin = asyncio.get_running_loop(), 0
         while (lines := await self._run(worker_agent.read, begin)) != b"":
             begin += len(lines or b"")
-            with suppress(OSError):  # nobody reads any more, and the agent ends
+            with suppress(OSError):  # the coordinator no longer reads, and the agent ends
                 await loop.sock_sendall(self._far, lines or b"")
 
     async def _carry_down(self) -> None:
@@ -227,6 +229,6 @@ class WorkerLink:
 
 
 def describe(cause: BaseException) -> str:
-    """Return an error of Dask as a short line."""
+    """Return a Dask error as one short printable line."""
     words = " ".join(f"{type(cause).__name__}: {cause}".split())
     return "".join(each if each.isprintable() else " " for each in words)[:MOST_CHARACTERS]

@@ -1,4 +1,4 @@
-"""The coordinator's side of the conversation with one agent."""
+"""The coordinator's connection to one agent: requests, answers and reports."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PATIENCE_S = 30.0
 """How long an agent may take for an ordinary answer."""
 PINGS = 15
 MOST_LINES_BEFORE = 100
-"""How many lines a login shell may print before the agent greets."""
+"""How many lines a login shell may print before the agent's greeting."""
 SEEN_CHARACTERS = 300
 CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
 
 
 @contextmanager
 def naming_damage(host: str) -> Iterator[None]:
-    """Raise TrialFailedError, which names the host, if its agent sent values that no agent sends."""
+    """Raise TrialFailedError, which names the host, if code in the `with` block finds values that no agent sends."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:
@@ -45,11 +45,11 @@ class RoundTrip:
 
     least_ns: int
     offset_ns: int
-    """The agent's clock minus this machine's clock, halfway through the exchange."""
+    """The agent's clock minus this machine's clock, in the middle of the exchange."""
 
 
 class Connection:
-    """An agent that can be asked. Everything fails with the name of the host once the agent is gone."""
+    """An agent that answers requests. Once the agent is gone, every method raises an error that names the host."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Connection:
         patience_s: float = GREETING_S,
         busy: BusyAgents | None = None,
     ) -> None:
-        """Greet the agent at the other end of a channel; `why_gone` explains why it closed the channel.
+        """Greet the agent on a channel; `why_gone` explains why the agent closed the channel.
 
-        Connections that share `busy` are asked at once. Raises HostError if there is no agent, or one of another
-        version.
+        Connections that share `busy` can await answers at the same time. Raises HostError if there is no agent, or if
+        it has another version.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -76,7 +76,7 @@ class Connection:
 
     def _greet(self, patience_s: float) -> Greeting:
         try:
-            with suppress(ClosedChannelError):  # a command that has ended already may still have printed why
+            with suppress(ClosedChannelError):  # a command that has ended already may have printed the reason
                 self.channel.send(Greeting.own().as_message())
             greeting = Greeting.of(self._first_message(patience_s), "agent")
         except ChannelError as cause:
@@ -88,7 +88,7 @@ class Connection:
         return greeting
 
     def _first_message(self, patience_s: float) -> dict[str, Any]:
-        """Return the first line that is a message; a login shell may print others before it."""
+        """Return the first line that is a message; a login shell may print other lines before it."""
         seen: list[str] = []
         deadline = time.monotonic() + patience_s
         while len(seen) < MOST_LINES_BEFORE:
@@ -110,15 +110,17 @@ class Connection:
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the agent has ended, as far as is known."""
+        """Return whether the agent is known to have ended."""
         return bool(self._gone) or self.channel.closed
 
     def ask(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> dict[str, Any]:
-        """Return the agent's answer. Raises TrialFailedError with its error, or if it does not answer."""
+        """Return the agent's answer to the request `do`. Raises TrialFailedError if the agent reports an error or
+        does not answer."""
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a question; the agent answers several one after the other. Raises TrialFailedError if it is gone."""
+        """Send a request without waiting; the agent answers requests one by one. Raises TrialFailedError if the
+        agent is gone."""
         self._asked += 1
         self._open.add(self._asked)
         self._busy.add(self)
@@ -126,8 +128,8 @@ class Connection:
         return Question(self, self._asked, do, patience_s)
 
     def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
-        """Return when the answer with this number was read, and the answer; None if it has not arrived. Raises
-        TrialFailedError for an error, and if the agent is gone."""
+        """Return the answer with this number and the time when it was read; None if it has not arrived. Raises
+        TrialFailedError if the agent reported an error or is gone."""
         if number in self._answers:
             read_ns, answer = self._answers.pop(number)
             return read_ns, self._value(answer)
@@ -135,15 +137,15 @@ class Connection:
         return None
 
     def forget(self, number: int) -> None:
-        """Drop the answer with this number, whenever it arrives."""
+        """Discard the answer with this number, now or when it arrives."""
         self._answers.pop(number, None)
         self._forgotten |= {number} & self._open
 
     def wait(self, most_s: float) -> bool:
-        """Wait until one of the agents that have something to answer sends something; return False after `most_s`.
+        """Wait until an agent that owes an answer sends something; return False after `most_s`.
 
-        Reads them all, so that none has to wait until its own answer is wanted. Raises TrialFailedError if this agent
-        is gone.
+        Reads from all such agents, so that none is blocked until its own answer is wanted. Raises TrialFailedError if
+        this agent is gone.
         """
         if not self._busy.read(most_s):
             return False
@@ -164,7 +166,7 @@ class Connection:
         return f"on {self.name}: {remedy}" if remedy.startswith("hopmeter ") else remedy
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message that has no answer. Raises TrialFailedError if the agent is gone."""
+        """Send a message that needs no answer. Raises TrialFailedError if the agent is gone."""
         self.check()
         try:
             self.channel.send(message)
@@ -174,7 +176,7 @@ class Connection:
             self.hear()
 
     def hear(self) -> None:
-        """Pass on what has arrived, without waiting. Raises TrialFailedError if the agent is gone."""
+        """Process the messages that have arrived, without waiting. Raises TrialFailedError if the agent is gone."""
         try:
             for message in self.channel.receive():
                 self._sort(message)
@@ -205,25 +207,25 @@ class Connection:
             self._busy.remove(self)
 
     def lose(self, why: str) -> TrialFailedError:
-        """Give the agent up, and return the error that says why."""
+        """Mark the agent as gone, and return the error that explains why."""
         self._busy.remove(self)
         self._gone = self._gone or self._why_gone() or why
         remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
         return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
 
     def listen(self, trial: str, hear: Hear | None) -> None:
-        """Pass the reports about a trial to this function; with None, to nothing any more."""
+        """Pass all reports about a trial to `hear`; None ends this."""
         self._trials.pop(trial, None)
         if hear is not None:
             self._trials[trial] = hear
 
     def ping(self) -> RoundTrip:
-        """Measure the time that a question and its answer take."""
+        """Return the fastest of several round trips to the agent."""
         return ping_all([self])[0]
 
 
 def ping_all(connections: Iterable[Connection]) -> list[RoundTrip]:
-    """Measure the round trip of each connection, of all at once."""
+    """Return the fastest round trip of each connection; all connections are measured at once."""
     each = list(connections)
     rounds = [_ping_once(each) for _ in range(PINGS)]
     return [RoundTrip(*min(own)) for own in zip(*rounds, strict=True)]

@@ -1,4 +1,4 @@
-"""An agent in a container of this machine, which docker or podman starts and which is gone when the command ends."""
+"""An agent in a container on this machine, which docker or podman starts and which is removed when the command ends."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hopmeter.hosts.protocol.greeting import HostError
 
 ENGINES = ("docker", "podman")
 ENGINE_S = 30.0
-"""How long an engine may take to describe or remove a container."""
+"""How long the engine may take to inspect or remove a container."""
 ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 
 
 def find_engine(name: str, wanted: str | None) -> str:
-    """Return the container engine of a host. Raises HostError if it is not installed."""
+    """Return the container engine of a host. Raises HostError if the engine is not installed."""
     found = next((each for each in ([wanted] if wanted else ENGINES) if shutil.which(each)), None)
     if found is None:
         what = f"{wanted} is not installed" if wanted else f"neither {' nor '.join(ENGINES)} is installed"
@@ -31,11 +31,11 @@ def find_engine(name: str, wanted: str | None) -> str:
 
 
 def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> list[str]:
-    """Return the command that starts an agent in a container; `shared` is the folder that containers with shared memory
-    have in common."""
+    """Return the command that starts an agent in a container; `shared` is the folder that containers with shared
+    memory have in common."""
     memory = ["--ipc", "private"]
     if entry.shared_memory:
-        # Programs that share memory also have to see each other as processes.
+        # Programs that share memory must also see each other's process ids.
         folder = ["--volume", f"{shared}:{shared}", "--env", f"XDG_RUNTIME_DIR={shared}"]
         memory = ["--ipc", "host", "--pid", "host", *folder]
     network = ["--network", entry.network or "bridge"]
@@ -59,10 +59,10 @@ class ContainerAgent(AgentProcess):
     """A running container whose stdin and stdout are the channel of an agent."""
 
     is_killed_with_launcher = False
-    """A killed `podman run` leaves its container running; one whose stdin closes ends it."""
+    """A killed `podman run` leaves its container running, whereas closing its stdin ends the container."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
-        """Start the container; its log and the shared folder are in a folder. Raises HostError."""
+        """Start the container; its log and its shared folder go into `folder`. Raises HostError."""
         self._host, self._entry = name, entry
         self._engine = find_engine(name, entry.engine)
         self._container = f"hopmeter-{name}-{secrets.token_hex(6)}"
@@ -72,7 +72,8 @@ class ContainerAgent(AgentProcess):
 
     @property
     def address(self) -> str | None:
-        """Return the address of the container in its network; None if the file of hosts says it. Raises HostError."""
+        """Return the container's address in its network; None if the hosts file gives an address or the network is
+        the host's. Raises HostError."""
         if self._entry.network == "host" or "address" in self._entry.model_fields_set:
             return None
         printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])
@@ -83,7 +84,7 @@ class ContainerAgent(AgentProcess):
         raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
 
     def _ask_engine(self, words: Sequence[str]) -> str:
-        """Return what the engine prints; empty if it fails."""
+        """Return what the engine prints, or an empty string if it cannot run."""
         with suppress(OSError, subprocess.TimeoutExpired):
             called = subprocess.run(
                 [self._engine, *words], capture_output=True, text=True, timeout=ENGINE_S, check=False
@@ -92,6 +93,6 @@ class ContainerAgent(AgentProcess):
         return ""
 
     def close(self) -> None:
-        """Close the channel, so that the agent ends and its container with it; remove the container if it is left."""
+        """Close the channel, so that the agent and its container end; remove the container if it still exists."""
         super().close()
         self._ask_engine(["rm", "--force", self._container])

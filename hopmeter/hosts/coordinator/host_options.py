@@ -1,4 +1,4 @@
-"""The hosts of a command or of a program: a file, or a cluster of Dask."""
+"""The options that name the hosts of a command or program: a hosts file, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class HostOptions:
-    """What names the hosts; this machine alone without any."""
+    """The options that name the hosts; without any, only this machine is used."""
 
     file: Path | None = None
     cluster: str | None = None
@@ -35,12 +35,12 @@ class HostOptions:
 
     @property
     def words(self) -> list[str]:
-        """Return the options as words of a command."""
+        """Return the options as command-line words."""
         given = {option: getattr(self, name) for name, option in OPTIONS.items()}
         return [word for option, value in given.items() if value is not None for word in (option, str(value))]
 
     def named_cluster(self) -> Cluster | None:
-        """Return the cluster; None without one. Raises UsageError if the options contradict each other."""
+        """Return the cluster; None if the options name none. Raises UsageError if the options contradict each other."""
         if self.cluster is None:
             if any((self.ca, self.cert, self.key)):
                 raise UsageError("E-OPTION-CONFLICT", "certificates are for --cluster", "add --cluster tls://HOST:8786")
@@ -55,7 +55,8 @@ class HostOptions:
 
     @contextmanager
     def open(self) -> Iterator[HostSession | None]:
-        """Connect the hosts inside the `with` block; None without any. Raises UsageError and HostError."""
+        """Connect the hosts inside the `with` block, and yield their session; None if no hosts are named. Raises
+        UsageError and HostError."""
         if cluster := self.named_cluster():
             from hopmeter.hosts.coordinator.cluster import open_cluster
 

@@ -1,4 +1,4 @@
-"""The file of `--hosts`: the name of each host, and how its agent is reached."""
+"""The `--hosts` file: the name of each host, and how to reach its agent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _check_image(image: str) -> str:
 
 
 def check_address(address: str) -> str:
-    """Return an IP address in its usual form. Raises RefusedValueError for anything else."""
+    """Return an IP address in its normal form. Raises RefusedValueError for any other text."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
@@ -51,7 +51,7 @@ def _check_listens(text: str) -> str:
 
 
 class HostEntry(BaseModel):
-    """How one host is reached."""
+    """How to reach one host."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -121,20 +121,20 @@ class HostEntry(BaseModel):
 
     @property
     def tls(self) -> TlsFiles | None:
-        """Return the files of TLS, if the agent uses it."""
+        """Return the TLS files; None if the agent does not use TLS."""
         if self.cert is None or self.key is None or self.ca is None:
             return None
         return TlsFiles(self.cert, self.key, self.ca)
 
     def beside(self, folder: Path) -> HostEntry:
-        """Return the same with relative paths that begin in this folder."""
+        """Return a copy in which relative paths start at `folder`."""
         paths = {name: getattr(self, name) for name in ("secret_file", "cert", "key", "ca")}
         found = {name: folder / path.expanduser() for name, path in paths.items() if path is not None}
         return self.model_copy(update=found)
 
     @property
     def start(self) -> list[str]:
-        """Return the command that starts the agent, and whose stdin and stdout reach it."""
+        """Return the command that starts the agent and connects its stdin and stdout."""
         if self.ssh is None:
             return self.agent or []
         return [*SSH, *self.options, "--", self.ssh, shlex.join([*self.command, "agent", "--stdio"])]
@@ -156,7 +156,7 @@ class HostsFile(BaseModel):
 
 
 def read_hosts(path: Path) -> HostsFile:
-    """Return the hosts of a file. Raises UsageError that names the key and its line."""
+    """Return the hosts in a file. Raises UsageError, which names the key and its line."""
     path = complete_name(path)
     table, text = read_with_text(path)
     found = validate(HostsFile, table, str(path), text)

@@ -1,4 +1,4 @@
-"""Questions to agents that are under way: to one agent or to several at once."""
+"""Requests to agents that await their answers, of one agent or of several at once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from hopmeter.hosts.coordinator.connection import Connection
 
 AT_ONCE = 8
-"""How many questions of a long series an agent has at once: 4 MiB of samples."""
+"""How many requests of a long series an agent has at once; for samples, their answers are 4 MiB."""
 
 
 class Question:
-    """A question that an agent still has to answer."""
+    """A request that an agent has not answered yet."""
 
     def __init__(self, connection: Connection, number: int, do: str, patience_s: float) -> None:
         self._connection, self._number, self._do = connection, number, do
@@ -28,7 +28,7 @@ class Question:
         """When the answer was read, on CLOCK_MONOTONIC."""
 
     def answer(self) -> dict[str, Any]:
-        """Wait for the answer. Raises TrialFailedError with the agent's error, or if it does not answer."""
+        """Wait for the answer. Raises TrialFailedError if the agent reports an error or does not answer."""
         while (found := self._connection.take_answer(self._number)) is None:
             if not self._connection.wait(self._deadline - time.monotonic()):
                 raise self._connection.lose(f"it did not answer `{self._do}` within {self._patience_s:.0f} s")
@@ -36,12 +36,13 @@ class Question:
         return value
 
     def forget(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for the answer."""
         self._connection.forget(self._number)
 
 
 def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """Yield the answers in order. Several questions are on their way at once: the iterable posts the next one."""
+    """Yield the answers in order. Up to `AT_ONCE` requests are pending: advancing the iterable sends the next
+    request."""
     waiting: deque[Question] = deque()
     try:
         for each in questions:
@@ -56,25 +57,25 @@ def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
 
 
 class BusyAgents:
-    """The connections whose agents have something to answer."""
+    """The connections whose agents owe an answer."""
 
     def __init__(self) -> None:
         self._poll = select.poll()
         self._connections: dict[int, Connection] = {}
 
     def add(self, connection: Connection) -> None:
-        """Read this connection too."""
+        """Add a connection to those that `read` reads."""
         self._connections[connection.channel.fileno()] = connection
         self._poll.register(connection.channel, select.POLLIN)
 
     def remove(self, connection: Connection) -> None:
-        """Read it no more."""
+        """Remove a connection from those that `read` reads."""
         if self._connections.pop(connection.channel.fileno(), None):
             self._poll.unregister(connection.channel)
 
     def read(self, most_s: float) -> bool:
-        """Wait until something arrives, and read it; return False if nothing does. Agents that turn out to be gone fail
-        when they are asked for the next time."""
+        """Wait until something arrives, and read it; return False if nothing arrives within `most_s`. If an agent
+        proves to be gone, the next request to that agent fails."""
         ready = self._poll.poll(max(0.0, most_s) * 1000)
         for number, _ in ready:
             with suppress(TrialFailedError):

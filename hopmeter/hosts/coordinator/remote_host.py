@@ -1,4 +1,5 @@
-"""A host that an agent serves: its trials, brokers and background load, as the runtime uses those of this machine."""
+"""A host behind an agent: gives the runtime the same interface to trials, brokers and background load as this
+machine."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from hopmeter.runtime.processes.this_host import LEAD_NS
 
 LEAST_LEAD_NS = 30_000_000
 ROUND_TRIPS = 10
-"""How many of the least round trips `go` may take to arrive."""
+"""How many of the fastest round trips `go` may take to arrive."""
 
 
 class RemoteHost:
-    """A host behind a connection. Each failure says which host it is about."""
+    """A host that is reached through a connection. Each error names the host."""
 
     def __init__(self, connection: Connection, clock: HostClock, round_trip_ns: int, folder: Path) -> None:
-        """Use a private folder of this machine for what the host sends."""
+        """Store what the host sends in `folder`, a private folder of this machine."""
         self.connection, self.clock, self._round_trip_ns = connection, clock, round_trip_ns
         self._folder = folder
         self._sent: dict[tuple[Path, int, int], str] = {}
@@ -37,26 +38,26 @@ class RemoteHost:
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the schedule starts the host has to hear `go`."""
+        """Return how long before the schedule starts the host must receive `go`."""
         _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> RemoteTrial:
-        """Prepare a trial; its agent hears of it with the first process."""
+        """Prepare a trial; the agent is informed when the first process starts."""
         return RemoteTrial(self, run, manifests, self._folder / run)
 
     def start_background(self, load: Load, _log: Path) -> RemoteBackground:
-        """Load the host; its errors have the end of its log."""
+        """Start a background load on the host."""
         loaded = {"cpu_percent": load.cpu_percent, "memory_gb_s": load.memory_gb_s}
         start = self.connection.post("start-background", cores=list(load.cores), **loaded)
         return RemoteBackground(self.connection, start)
 
     def note_alive(self) -> None:
-        """Do nothing: the agent notes what it has started."""
+        """Do nothing: the agent records what it has started."""
 
     @names_damage
     def send_file(self, path: Path) -> str:
-        """Send a file that the host does not have yet, and return its hash."""
+        """Send a file unless the host has it already, and return its hash."""
         stat = path.stat()
         key = (path, stat.st_size, stat.st_mtime_ns)
         if key not in self._sent:

@@ -1,4 +1,4 @@
-"""A node on a host, as its agent reports it; it looks like one of this machine."""
+"""A node on another host, as its agent reports it, with the interface of a local node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.node import Node, Start
 
 MOST_WAITING = 10_000
-"""The most messages of a node that wait to be read."""
+"""The most unread messages that are stored for one node."""
 TAIL_S = 5.0
 
 
@@ -33,29 +33,29 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether it has messages that arrived together with others, or while a message was sent."""
+        """Return whether messages are stored, or lines arrived while another message was sent."""
         is_unread = self._ended is None and self._connection.channel.has_lines
         return bool(self._waiting or self._failed or is_unread)
 
     @property
     def sources(self) -> tuple[Any, ...]:
-        """Return the channel of the agent, which all nodes of the host share."""
+        """Return the agent's channel, which all nodes of the host share."""
         return (self._connection.channel,)
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the channel once the node has ended."""
+        """Return the agent's channel once the node has ended and all messages are read; otherwise nothing."""
         return self.sources if self.has_ended() and not self.has_news else ()
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node, with the times of its host's clock."""
+        """Send a message to the node, with times translated to the clock of its host."""
         if message["say"] == "go":
             message = message | {"start_ns": self._clock.translate(message["start_ns"])[0]}
         if self._ended is None:
             self._connection.tell({"say": "to", "trial": self._run, "node": self._number, "message": message})
 
     def hear(self, report: Mapping[str, Any]) -> None:
-        """Take a report of the agent about this node. Raises ValueError for one that no agent sends."""
+        """Process a report of the agent about this node. Raises ValueError for a report that no agent sends."""
         word = report["say"]
         if word == "from" and len(self._waiting) < MOST_WAITING:
             self._waiting.append(value_checks.table(report, "message"))
@@ -80,7 +80,7 @@ class RemoteNode(Node):
             raise ValueError(f"a report about a node says {word[:20]!r}, or too many wait")
 
     def read_messages(self) -> Iterator[dict[str, Any]]:
-        """Yield the node's new messages. Raises TrialFailedError if one is malformed, or if the host is gone."""
+        """Yield the node's new messages. Raises TrialFailedError if a message is malformed, or if the host is gone."""
         if self._ended is None:
             self._connection.hear()
         while self._waiting:
@@ -111,7 +111,7 @@ class RemoteNode(Node):
             self._check_result(message)
 
     def _check_result(self, done: Mapping[str, Any]) -> None:
-        """Raise ValueError if these are not the results of the endpoints of this node."""
+        """Raise ValueError if the results are not those of this node's endpoints."""
         found = [(each["id"], each["role"]) for each in value_checks.items(done, "endpoints")]
         if sorted(found) != sorted(self.endpoints.items()):
             raise ValueError("its endpoints are others than those of the spec")
@@ -123,21 +123,21 @@ class RemoteNode(Node):
                     raise ValueError(f"{key} of an endpoint is no number")
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended, or its host is gone."""
+        """Return whether the node has ended or its host is gone."""
         return self._ended is not None or self._connection.is_gone
 
     def ending(self) -> str:
-        """Describe how the process ended."""
+        """Describe how the node ended."""
         if self._ended is not None:
             return str(self._ended["ending"])
         return "is gone with its host" if self._connection.is_gone else "is still running"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None."""
+        """Return the exit code; None if the node still runs or its code is unknown."""
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
-        """Return the end of the log in one line; empty if there is none."""
+        """Return the end of the log in one line, or an empty string if there is no log or the agent does not answer."""
         if self._ended is not None:
             return str(self._ended["tail"])
         try:
@@ -147,4 +147,4 @@ class RemoteNode(Node):
             return ""
 
     def close(self) -> None:
-        """Do nothing: the agent ends its nodes together."""
+        """Do nothing: the agent ends all nodes of the trial together."""

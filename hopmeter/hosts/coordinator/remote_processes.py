@@ -1,4 +1,4 @@
-"""The broker and the background load of a host."""
+"""The broker and the background load on another host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def names_damage(method: Method) -> Method:
-    """Make a method raise TrialFailedError where an answer of the agent is not what agents answer."""
+    """Make a method raise TrialFailedError if the agent's answer is one that no agent sends."""
 
     @functools.wraps(method)
     def call(self: Any, *given: Any, **more: Any) -> Any:
@@ -28,21 +28,21 @@ def names_damage(method: Method) -> Method:
 
 
 class RemoteBackground:
-    """The load of a host; it begins its measured window with the trial."""
+    """A host's background load; its measured window begins with the trial."""
 
     def __init__(self, connection: Connection, start: Question) -> None:
         self._connection, self._start, self.host_name = connection, start, connection.name
 
     def await_start(self) -> None:
-        """Wait until it runs. Raises TrialFailedError if it does not start."""
+        """Wait until the load runs. Raises TrialFailedError if it does not start."""
         self._start.answer()
 
     def begin(self) -> None:
-        """Do nothing: the agent does so when the trial begins."""
+        """Do nothing: the agent begins the measured window of the load."""
 
     @names_damage
     def reading(self) -> Achieved:
-        """Return what the load has achieved."""
+        """Return the CPU and memory load that was achieved."""
         found = self._connection.ask("read-background")
         values = [
             None if found.get(key) is None else value_checks.decimal(found, key)
@@ -51,13 +51,13 @@ class RemoteBackground:
         return Achieved(*values)
 
     def close(self) -> None:
-        """End the load; that of an agent that is gone has ended."""
+        """End the load; if the agent is gone, its load has ended too."""
         with suppress(TrialFailedError):
             self._connection.ask("end-background")
 
 
 class RemoteBroker:
-    """A broker on a host."""
+    """A broker on another host."""
 
     def __init__(self, connection: Connection, address: str, environment: dict[str, str]) -> None:
         self.address, self.environment = address, environment

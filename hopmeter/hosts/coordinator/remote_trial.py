@@ -36,12 +36,12 @@ SAMPLES_S = 300.0
 MOST_SAMPLE_BYTES = 64 << 30
 SAMPLE_FILES = ("samples", "causes")
 FIRST_BYTES = 64 << 10
-"""How much of a file of samples is asked for before its size is known; the samples of a short trial are smaller."""
+"""How many bytes of a sample file are requested before its size is known; a short trial has fewer."""
 LONGEST_LOG = 1 << 20
 
 
 class RemoteTrial:
-    """The part of a trial that runs on a host."""
+    """The part of a trial that runs on another host."""
 
     folder = spec_paths.TRIAL
 
@@ -54,7 +54,7 @@ class RemoteTrial:
         self._logs: dict[str, Path] = {}
         self._cpu: list[dict[str, Any]] = []
         self._earlier: list[Question] = []
-        """What the agent was asked for, and nobody has waited for yet."""
+        """The requests whose answers nobody has awaited yet."""
         self._requested: dict[Step, list[Question]] = {}
         self._is_begun = self._is_closed = False
 
@@ -68,13 +68,13 @@ class RemoteTrial:
         return connection.post(do, patience_s, trial=self._run, **more)
 
     def _await_earlier(self) -> None:
-        """Wait for what the agent was asked for so far. Raises TrialFailedError if it failed."""
+        """Wait for the answers to all requests so far. Raises TrialFailedError if a request failed."""
         while self._earlier:
             self._earlier.pop(0).answer()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Let the agent begin with a step."""
-        with suppress(TrialFailedError):  # the step itself says that the agent is gone
+        """Request a step in advance, without waiting for its answer."""
+        with suppress(TrialFailedError):  # if the agent is gone, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
     def _begin_step(self, step: Step, since_ns: int = 0) -> list[Question]:
@@ -87,12 +87,12 @@ class RemoteTrial:
         return [self._post("samples", SAMPLES_S), *(self._post_piece(name, 0, SAMPLES_S) for name in SAMPLE_FILES)]
 
     def _take_step(self, step: Step, since_ns: int = 0) -> list[Question]:
-        """Return what a step asks for, which `request` may have asked for already."""
+        """Return the requests of a step, which `request` may have sent already."""
         return self._requested.pop(step, None) or self._begin_step(step, since_ns)
 
     @names_damage
     def start_broker(self, order: BrokerOrder) -> RemoteBroker | None:
-        """Start the broker of a transport, if it has one."""
+        """Start a transport's broker; return None if the transport has no broker."""
         told = self._manifests[order.number].broker
         if told is None:
             return None
@@ -111,7 +111,7 @@ class RemoteTrial:
 
     @names_damage
     def start_node(self, start: Start) -> RemoteNode:
-        """Start a node; `watch` waits until it has started."""
+        """Request the start of a node; `watch` waits until the node has started."""
         spec, number = spec_paths.send_files(start.spec, self._host.send_file), int(start.spec["node"])
         places = [str(site.directory) for site in self.sites]
         node = self.nodes[number] = RemoteNode(start, self._host.connection, self._run, self._host.clock)
@@ -130,27 +130,27 @@ class RemoteTrial:
         return node
 
     def watch(self) -> None:
-        """Wait until the nodes have started, and detect stops from now on."""
+        """Wait until the nodes have started, and detect stopped processes from now on."""
         self._await_earlier()
         self._earlier.append(self._post("watch-stops"))
 
     def note_usage(self) -> None:
-        """Note what the brokers have used so far."""
+        """Record what the brokers have used so far."""
         (asked,) = self._take_step("note_usage")
         self._await_earlier()
         asked.answer()
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window; the agent itself samples the CPU."""
+        """Begin the measured window; the agent samples the CPU itself."""
         told = {"cores": sorted(cores), "samples_cpu": samples_cpu}
         self._host.connection.tell({"say": "begin", "trial": self._run, **told})
 
     def sample_cpu(self) -> None:
-        """Do nothing: the agent does so."""
+        """Do nothing: the agent samples the CPU itself."""
 
     @names_damage
     def usage(self, since_ns: int) -> Usage:
-        """Return what the processes used since a time on this machine's clock."""
+        """Return what the processes have used since a time on this machine's clock."""
         (asked,) = self._take_step("usage", since_ns)
         self._await_earlier()
         found = asked.answer()
@@ -161,12 +161,13 @@ class RemoteTrial:
         return Usage(min(1.0, value_checks.decimal(found, "steal_share")), stopped, pss, brokers)
 
     def cpu_rows(self) -> list[dict[str, Any]]:
-        """Return the samples of the CPU."""
+        """Return the CPU samples."""
         return self._cpu
 
     @names_damage
     def collect(self) -> list[Path]:
-        """Fetch the samples of all endpoints, as a Parquet file and one with their causes."""
+        """Fetch the samples of all endpoints as a Parquet file, and their causes as a second one; return the first
+        file's path in a list, which is empty without samples."""
         written, *firsts = self._take_step("collect")
         files = value_checks.table(written.answer(), "files")
         self._fetched.mkdir(mode=0o700)
@@ -181,7 +182,7 @@ class RemoteTrial:
         return [samples]
 
     def _fetch(self, name: str, size: int, into: Path, first: dict[str, Any]) -> None:
-        """Write a file whose first piece has arrived."""
+        """Write a file whose first piece has arrived; fetch the remaining pieces."""
         offsets = range(FIRST_BYTES, size, PIECE_BYTES)
         rest = answers(self._post_piece(name, offset) for offset in offsets)
         with into.open("wb") as file:
@@ -203,10 +204,10 @@ class RemoteTrial:
             raise ValueError(f"it has samples of endpoint {min(foreign)}, which is on another host")
 
     def close(self) -> None:
-        """End the processes that are left, and keep the ends of their logs."""
+        """End the processes that still run, and store the last part of their logs."""
         if self._is_closed or not self._is_begun:
             return
-        with suppress(TrialFailedError, ValueError):  # of an agent that is gone, nothing is left
+        with suppress(TrialFailedError, ValueError):  # an agent that is gone leaves nothing to end
             (asked,) = self._take_step("close")
             self._is_closed = True
             logs = value_checks.table(asked.answer(), "logs")
@@ -215,7 +216,7 @@ class RemoteTrial:
                     path.write_text(text, encoding="utf-8")
 
     def remove_files(self) -> None:
-        """Remove all files of the trial."""
+        """Remove all files of the trial, here and on the host."""
         self._host.connection.listen(self._run, None)
         shutil.rmtree(self._fetched, ignore_errors=True)
         if self._is_begun:
@@ -225,7 +226,7 @@ class RemoteTrial:
             question.forget()
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Take a report of the agent. Raises ValueError for one that no agent sends."""
+        """Process a report of the agent. Raises ValueError for a report that no agent sends."""
         if message["say"] == "broker":
             broker = self._brokers.get(value_checks.number(message, "number"))
             if broker is not None:
@@ -236,7 +237,7 @@ class RemoteTrial:
 
 
 def _broker_row(row: Any) -> dict[str, Any]:
-    """Return the row of a broker with what such a row has."""
+    """Return the broker's row, reduced to the keys that such a row has. Raises ValueError for wrong values."""
     used, facts = value_checks.table(row, "resources"), value_checks.table(row, "facts")
     return {
         "endpoints": [],

@@ -1,4 +1,5 @@
-"""The hosts of one command: connected at its begin, described for the plan, and left at its end."""
+"""The hosts of one command: connects to them when it begins, describes them for the plan, and disconnects when it
+ends."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from hopmeter.schemas.library import NAME
 from hopmeter.system.scratch_dir import ScratchDir
 
 DESCRIBING_S = 120.0
-"""How long an agent may take to find out which of its transports are ready."""
+"""How long an agent may take to determine which of its transports are ready."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +40,26 @@ class Reached:
 
     @property
     def greeting(self) -> Greeting:
-        """Return what its agent said of itself."""
+        """Return the agent's greeting."""
         return self.remote.connection.greeting
 
 
 class HostSession:
-    """The hosts of a command; those that are not this machine are connected."""
+    """The hosts of a command; all of them except this machine are connected."""
 
     def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
-        """Take the addresses of all hosts, and those that are connected."""
+        """Store the addresses of all hosts, and the connected hosts."""
         self._addresses, self._reached = addresses, reached
         self.remote = {name: each.remote for name, each in reached.items()}
-        """The hosts for the runtime, by name."""
+        """The connected hosts by name, for the runtime."""
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all hosts, in the order of their addresses."""
+        """Return the names of all hosts, in the order of the hosts file."""
         return list(self._addresses)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Return what a plan has to know about each host, in the order of their addresses. Raises HostError."""
+        """Return the facts about each host that a plan needs, in the order of `names`. Raises HostError."""
         found = self._ask_all("describe")
         return {
             name: self._facts(name, address, found[name]) if name in found else here_facts(name, address)
@@ -66,7 +67,7 @@ class HostSession:
         }
 
     def _ask_all(self, do: str) -> dict[str, dict[str, Any]]:
-        """Ask all agents at once, and return their answers."""
+        """Send a request to all agents at once, and return their answers by host name."""
         with naming("the hosts"):
             asked = {name: each.remote.connection.post(do, DESCRIBING_S) for name, each in self._reached.items()}
             return {name: each.answer() for name, each in asked.items()}
@@ -91,8 +92,8 @@ class HostSession:
 
     @contextmanager
     def compare_clocks(self, folder: Path) -> Iterator[ClockExchange]:
-        """Compare the clocks inside the `with` block, and store what is found in the folder of a run. Raises HostError
-        if they cannot be compared."""
+        """Compare the clocks inside the `with` block, and store the results in the run folder `folder`. Raises
+        HostError if the clocks cannot be compared."""
         hosts = {name: self._clock_host(name, address) for name, address in self._addresses.items()}
         exchange = ClockExchange(hosts, folder)
         with naming("the hosts"):
@@ -109,7 +110,7 @@ class HostSession:
         return ClockHost(name, address, one.greeting.clock, one.round_trip.least_ns, one.remote)
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """Describe each host for `run.json`. Raises HostError."""
+        """Return a description of each host for `run.json`. Raises HostError."""
         found = self._ask_all("examine")
         return {
             name: self._describe(name, address, found[name]) if name in found else {"here": True, "address": address}
@@ -133,7 +134,7 @@ class HostSession:
 
 
 def here_facts(name: str, address: str) -> HostFacts:
-    """Return what a plan has to know about this machine."""
+    """Return the facts about this machine that a plan needs."""
     own = Greeting.own()
     files = tuple(own.files.split())
     return HostFacts(name, is_here=True, address=address, network=own.network, files=files, clock=own.clock)
@@ -141,7 +142,7 @@ def here_facts(name: str, address: str) -> HostFacts:
 
 @contextmanager
 def open_hosts(path: Path) -> Iterator[HostSession]:
-    """Connect the hosts of a file; the agents run inside the `with` block. Raises UsageError and HostError."""
+    """Connect the hosts of a hosts file; the agents run inside the `with` block. Raises UsageError and HostError."""
     entries = read_hosts(path).host
     with ScratchDir() as ground, closing_links() as links:
         open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)
@@ -151,18 +152,18 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
 
 
 def find_address(named: str, link: Link | None) -> str:
-    """Return the address by which other hosts reach a host; the engine knows that of a container. Raises HostError."""
+    """Return the address by which other hosts reach a host; for a container, the engine may provide it. Raises
+    HostError."""
     return (link.address if isinstance(link, ContainerAgent) else None) or named
 
 
 def connect(name: str, link: Link, folder: Path) -> Reached:
-    """Greet the agent at the other end of a link. Raises HostError."""
+    """Greet the agent on a link. Raises HostError."""
     return connect_all({name: link}, folder)[name]
 
 
 def connect_all(links: Mapping[str, Link], folder: Path) -> dict[str, Reached]:
-    """Greet the agents at the other ends of links, all at once. Raises HostError, which names every host that cannot be
-    used."""
+    """Greet the agents on several links, all at once. Raises HostError, which names every host that cannot be used."""
     busy, deadline = BusyAgents(), time.monotonic() + GREETING_S
     connections: list[Connection] = []
     failures: list[HostError] = []
@@ -188,7 +189,7 @@ def _reach(connection: Connection, round_trip: RoundTrip, folder: Path) -> Reach
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turn what fails while no trial runs into an error of the command."""
+    """Convert a TrialFailedError, raised while no trial runs, to a HostError of the command."""
     try:
         with naming_damage(name):
             yield
@@ -197,7 +198,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def _readiness(row: Any) -> Readiness:
-    """Return the readiness of a transport as an agent tells it."""
+    """Return a transport's readiness from an agent's description."""
     told = value_checks.table({"transport": row}, "transport")
     transport, language, version, code, missing, get = (
         value_checks.printable({key: told.get(key) or ""}, key) for key in READINESS

@@ -1,4 +1,4 @@
-"""What `hopmeter hosts` shows: which hosts can be reached, and what they have."""
+"""What `hopmeter hosts` shows: which hosts can be reached, and which transports and settings they have."""
 
 from __future__ import annotations
 
@@ -28,26 +28,27 @@ TOKEN_BYTES = 16
 
 @dataclass(frozen=True)
 class HostState:
-    """One host, or why it cannot be used."""
+    """The state of one host, or the error that makes it unusable."""
 
     name: str
     address: str
     error: HopmeterError | None = None
     greeting: Greeting | None = None
     round_trip_us: float | None = None
-    """None for this machine."""
+    """The fastest round trip to the agent; None for this machine."""
     ready: tuple[Readiness, ...] = ()
     clock_offset_us: float | None = None
-    """The host's clock minus that of this machine, by half of the round trip at most; None if it is the same clock."""
+    """The host's clock minus this machine's clock, wrong by at most half the round trip; None if both read the same
+    clock."""
     stream: Stream | None = None
-    """One TCP stream from this machine; None if none reached the host."""
+    """One TCP stream from this machine to the host; None if no stream reached the host."""
     unreached: str = ""
-    """Why no stream reached it."""
+    """Why no stream reached the host; empty if one did."""
     findings: tuple[Finding, ...] = ()
-    """What disturbs measurements there, as `hopmeter doctor` finds it in the settings of the machine."""
+    """What disturbs measurements on the host, as `hopmeter doctor` finds it from the machine's settings."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return a line of `hopmeter hosts --json`."""
+        """Return the state as an object for a line of `hopmeter hosts --json`."""
         return {
             "host": self.name,
             "address": self.address,
@@ -67,7 +68,7 @@ class HostState:
 
 
 def survey(path: Path) -> Iterator[HostState]:
-    """Yield the state of each host of a file, one after the other."""
+    """Yield the state of each host in a hosts file, one by one."""
     for name, entry in read_hosts(path).host.items():
         try:
             yield _here(name, entry) if entry.here else _reach(name, entry)
@@ -87,7 +88,7 @@ def _reach(name: str, entry: HostEntry) -> HostState:
 
 
 def survey_cluster(cluster: Cluster) -> Iterator[HostState]:
-    """Yield the state of each worker of a cluster that can be a host, one after the other."""
+    """Yield the state of each cluster worker that can be a host, one by one."""
     with connect_cluster(cluster) as client:
         for name, told in find_workers(client).items():
             try:
@@ -114,7 +115,7 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
 
 
 def _way_to(address: str, connection: Connection) -> dict[str, Any]:
-    """Measure a stream to the address that the host tells the others."""
+    """Measure a stream to the address that other hosts use; return the stream, or why it did not reach the host."""
     token = secrets.token_bytes(TOKEN_BYTES)
 
     def result() -> tuple[int, int]:
@@ -129,6 +130,6 @@ def _way_to(address: str, connection: Connection) -> dict[str, Any]:
 
 
 def _findings(connection: Connection) -> tuple[Finding, ...]:
-    """Judge the machine as its agent describes it."""
+    """Return the findings about a machine from its agent's description."""
     machine = value_checks.table(connection.ask("examine", DESCRIBING_S), "machine")
     return tuple(advice.worth_telling(advice.findings(machine)))

@@ -1,7 +1,7 @@
-"""What a worker of Dask does for a coordinator: it runs an agent as a process of its own, and passes its lines on.
+"""The Dask worker's side of an agent: the worker runs the agent as a separate process and carries its lines.
 
-The coordinator calls these functions on the worker, in the thread of its event loop. An agent ends with the worker,
-and when no coordinator has asked for its lines for a while.
+The coordinator calls these functions on the worker, in the thread of its event loop. An agent ends with its worker, and
+also when no coordinator has read its lines for `SILENCE_S`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from hopmeter.hosts.protocol.agent_process import ENDING_S, MOST_BYTES, explain
 
 PIECE = 1 << 18
 READING_S = 5.0
-"""How long `read` waits for lines before it returns without any."""
+"""How long `read` waits for lines before it returns None."""
 SILENCE_S = 10.0
-"""How long a coordinator may not ask for lines before the agent ends."""
+"""How long the agent runs without a coordinator that reads its lines."""
 NEEDED = ("heartbeat", "keep-alive")
-"""The periodic work of a worker without which the scheduler would give it up."""
+"""The worker's periodic tasks without which the scheduler would consider it lost."""
 
 
 class WorkerAgent:
-    """An agent on this worker."""
+    """An agent process on this worker."""
 
     def __init__(self, key: str, process: asyncio.subprocess.Process, errors: int) -> None:
         assert process.stdin is not None and process.stdout is not None, "they are pipes"
@@ -37,11 +37,11 @@ class WorkerAgent:
         self._expect_coordinator()
 
     def _expect_coordinator(self) -> None:
-        """End the agent unless the coordinator asks for lines in time."""
+        """End the agent unless the coordinator reads lines in time."""
         self._silence = asyncio.get_running_loop().call_later(SILENCE_S, self._give_up)
 
     def expect_nobody(self) -> None:
-        """Wait for no coordinator any more."""
+        """Cancel the time limit for the coordinator's next read."""
         self._silence.cancel()
 
     def _give_up(self) -> None:
@@ -54,7 +54,7 @@ class WorkerAgent:
         await end(self._key)
 
     async def read(self, begin: int) -> bytes | None:
-        """Return bytes from this position on; None if there are none yet, and no bytes after the last one."""
+        """Return the agent's output from byte `begin` on; None if there is none yet, an empty `bytes` at its end."""
         if begin != self._read_bytes:
             raise ValueError(f"byte {begin} is not the next one to read")
         self._silence.cancel()
@@ -68,16 +68,17 @@ class WorkerAgent:
         return found
 
     async def write(self, begin: int, lines: bytes) -> None:
-        """Pass bytes on to the agent."""
+        """Pass bytes to the agent; `begin` is their position in its whole input."""
         if begin != self._written_bytes:
             raise ValueError(f"byte {begin} is not the next one to write")
         self._written_bytes += len(lines)
-        with suppress(ConnectionError):  # the agent has ended, which `read` notices
+        with suppress(ConnectionError):  # the agent has ended, which `read` detects
             self._stdin.write(lines)
             await self._stdin.drain()
 
     def close(self) -> asyncio.Task[str]:
-        """Close the input of the agent, so that it ends; return the task that waits for its end and returns why."""
+        """Close the agent's input, so that the agent ends; return the task that waits for its end and returns the
+        reason."""
         self._ending = self._ending or asyncio.create_task(self._end())
         return self._ending
 
@@ -97,11 +98,11 @@ class WorkerAgent:
 
 _agents: dict[str, WorkerAgent] = {}
 _resuming = ExitStack()
-"""What the worker resumes after its last agent."""
+"""What the worker resumes after its last agent has ended."""
 
 
 async def start(key: str, dask_worker: Any) -> None:
-    """Start an agent on this worker, and stop what would disturb its nodes."""
+    """Start an agent on this worker, and stop the worker's tasks that would disturb the nodes."""
     errors = os.memfd_create("agent", os.MFD_CLOEXEC)
     command = [sys.executable, "-m", "hopmeter", "agent", "--stdio"]
     pipe = asyncio.subprocess.PIPE
@@ -114,7 +115,7 @@ async def start(key: str, dask_worker: Any) -> None:
 
 
 def _stop_work(worker: Any) -> None:
-    """Stop the periodic work, and the line in the log for each call, until the last agent has ended."""
+    """Stop the worker's periodic tasks, and its log line for each call, until the last agent has ended."""
     for name, work in worker.periodic_callbacks.items():
         if name not in NEEDED and work.is_running():
             work.stop()
@@ -125,22 +126,22 @@ def _stop_work(worker: Any) -> None:
 
 
 async def read(key: str, begin: int) -> bytes | None:
-    """Return what an agent says, from this byte on; None if it has said nothing yet, and no bytes after its end."""
+    """Return the agent's output from byte `begin` on; None if there is none yet, an empty `bytes` at its end."""
     return await _agents[key].read(begin)
 
 
 async def write(key: str, begin: int, lines: bytes) -> None:
-    """Pass on lines to an agent; they begin at this byte of all that it was sent."""
+    """Pass bytes to an agent; `begin` is their position in its whole input."""
     await _agents[key].write(begin, lines)
 
 
 async def close(key: str) -> None:
-    """Let an agent end; `read` returns what it still says."""
+    """Close the agent's input, so that it ends; `read` still returns its remaining output."""
     _agents[key].close()
 
 
 async def end(key: str) -> str:
-    """Wait until an agent has ended, and return why it did."""
+    """Wait until an agent has ended, and return why."""
     agent = _agents.pop(key)
     agent.expect_nobody()
     why = await asyncio.shield(agent.close())

@@ -1,1 +1,1 @@
-"""What agent and coordinator share: lines over a channel, greetings, proofs, and checks of what a peer sends."""
+"""What agent and coordinator share: lines over a channel, greetings, proofs, and checks of a peer's values."""

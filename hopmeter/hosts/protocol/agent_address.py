@@ -1,4 +1,4 @@
-"""Where an agent listens: `HOST:PORT`, or `unix:PATH` for a socket in a private folder."""
+"""The address on which an agent listens: `HOST:PORT`, or `unix:PATH` for a socket in a private folder."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hopmeter.node.contract import LOOPBACK
 UNIX = "unix:"
 MOST_WAITING = 64
 LASTING = {socket.TCP_KEEPIDLE: 4, socket.TCP_KEEPINTVL: 2, socket.TCP_KEEPCNT: 3, socket.TCP_USER_TIMEOUT: 10_000}
-"""A peer that is silent for 10 s although it has to answer the kernel is gone."""
+"""A peer counts as gone if its kernel does not respond for 10 s."""
 ESTABLISHED = "01"
 
 
 @dataclass(frozen=True)
 class AgentAddress:
-    """A TCP port, or the path of a Unix socket."""
+    """The address of an agent: a TCP port, or the path of a Unix socket."""
 
     host: str = ""
     port: int = 0
@@ -33,7 +33,7 @@ class AgentAddress:
 
     @classmethod
     def parse(cls, text: str) -> AgentAddress:
-        """Read `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for anything else."""
+        """Parse `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for any other text."""
         if text.startswith(UNIX) and (path := text.removeprefix(UNIX)):
             return cls(path=str(Path(path).expanduser()))
         host, _, port = text.rpartition(":")
@@ -49,18 +49,18 @@ class AgentAddress:
 
     @property
     def ip(self) -> str | None:
-        """Return the IP address; None for a name and for a Unix socket."""
+        """Return the IP address; None if the address has a host name or is a Unix socket."""
         with suppress(ValueError):
             return str(ipaddress.ip_address(self.host))
         return None
 
     @property
     def stays_here(self) -> bool:
-        """Return whether no other machine can reach it."""
+        """Return whether only this machine can reach the address."""
         return bool(self.path) or (self.ip is not None and ipaddress.ip_address(self.ip).is_loopback)
 
     def connect(self, patience_s: float) -> socket.socket:
-        """Connect to it. Raises OSError."""
+        """Return a socket that is connected to the address. Raises OSError."""
         if self.path:
             made = socket.socket(socket.AF_UNIX)
             made.settimeout(patience_s)
@@ -71,14 +71,15 @@ class AgentAddress:
                 raise
             return made
         made = socket.create_connection((self.host, self.port), patience_s)
-        if made.getsockname() == made.getpeername():  # the kernel chose this port for this end, and joined it to itself
+        if made.getsockname() == made.getpeername():  # the kernel connected the socket to itself
             made.close()
             raise ConnectionRefusedError(0, "Connection refused")
         return make_lasting(made)
 
     @contextmanager
     def listen(self, option: str = "--listen") -> Iterator[socket.socket]:
-        """Listen inside the `with` block. Raises UsageError, which names the option, if that is impossible."""
+        """Listen on the address inside the `with` block. Raises UsageError, which names the option, if that is
+        impossible."""
         try:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
@@ -113,7 +114,7 @@ class AgentAddress:
         return made
 
     def _remove_stale(self) -> None:
-        """Remove the socket of an agent that was killed; one that is in use stays, and `bind` fails."""
+        """Remove the socket file of an agent that was killed. A socket in use stays, so that `bind` fails."""
         if not Path(self.path).is_socket():
             return
         try:
@@ -123,7 +124,7 @@ class AgentAddress:
 
 
 def make_lasting(connection: socket.socket) -> socket.socket:
-    """Let a TCP connection send at once, and notice a peer that is gone without a word."""
+    """Make a TCP connection send without delay, and detect a peer that disappeared without closing."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in LASTING.items():
@@ -132,7 +133,7 @@ def make_lasting(connection: socket.socket) -> socket.socket:
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """Return the user who opened the other end on this machine; None if that is unknown."""
+    """Return the id of the user who opened the other end on this machine; None if it is unknown."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[1])
@@ -140,14 +141,14 @@ def peer_user(connection: socket.socket) -> int | None:
     ends = [_as_in_table(connection.family, each) for each in (connection.getpeername(), connection.getsockname())]
     for line in table.read_text().splitlines()[1:]:
         fields = line.split()
-        # The kernel names user 0 for the socket of a process that has closed it; such sockets have no inode.
+        # The kernel reports user 0 for a socket that its process has closed; such a socket has no inode.
         if fields[1:4] == [*ends, ESTABLISHED] and fields[9] != "0":
             return int(fields[7])
     return None
 
 
 def _as_in_table(family: int, address: Any) -> str:
-    """Return an address as /proc/net/tcp has it: words of 32 bits in the order of this machine, and the port."""
+    """Return an address in the format of /proc/net/tcp: 32-bit words in this machine's byte order, and the port."""
     packed = socket.inet_pton(family, address[0])
     words = [int.from_bytes(packed[start : start + 4], sys.byteorder) for start in range(0, len(packed), 4)]
     return f"{''.join(f'{word:08X}' for word in words)}:{address[1]:04X}"

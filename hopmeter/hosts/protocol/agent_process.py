@@ -1,4 +1,4 @@
-"""The process that reaches an agent: `ssh`, or any command that is an agent on its stdin and stdout."""
+"""The process that connects to an agent: `ssh`, or any command that is an agent on its stdin and stdout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.system.processes import end_with_launcher, kill_group
 ENDING_S = 20.0
 """How long an agent may take to end everything that it has started."""
 LAST_WORDS_S = 2.0
-"""How long to wait for the reason after the channel has closed."""
+"""How long to wait for the command's exit after the channel has closed."""
 MOST_CHARACTERS = 400
 MOST_BYTES = 10_000
 PLAIN = (
@@ -34,17 +34,17 @@ PLAIN = (
         "the connection was cut",
     ),
 )
-"""What ssh, shells and container engines print, and what it means."""
+"""Patterns in the output of ssh, shells and container engines, and their meanings."""
 
 
 class AgentProcess:
-    """A running command whose stdin and stdout are the channel of an agent."""
+    """A running command whose stdin and stdout are the channel to an agent."""
 
     is_killed_with_launcher = True
-    """Whether the kernel kills the command when this process is killed; its stdin closes in any case."""
+    """Whether the kernel kills the command when this process is killed; the command's stdin closes in any case."""
 
     def __init__(self, name: str, command: Sequence[str], errors: Path) -> None:
-        """Start the command, whose stderr goes to a file. Raises HostError if it does not exist."""
+        """Start the command, with its stderr in a file. Raises HostError if the command does not exist."""
         self._errors = errors
         try:
             with errors.open("wb") as file:
@@ -64,14 +64,14 @@ class AgentProcess:
         self.channel = LineChannel(self._process.stdout.fileno(), self._process.stdin.fileno())
 
     def why_gone(self) -> str:
-        """Explain in plain words why the channel is closed; empty if it is not."""
+        """Return in plain words why the command ended, or an empty string if it still runs."""
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(LAST_WORDS_S)
             return explain(read_tail(self._errors, MOST_BYTES), code)
         return ""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent ends what it has started."""
+        """Close the channel, so that the agent ends everything that it has started."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
@@ -87,7 +87,7 @@ class AgentProcess:
 
 
 def explain(printed: str, code: int) -> str:
-    """Return why a command that reaches an agent ended."""
+    """Return why a command that connects to an agent ended, from what it printed and its exit code."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     last = "".join(each if each.isprintable() else " " for each in " | ".join(lines[-3:]))[-MOST_CHARACTERS:]
     meaning = next((plain for pattern, plain in PLAIN if re.search(pattern, printed)), "")

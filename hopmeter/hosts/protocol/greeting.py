@@ -1,4 +1,4 @@
-"""The first message of both ends: the versions, which have to agree, and the machine of the agent."""
+"""The first message of agent and coordinator: their versions, which must agree, and facts about the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.system.paths import short_folder
 from hopmeter.system.processes import boot_id
 
 TEXT = re.compile(r"[\x20-\x7e]{0,100}")
-"""A word of a peer that is printed: a short line without control characters."""
+"""A peer's text that may be printed: at most 100 characters, without control characters."""
 
 
 class HostError(HopmeterError):
@@ -26,7 +26,7 @@ class HostError(HopmeterError):
 
 
 def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
-    """Return one error that says what each says."""
+    """Return one error that contains the texts and remedies of all `failures`."""
     if len(failures) == 1:
         return failures[0]
     texts, remedies = ("; ".join(dict.fromkeys(getattr(each, key) for each in failures)) for key in ("what", "remedy"))
@@ -35,21 +35,21 @@ def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
 
 @dataclass(frozen=True)
 class Greeting:
-    """What one end says of itself."""
+    """What one end reports about itself."""
 
     hopmeter: str
     spec_format: int
     machine: str = ""
-    """The name that the host has itself."""
+    """The machine's own name."""
     clock: str = ""
     """An id of CLOCK_MONOTONIC: two processes with the same id read the same clock."""
     network: str = ""
     """An id of the network stack: two processes with the same id reach each other over every socket."""
     files: str = ""
-    """Ids of the file system and of the folder for sockets: two processes that share one of them share files."""
+    """Ids of the file system and of the folder for sockets: two processes that share one of the ids share files."""
     pid: int = 0
     role: str = "coordinator"
-    """`agent` or `coordinator`; the greeting of a program that repeats its input has the wrong one."""
+    """`agent` or `coordinator`; a program that echoes its input returns the wrong role."""
 
     @classmethod
     def own(cls, role: str = "coordinator") -> Greeting:
@@ -60,7 +60,7 @@ class Greeting:
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
-        """Read the greeting of a peer with this role. Raises ValueError for anything else."""
+        """Read the greeting of a peer with this role. Raises ValueError for any other message."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
         words["files"] = message.get("files", "")
@@ -77,7 +77,7 @@ class Greeting:
         return {"say": "hello", **vars(self)}
 
     def check(self, name: str) -> None:
-        """Raise HostError if this peer has another version than this process."""
+        """Raise HostError if the peer's version differs from that of this process."""
         own = Greeting.own()
         if (self.hopmeter, self.spec_format) == (own.hopmeter, own.spec_format):
             return
@@ -90,13 +90,13 @@ class Greeting:
 
 
 def folder_id(folder: Path) -> str:
-    """Return the device and inode of a folder, which distinguish it from a folder with the same path in a container."""
+    """Return the device and inode of a folder, which differ from those of the same path in a container."""
     found = folder.stat()
     return f"{found.st_dev}:{found.st_ino}"
 
 
 def own_id(kind: str) -> str:
-    """Return an id that the processes of one boot and one namespace share."""
+    """Return an id that all processes of one boot and one namespace of this kind share."""
     try:
         return f"{boot_id()} {Path(f'/proc/self/ns/{kind}').readlink()}"
     except OSError:

@@ -1,4 +1,4 @@
-"""`hopmeter build` on a host: the agent starts it as a process of its own, and reads what it prints."""
+"""`hopmeter build` on a host: the agent starts the build as a separate process, and reads what it prints."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from hopmeter.system.processes import end_with_launcher, kill_group
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,59}")
 SETTING = re.compile(r"[a-z][a-z0-9_]{0,59}=[A-Za-z0-9_.+,-]{1,200}")
 MOST_BYTES = 1 << 16
-"""How much of the output one answer has at most."""
+"""The most output bytes in one answer."""
 TAIL_BYTES = 2000
 ENDING_S = 10.0
 
 
 @dataclass(frozen=True)
 class BuildOrder:
-    """What to build."""
+    """The transports, codecs and messages to build."""
 
     transports: Sequence[str] = ()
     languages: Sequence[str] = ()
     system_packages: bool = False
     messages: Sequence[str] = ()
-    """Messages of schemas whose code is built instead, as `--message` names them."""
+    """The messages of a schema to build codec libraries for, as `--message` names them; replaces the transports."""
     codecs: Sequence[str] = ()
-    """The codecs of messages."""
+    """The codecs of the messages."""
     settings: Sequence[str] = ()
     """Settings that choose installations, as `NAME=A,B`."""
 
     def check(self) -> None:
-        """Raise ValueError for words that no order has."""
+        """Raise ValueError for a malformed word."""
         for word in (*self.transports, *self.languages, *self.codecs):
             if not WORD.fullmatch(word):
                 raise ValueError("a transport, a language or a codec is no word")
@@ -47,7 +47,7 @@ class BuildOrder:
 
     @property
     def command(self) -> list[str]:
-        """Return the command that builds it."""
+        """Return the command that runs the build."""
         languages = ["--language", ",".join(self.languages)] if self.languages else []
         codecs = ["--codec", ",".join(self.codecs)] if self.codecs else []
         packages = ["--system-packages"] if self.system_packages else []
@@ -58,10 +58,10 @@ class BuildOrder:
 
 
 class HostBuild:
-    """A build that runs."""
+    """A running build."""
 
     def __init__(self, order: BuildOrder, folder: Path) -> None:
-        """Start it; its output goes into a folder. Raises ValueError for an order with words that none has."""
+        """Start the build; its output goes into `folder`. Raises ValueError for an order with malformed words."""
         order.check()
         folder.mkdir(mode=0o700, exist_ok=True)
         self._output, self._errors = folder / "output", folder / "errors"
@@ -75,10 +75,10 @@ class HostBuild:
             )
 
     def report(self, offset: int) -> dict[str, Any]:
-        """Return the whole lines that it has printed from an offset in bytes on, and the offset behind them. Once it
-        has ended and you have read all lines, add its exit code and the end of what it has printed for people."""
+        """Return the complete lines that the build has printed after a byte offset, and the offset after them. Once
+        the build has ended and all lines are read, add its exit code and the last part of its stderr."""
         code = self._process.poll()
-        code = 128 - code if code is not None and code < 0 else code  # as shells name a signal
+        code = 128 - code if code is not None and code < 0 else code  # the exit code of shells for a signal
         with self._output.open("rb") as file:
             file.seek(offset)
             text = file.read(MOST_BYTES)
@@ -89,7 +89,7 @@ class HostBuild:
         return {**found, "code": code, "errors": read_tail(self._errors, TAIL_BYTES)}
 
     def close(self) -> None:
-        """End it, and the compilers that it has started."""
+        """End the build and the compilers that it has started."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             try:

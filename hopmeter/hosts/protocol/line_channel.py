@@ -1,6 +1,6 @@
-"""Messages between coordinator and agent: JSON objects, one in each line, over any pair of file descriptors.
+"""Messages between coordinator and agent: JSON objects, one per line, over any pair of file descriptors.
 
-Whatever carries the lines, the peer is not trusted: a line that is too long, too deep or no object raises ChannelError.
+The peer is never trusted: a line that is too long, nested too deeply or no object raises ChannelError.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 MOST_UNREAD_BYTES = 64 << 20
-"""The most bytes that wait to be read; a peer that sends more does not take part in the conversation."""
+"""The most unread bytes; a peer that sends more without waiting for answers is not an agent or coordinator."""
 PIECE = 1 << 16
 PATIENCE_S = 30.0
-"""How long the peer may not read while a message waits to be sent."""
+"""How long the peer may take to read while a message waits to be sent."""
 
 
 class ChannelError(Exception):
-    """The peer sent something that is no message, or does not read."""
+    """The peer sent something that is not a message, or does not read."""
 
 
 class ClosedChannelError(ChannelError):
@@ -34,7 +34,7 @@ class ClosedChannelError(ChannelError):
 
 
 class LineChannel:
-    """One end of the conversation. `fileno` becomes readable when messages arrive, and when the peer closes."""
+    """One end of a channel. `fileno` becomes readable when messages arrive, and when the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         """Use these descriptors; the caller closes them."""
@@ -47,19 +47,19 @@ class LineChannel:
         self.closed = False
         """Whether the peer has closed the channel; messages may still be unread."""
         self.why_closed = ""
-        """What the operating system says of a connection that was cut."""
+        """The operating system's reason for a lost connection; empty if there is none."""
 
     @property
     def has_lines(self) -> bool:
-        """Return whether lines arrived while another was sent; the descriptor does not announce them again."""
+        """Return whether unread lines are stored; `poll` does not report them again."""
         return bool(self._lines)
 
     def fileno(self) -> int:
-        """Return the descriptor that announces messages."""
+        """Return the descriptor that becomes readable when messages arrive."""
         return self._read_fd
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message. Raises ChannelError if it is too long, or if the peer does not read or is gone."""
+        """Send a message. Raises ChannelError if the message is too long, or if the peer does not read or is gone."""
         left = memoryview(self._sign_line(json.dumps(message, separators=(",", ":")).encode()) + b"\n")
         if len(left) > LONGEST_LINE:
             raise ChannelError(f"a message of {len(left):,} bytes exceeds the maximum of {LONGEST_LINE:,}")
@@ -71,13 +71,13 @@ class LineChannel:
                 raise ChannelError(f"it did not read for {PATIENCE_S:.0f} s")
 
     def wait(self, most_s: float) -> bool:
-        """Wait until something arrives, at most this long; return whether it did."""
+        """Wait at most `most_s` until something arrives; return whether it did."""
         return bool(_poll({self._read_fd: select.POLLIN}, most_s))
 
     def _await_room(self, most_s: float) -> bool:
-        """Wait until the peer has read something, and return whether it has done anything.
+        """Wait until the peer reads or sends something; return whether it did so in time.
 
-        Both ends may send at once: what arrives meanwhile is read, so that neither waits for the other.
+        Both ends may send at once: this end reads what arrives meanwhile, so that neither waits for the other.
         """
         wanted = {self._write_fd: select.POLLOUT}
         if not self.closed:
@@ -103,15 +103,15 @@ class LineChannel:
         return os.read(self._read_fd, PIECE)
 
     def _sign_line(self, line: bytes) -> bytes:
-        """Return a line as it travels."""
+        """Return a line in the form in which it is sent."""
         return line
 
     def _check_line(self, line: bytes) -> bytes:
-        """Return a line that has arrived, as it was before it travelled. Raises ChannelError for a forged one."""
+        """Return a received line in its original form. Raises ChannelError if it is forged."""
         return line
 
     def receive(self) -> list[dict[str, Any]]:
-        """Return the messages that have arrived, without waiting. Raises ChannelError for anything else."""
+        """Return the messages that have arrived, without waiting. Raises ChannelError for any other line."""
         while not self.closed and self._read():
             pass
         found = [self.parse(line) for line in self._lines]
@@ -120,14 +120,14 @@ class LineChannel:
         return found
 
     def receive_line(self) -> bytes | None:
-        """Return one line that has arrived, whatever it is; None if there is none yet."""
+        """Return one line that has arrived, whatever it contains; None if there is none yet."""
         if not self._lines and not self.closed:
             self._read()
         return self._lines.popleft() if self._lines else None
 
     @staticmethod
     def parse(line: bytes) -> dict[str, Any]:
-        """Return the message in a line. Raises ChannelError for anything else."""
+        """Return the message in a line. Raises ChannelError for any other line."""
         try:
             message = parse(line)
         except ValueError as cause:
@@ -137,7 +137,7 @@ class LineChannel:
         return message
 
     def _read(self) -> bool:
-        """Read a piece, and return whether there was one."""
+        """Read a piece of input, and return whether there was any."""
         try:
             piece = self._read_piece()
         except BlockingIOError:
@@ -161,7 +161,7 @@ class LineChannel:
 
 
 def _poll(wanted: dict[int, int], most_s: float) -> dict[int, int]:
-    """Return which descriptors are ready, and for what. `select.select` knows none above 1023."""
+    """Return the ready descriptors and their events. `select.select` does not support descriptors above 1023."""
     poll = select.poll()
     for descriptor, events in wanted.items():
         poll.register(descriptor, events)

@@ -1,7 +1,7 @@
-"""The files of a message's schema while they travel to a host that builds its code.
+"""The schema files of a message, on their way to a host that builds its codec library.
 
-Paths are relative to a folder that holds the schema and everything that it imports. So the name of the codec library,
-which follows from paths and content, is the same on both hosts.
+Paths are relative to a folder that contains the schema and everything that it imports. The name of the codec library
+follows from paths and content, so it is the same on both hosts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hopmeter.schemas.ros2.standard import is_standard
 MOST_FILES = 1000
 STEP = r"(?!\.{1,2}(?:/|$))[\w .+-]{1,200}"
 RELATIVE = re.compile(rf"{STEP}(?:/{STEP}){{0,20}}")
-"""A path that stays in its folder."""
+"""A relative path that stays in its folder."""
 TEXT = re.compile(rf"[^:]+:{TYPE}:[^:]+(:{INCLUDE}[^:]+)*|[^:]+\.(msg|srv):[^:]+")
 ROS2_FILE = re.compile(r"[^:]+\.(msg|srv)")
 VALUES = "values"
@@ -29,20 +29,21 @@ VALUES = "values"
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message whose code hosts build."""
+    """A message for which hosts build codec libraries."""
 
     text: str
-    """What `hopmeter build --message` gets; its files are relative to the folder into which they are put."""
+    """The argument of `hopmeter build --message`; its paths are relative to the folder that receives the files."""
     files: Mapping[str, Path] = field(default_factory=dict)
-    """The files on this machine by their relative paths; none of a message that hopmeter ships."""
+    """The files on this machine by their relative paths; empty for a message that hopmeter ships."""
 
     def send(self, send: Callable[[Path], str]) -> dict[str, Any]:
-        """Return it as a request carries it; `send` sends a file and returns its hash."""
+        """Return the message as a request carries it; `send` sends a file and returns its hash."""
         return {"text": self.text, "files": {name: send(path) for name, path in self.files.items()}}
 
 
 def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
-    """Return a message with the files that these codecs read. Raises UsageError if one has no such schema."""
+    """Return a message with the files that these codecs read. Raises UsageError if the message has no schema for a
+    codec."""
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
     message = parse_message(payload)
@@ -50,7 +51,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
     if message.is_ros2:
         return _gather_ros2(schemas[0])
     paths = [path for each in schemas for path in each.files if not is_standard(path)]
-    # Of the folders in which imports are found, only those of files that are sent exist there.
+    # Import folders that contain none of the sent files do not exist on the host, so they are omitted.
     folders = [folder for each in schemas for folder in each.imports.search if _is_above(folder, paths)]
     base = Path(os.path.commonpath([*folders, *(path.parent for path in paths)]))
     files = {str(path.relative_to(base)): path for path in paths}
@@ -63,7 +64,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
 
 
 def _gather_ros2(schema: Schema) -> SentMessage:
-    """Return a message of ROS 2: its files are sent as packages that are in one folder."""
+    """Return a ROS 2 message; its packages are sent as subfolders of one folder."""
     if isinstance(schema.values, int):
         return SentMessage(f"{schema.name}:{schema.values}", schema.imports.files)
     values = f"{VALUES}/{schema.values.name}"
@@ -75,8 +76,8 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 
 
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
-    """Put the files of a message into a folder, and return what `hopmeter build --message` gets; `file` returns a file
-    that has arrived by its hash. Raises ValueError for anything that no coordinator sends."""
+    """Put the files of a message into a folder, and return the argument of `hopmeter build --message`; `file`
+    returns the path of a received file by its hash. Raises ValueError for anything that no coordinator sends."""
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:
         return value_checks.word(told, "text", SHIPPED)

@@ -1,6 +1,6 @@
-"""The secret that coordinator and agent share: each proves that it knows it, and every line carries a code.
+"""The secret that coordinator and agent share: each proves that it knows the secret, and every line carries a code.
 
-The secret itself never travels. Lines are authenticated (HMAC-SHA256 of direction, number and text) and not encrypted.
+The secret itself is never sent. Lines are authenticated (HMAC-SHA256 of direction, number and text), not encrypted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Role = Literal["agent", "coordinator"]
 
 
 def make_nonce() -> str:
-    """Return a number that is used once, as 64 hexadecimal digits."""
+    """Return a random number for a single use, as 64 hexadecimal digits."""
     return secrets.token_hex(32)
 
 
 def make_secret(path: Path) -> str:
-    """Write a new secret into a new file that only you can read, and return it. Raises UsageError."""
+    """Write a new secret to a new file that only you can read, and return it. Raises UsageError."""
     secret = secrets.token_urlsafe(32)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -43,7 +43,8 @@ def make_secret(path: Path) -> str:
 
 
 def read_secret(path: Path, named: str) -> bytes:
-    """Return the secret in a file; `named` says who names the file. Raises UsageError if it is no secret."""
+    """Return the secret in a file; `named` is the option or key that names the file. Raises UsageError for an
+    invalid secret."""
     try:
         with open_regular(path) as file:
             about = os.fstat(file.fileno())
@@ -61,22 +62,22 @@ def read_secret(path: Path, named: str) -> bytes:
 
 @dataclass(frozen=True)
 class Handshake:
-    """What both ends know when they prove the secret to each other: a nonce of each."""
+    """What both ends know during the handshake: the secret and each end's nonce."""
 
     secret: bytes
     agent_nonce: str
     coordinator_nonce: str
 
     def proof(self, role: Role) -> str:
-        """Return what only this end of this connection can know."""
+        """Return the proof of the end with this role, which only an end that knows the secret can compute."""
         return self._derive("proof", role).hex()
 
     def is_proof(self, role: Role, proof: str) -> bool:
-        """Return whether the end with this role knows the secret."""
+        """Return whether `proof` shows that the end with this role knows the secret."""
         return PROOF.fullmatch(proof) is not None and hmac.compare_digest(self.proof(role), proof)
 
     def codes(self, role: Role) -> LineCodes:
-        """Return the codes of the lines that this end sends and gets."""
+        """Return the codes for the lines that the end with this role sends and receives."""
         other: Role = "coordinator" if role == "agent" else "agent"
         return LineCodes(self._derive("lines", role), self._derive("lines", other))
 
@@ -86,19 +87,19 @@ class Handshake:
 
 
 class LineCodes:
-    """The codes in front of lines. A line that was changed, left out, repeated or reflected has a wrong code."""
+    """The codes before lines. A line that was changed, omitted, repeated or reflected has a wrong code."""
 
     def __init__(self, own_key: bytes, their_key: bytes) -> None:
         self._own_key, self._their_key = own_key, their_key
         self._sent = self._got = 0
 
     def sign(self, line: bytes) -> bytes:
-        """Return the next line to send, with its code."""
+        """Return the next line to send, preceded by its code."""
         self._sent += 1
         return _code(self._own_key, self._sent, line) + line
 
     def check(self, line: bytes) -> bytes:
-        """Return the next line that arrived, without its code. Raises ChannelError if the code is wrong."""
+        """Return the next received line without its code. Raises ChannelError if the code is wrong."""
         self._got += 1
         code, text = line[:CODE_BYTES], line[CODE_BYTES:]
         if not hmac.compare_digest(code, _code(self._their_key, self._got, text)):

@@ -1,4 +1,4 @@
-"""Lines over a socket, with TLS or a code on each line or neither."""
+"""Lines over a socket: with TLS, with a code on each line, or with neither."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WANTS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class SocketChannel(LineChannel):
-    """One end of the conversation over a connection whose peer has proved what it has to."""
+    """A channel over a connection whose peer is authenticated."""
 
     def __init__(self, connection: socket.socket, codes: LineCodes | None) -> None:
         """Use a connection; the caller closes it."""
@@ -21,7 +21,8 @@ class SocketChannel(LineChannel):
         super().__init__(connection.fileno(), connection.fileno())
 
     def _read_piece(self) -> bytes:
-        # A piece is at least as long as a record of TLS, so nothing stays in the library where `select` cannot see it.
+        # A piece is at least as long as a TLS record, so no data stays in the TLS library, where `select` cannot see
+        # it.
         try:
             return self._connection.recv(PIECE)
         except WANTS as cause:

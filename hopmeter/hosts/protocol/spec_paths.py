@@ -1,8 +1,8 @@
-"""The paths in a node's spec while it travels to another host.
+"""The paths in a node's spec while the spec is sent to another host.
 
-`/trial/…` stands for the folder of the trial there, `/files/HASH` for a file with this content, and `/codec/NAME` for
-the codec library of a message, which that host has built itself. The agent accepts no other path, and fills in the
-folder of the adapter itself.
+`/trial/…` stands for the trial's folder on that host, `/files/HASH` for a file with this content, and `/codec/NAME` for
+a message's codec library, which that host has built itself. The agent accepts no other path, and sets the adapter's
+folder itself.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ SITE = re.compile(r"/trial/(s[0-9]{0,3})")
 SAMPLE = re.compile(r"/trial/([0-9]{1,6}\.(raw|readings|causes))")
 FILE = re.compile(r"/files/([0-9a-f]{64})")
 OBJECT = re.compile(r"(.*):(/[^:]*)")
-"""An object of a codec that is made of the frames of a file: `image:640x480:30:/PATH`."""
+"""A codec's object that is made of the frames in a file: `image:640x480:30:/PATH`."""
 OF_ENDPOINT = ("samples", "readings", "causes")
 OF_FLOW = ("payload_file", "recording")
 CODEC = re.compile(rf"(?P<kind>{KIND})?/codec/(?P<name>{NAME.pattern})(?P<file>/{LIBRARY}|/{BYTES})?")
-"""A codec library, its object, or for Python the folder of both."""
+"""A codec library, its object bytes, or for Python the folder of both."""
 OF_CODEC = ("library", "object")
 
 
 def site(number: int) -> Path:
-    """Return the folder of the files of a transport."""
+    """Return the folder for the files of the transport with this number."""
     return TRIAL / (f"s{number}" if number else "s")
 
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
-    """Return a spec in which `/files/HASH` replaces each file of this machine; `send` returns the hash of a file."""
+    """Return a spec in which `/files/HASH` replaces each file of this machine; `send` sends a file and returns its
+    hash."""
     return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
@@ -50,7 +51,7 @@ def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[st
 
 
 def _name_codec(path: str) -> str:
-    """Return the path of a codec library as it travels; empty for any other path."""
+    """Return the path of a codec library as a spec carries it, or an empty string for any other path."""
     kind, folder = KIND if path.startswith(KIND) else "", f"{paths.codec_folder()}/"
     rest = path.removeprefix(kind)
     return f"{kind}/codec/{rest.removeprefix(folder)}" if rest.startswith(folder) else ""
@@ -87,7 +88,7 @@ def _replace(part: dict[str, Any], keys: tuple[str, ...], change: Callable[[Any]
 
 
 def _codec_path(path: Any) -> str:
-    """Return the path of a codec library of this host. Raises ValueError if it has not built the library."""
+    """Return the path of a codec library on this host. Raises ValueError if this host has not built the library."""
     found = CODEC.fullmatch(path) if isinstance(path, str) else None
     if found is None or found["name"] not in built_libraries():
         raise ValueError("a flow names a codec library that this host has not built")

@@ -11,14 +11,15 @@ from hopmeter.errors import UsageError
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """The certificate of this end, its key, and the authority that has signed the certificate of the other end."""
+    """The certificate of this end, its key, and the authority that signed the other end's certificate."""
 
     cert: Path
     key: Path
     ca: Path
 
     def context(self, *, is_agent: bool, named: str) -> ssl.SSLContext:
-        """Return the settings of one end; `named` says who names the files. Raises UsageError if one is unusable."""
+        """Return the TLS context of one end; `named` says which options or keys name the files. Raises UsageError if
+        a file is unusable."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_agent else ssl.PROTOCOL_TLS_CLIENT)
         made.minimum_version = ssl.TLSVersion.TLSv1_3
         made.verify_mode = ssl.CERT_REQUIRED
@@ -26,7 +27,7 @@ class TlsFiles:
             made.num_tickets = 0
         try:
             made.load_verify_locations(self.ca)
-            # Without a password, the library would ask for that of an encrypted key.
+            # Without this argument, the library would prompt for the password of an encrypted key.
             made.load_cert_chain(self.cert, self.key, password="")
         except (OSError, ValueError) as cause:
             what = (

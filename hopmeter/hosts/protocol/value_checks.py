@@ -1,4 +1,5 @@
-"""Checks of the values in messages of a peer. Each returns the value, or raises ValueError that names the key."""
+"""Checks of the values in a peer's messages. Each function returns the value, or raises ValueError that names the
+key."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ MOST_ITEMS = 10_000
 
 
 def number(message: Mapping[str, Any], key: str, most: int = 1 << 63) -> int:
-    """Return a whole number from 0 to `most`."""
+    """Return an integer from 0 to `most`."""
     value = message.get(key)
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"{key} is no number from 0 to {most}")
@@ -21,7 +22,7 @@ def number(message: Mapping[str, Any], key: str, most: int = 1 << 63) -> int:
 
 
 def decimal(message: Mapping[str, Any], key: str) -> float:
-    """Return a number that is not negative, and finite."""
+    """Return a finite number that is not negative."""
     value = message.get(key)
     if type(value) not in (int, float) or not 0 <= value < 1e18:  # type: ignore[operator]
         raise ValueError(f"{key} is no number")
@@ -29,7 +30,7 @@ def decimal(message: Mapping[str, Any], key: str) -> float:
 
 
 def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
-    """Return a text."""
+    """Return a string of at most `longest` characters."""
     value = message.get(key)
     if not isinstance(value, str) or len(value) > longest:
         raise ValueError(f"{key} is no text of at most {longest} characters")
@@ -37,7 +38,7 @@ def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
 
 
 def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
-    """Return one of several texts."""
+    """Return a string that is one of `allowed`."""
     value = text(message, key)
     if value not in allowed:
         raise ValueError(f"{key} is none of {', '.join(sorted(allowed))}")
@@ -45,7 +46,7 @@ def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
 
 
 def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
-    """Return a text of a certain form."""
+    """Return a string that matches the whole pattern."""
     value = text(message, key)
     if not pattern.fullmatch(value):
         raise ValueError(f"{key} has another form than {pattern.pattern}")
@@ -53,7 +54,7 @@ def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> 
 
 
 def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an object."""
+    """Return a JSON object."""
     value = message.get(key)
     if not isinstance(value, dict) or len(value) > MOST_ITEMS:
         raise ValueError(f"{key} is no object")
@@ -61,13 +62,13 @@ def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return an object of texts."""
+    """Return a JSON object whose values are strings."""
     found = table(message, key)
     return {name: text(found, name) for name in found}
 
 
 def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[Any]:
-    """Return a list."""
+    """Return a list of at most `most` items."""
     value = message.get(key)
     if not isinstance(value, list) or len(value) > most:
         raise ValueError(f"{key} is no list of at most {most}")
@@ -75,16 +76,16 @@ def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[
 
 
 def numbers(message: Mapping[str, Any], key: str, most: int = 1 << 20) -> list[int]:
-    """Return a list of whole numbers."""
+    """Return a list of integers from 0 to `most`."""
     found = items(message, key)
     return [number({key: each}, key, most) for each in found]
 
 
 def printable(message: Mapping[str, Any], key: str, longest: int = 2000) -> str:
-    """Return a text in one line, without characters that control a terminal."""
+    """Return a string as one line, without terminal control characters."""
     return "".join(each if each.isprintable() else " " for each in text(message, key, longest))
 
 
 def address(message: Mapping[str, Any], key: str) -> str:
-    """Return an IP address."""
+    """Return an IP address in its normal form."""
     return str(ipaddress.ip_address(text(message, key)))
