@@ -1,1 +1,1 @@
-"""Execute a plan: start new nodes for every trial, and leave no process or file behind."""
+"""Executes a plan: starts new nodes for every trial, and leaves no process or file behind."""

@@ -1,5 +1,5 @@
-"""The launcher's side of a trial's control channels. The launcher sleeps until a node reports or ends, or until the
-time is over."""
+"""The launcher's end of a trial's control channels. The launcher sleeps until a node reports or ends, or until a
+time limit passes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hopmeter.runtime.processes.node import Node
 from hopmeter.runtime.signals import Alarm
 
 GRACE_S = 0.3
-"""How long to listen after a first failure: a node may report an error before the launcher notices the crash of another
-node that caused it."""
+"""How long to wait for further reports after a first failure: a node may report an error before the launcher notices
+the crash of another node that caused the error."""
 
 NodeMessage = tuple[Node, dict[str, Any]]
 
 
 class Control:
-    """The exchange of messages with the nodes of one trial."""
+    """Exchanges messages with the nodes of one trial."""
 
     def __init__(self, nodes: Sequence[Node], alarm: Alarm, brokers: Sequence[Broker] = ()) -> None:
         self.nodes = nodes
@@ -40,7 +40,7 @@ class Control:
             self._selector.register(source, selectors.EVENT_READ, watchers)
 
     def close(self) -> None:
-        """Stop listening; the caller, who started the nodes, closes them."""
+        """Stop watching the nodes; the caller, who started the nodes, closes them."""
         self._selector.close()
 
     def say(self, message: dict[str, Any]) -> None:
@@ -60,7 +60,8 @@ class Control:
         on_message: Callable[[Node, dict[str, Any]], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> None:
-        """Pass messages to `on_message` until `enough()`. Raises TrialFailedError if a node fails or time is up."""
+        """Receive messages until `enough()` is true, and pass each to `on_message`. Raises TrialFailedError if a
+        node fails or the time is over."""
         deadline = time.monotonic() + patience_s
         next_tick = time.monotonic() + 1.0
         while not enough():
@@ -95,7 +96,8 @@ class Control:
                 )
 
     def end_early(self, patience_s: float) -> None:
-        """Let the nodes end before they are done, and wait for those that do; they write the samples that they have."""
+        """Request all nodes to end early, and wait at most `patience_s` for them; nodes that end in time write the
+        samples that they have."""
         for node in self.nodes:
             with suppress(TrialFailedError):
                 node.say({"say": "end"})
@@ -116,8 +118,8 @@ class Control:
                     self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
-        """Yield the messages that arrive within the time. Raises an error as soon as it is clear which node failed
-        first."""
+        """Yield the messages that arrive within the time. Raises TrialFailedError once it is known which failure
+        came first."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
         for node in ready:
@@ -151,7 +153,7 @@ class Control:
         except TrialFailedError as garbage:
             failures.append(garbage)
         self._forget(node)
-        # If a node reported its failure, its exit code does not matter.
+        # If a node has reported its failure, the error is that report, not the exit code.
         if ended and "failed" not in node.said:
             failures.append(
                 TrialFailedError(
@@ -173,7 +175,8 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait until nodes that were told to end have done so, at most for a time; nothing else that they say matters."""
+    """Wait at most `patience_s` until all nodes have ended. The nodes were requested to end; their messages are
+    discarded."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}
@@ -190,7 +193,7 @@ PHASES = {
     "quiet": "did not stop probing",
     "done": "did not finish measuring",
 }
-"""The error text for each message of a node that did not arrive."""
+"""The end of the error text for each message that a node failed to send."""
 
 
 def _node_error(node: Node, message: dict[str, Any]) -> TrialFailedError:
@@ -204,7 +207,7 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return the current report of a running node, for example that it is looking for a router."""
+    """Return the end of a running node's log for an error text, for example that the node is looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

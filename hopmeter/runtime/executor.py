@@ -1,5 +1,5 @@
-"""Execute a whole run: run its trials one after another, store the results in the run folder, and end in an orderly way
-in any case."""
+"""Executes a whole run: runs its trials one after another, stores the results in the run folder, and cleans up
+however the run ends."""
 
 from __future__ import annotations
 
@@ -37,35 +37,36 @@ from hopmeter.system.scratch_dir import ScratchDir
 from hopmeter.system.terminal import Console
 
 HOPELESS = 2
-"""After this many failures without a success, a cell is abandoned, because each attempt may take until its timeout."""
+"""After this many failures without a success, a cell is abandoned, because each further attempt may last until its
+timeout."""
 
 
 class RoundSource(Protocol):
-    """The source of the rounds of a run with a budget, one after the other."""
+    """The rounds of a run with a budget."""
 
     budget_s: float
 
     @property
     def left_s(self) -> float:
-        """Return how much of the budget is left."""
+        """Return the seconds of the budget that are left."""
 
     @property
     def status(self) -> str:
-        """Return the questions that are being decided, for the line of progress."""
+        """Return which questions are still open, for the progress line."""
 
     @property
     def medians(self) -> list[Median]:
-        """Return the medians so far of the cells that are compared, for the terminal."""
+        """Return the current medians of the compared cells, for the terminal."""
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all looks at each table so far."""
+        """Return all looks so far, by table."""
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round; none at the end."""
+        """Return the trials of the next round, or an empty list if the run has no further rounds."""
 
     def note(self, result: TrialResult) -> None:
-        """Take a finished trial into account."""
+        """Record the result of a finished trial."""
 
 
 NOT_TRIED = "not tried again"
@@ -80,7 +81,7 @@ class Executor:
     folder: RunFolder
     console: Console
     further: Callable[[], list[Cell]] = list
-    """Returns further cells that follow from the trials so far; none if the plan already has all cells."""
+    """Returns the cells that a search adds after the trials so far; none if the plan already has all cells."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, ReplayFile] = field(default_factory=dict)
@@ -88,19 +89,19 @@ class Executor:
     old: Capabilities | None = None
     """The transports and nodes of the old side, in a run with two sides."""
     rounds: RoundSource | None = None
-    """The source of rounds, if the run has a budget."""
+    """The source of rounds in a run with a budget; otherwise None."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The hosts of the run that are not this machine, by name."""
     after_trial: Callable[[], None] = lambda: None
-    """Called after each trial, when nothing is measured."""
+    """Called after each trial, while no trial runs."""
     keeps_cut: bool = False
-    """Whether the samples of a trial that is cut short are kept, for example by Ctrl-C or by a host that is lost."""
+    """Whether to keep the samples of an interrupted trial, for example after Ctrl-C or the loss of a host."""
     brokers: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of brokers that run already, by transport."""
+    """The addresses of running brokers that the user named, by transport; hopmeter starts none for these transports."""
 
     def run(self, done: Sequence[TrialResult] = ()) -> bool:
-        """Execute the remaining trials. Returns False if the run was interrupted; finished trials are in the run
-        folder."""
+        """Execute the remaining trials. Return False if the run was interrupted; the run folder then has all
+        finished trials."""
         self._bad = Counter(result.cell for result in done if not result.good)
         self._good = Counter(result.cell for result in done if result.good)
         self._reasons = {result.cell: result.reason for result in done if not result.good}
@@ -122,7 +123,7 @@ class Executor:
             self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[PlannedTrial]:
-        """Return the trials of cells that were not in the plan at first."""
+        """Return the trials of cells that the plan did not have at first, and add these cells to the plan."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -142,7 +143,7 @@ class Executor:
                 progress.end(together)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
-        """Measure each cell once more to find why its messages are slow, if the scenario requests that."""
+        """If the scenario requests `why`, run one more trial of each cell, which records why its messages are slow."""
         todo = why_trials(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
             for planned in todo:
@@ -153,7 +154,7 @@ class Executor:
                 progress.end([planned])
 
     def _work_within(self, rounds: RoundSource, ground: ScratchDir, alarm: Alarm) -> None:
-        """Execute rounds until their source has no more; store each look as soon as it is taken."""
+        """Execute rounds until the source has no more; store each look as soon as it is taken."""
         with BudgetProgress(self.console, rounds) as progress:
             while todo := rounds.next_round():
                 self.folder.note(looks=rounds.looks)
@@ -177,7 +178,7 @@ class Executor:
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
-        """Return the length of the turns if these trials are a duet."""
+        """Return the length of a turn if these trials can run as a duet; otherwise None."""
         can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None
@@ -185,7 +186,7 @@ class Executor:
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
     def _work_if_possible(self, planned: PlannedTrial, progress: RunBar) -> Work | None:
-        """Return what a trial needs; if it cannot be executed, note that it failed."""
+        """Return the work of a trial; if the trial cannot be executed, store its failure and return None."""
         if self._is_hopeless(planned):
             first, _ = split_code(self._reasons[planned.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
@@ -228,8 +229,8 @@ class Executor:
         return self.old if self.old is not None and cell.comparison.side == OLD else self.capabilities
 
     def _programs(self, cell: Cell) -> dict[int, Readiness]:
-        """Return the program of each node of a cell, by its number. A Python node that carries objects of codecs may
-        need another Python."""
+        """Return the program of each node of a cell, by node number. A Python node that carries a codec's objects
+        may need another Python interpreter."""
         ends = [hosted[0] for hosted in topology(cell).nodes]
         found: dict[Any, Readiness] = {}
         programs = {}
@@ -268,7 +269,7 @@ class Executor:
 
 
 def _failure(planned: PlannedTrial, reason: str, remedy: str = "") -> TrialResult:
-    """Return the result of a trial that was not started."""
+    """Return the result of a trial that failed before its start."""
     return TrialResult(
         planned.cell.id,
         planned.trial,

@@ -1,4 +1,5 @@
-"""The medians so far, as a table above the progress bar: without ranks, because no look has compared them yet."""
+"""The medians so far, as a table above the progress bar. The table has no ranks, because no look has compared the
+medians."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ from rich.table import Table
 from hopmeter.model.cell import Cell
 
 Median = tuple[Cell, float]
-"""A cell, and its median in microseconds."""
+"""A cell and its median latency in microseconds."""
 TITLE = "medians so far, µs; the ranks come at the end"
 
 
 def interim_table(medians: Sequence[Median], most_rows: int) -> Table:
-    """Return a row for each transport and language, in the order of the plan, and a column for each table of the run.
+    """Return a table with a row per transport and language, in the order of the plan, and a column per payload and
+    rate.
 
-    Rows beyond `most_rows` are left out, and counted in the last one.
+    Rows beyond `most_rows` are omitted; the last row then contains their number.
     """
     heads = list(dict.fromkeys(_head(cell) for cell, _ in medians))
     found: dict[str, dict[str, str]] = {}

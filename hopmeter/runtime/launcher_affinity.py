@@ -1,4 +1,4 @@
-"""Keep the launcher off the measured cores, if there are other cores."""
+"""Keeps the launcher off the measured cores, if this machine has other cores."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def aside(measured: Iterable[int]) -> Iterator[None]:
-    """Run this thread on other cores inside the `with` block. Start other processes before the block, because they
-    inherit the affinity of this thread."""
+    """Run this thread on cores that are not measured inside the `with` block. Start other processes before the
+    block, because they would inherit the affinity of this thread."""
     allowed = os.sched_getaffinity(0)
     others = allowed - set(measured)
     if not others:

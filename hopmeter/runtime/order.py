@@ -1,5 +1,5 @@
-"""The order of trials: rounds with one trial of each cell of a table. Each round is shuffled, so that drift affects all
-cells of a table alike. Rounds of different tables alternate."""
+"""The order of trials: rounds with one trial of each cell of a table. The order within a round is random, so that
+drift affects all cells of a table alike. Rounds of different tables alternate."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ class PlannedTrial:
     trial: int
     order: int
     seed: int
-    """The seed of all random values within the trial."""
+    """The seed for all random values in the trial."""
     round: int = 0
     """The number of the round within its table."""
 
 
 def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
-    """Return all trials of these cells that are not done, in order; the same seed gives the same order.
+    """Return the trials of these cells that are not done, in order; the same seed gives the same order.
 
-    The remaining trials of a round that was interrupted form a separate round.
+    The remaining trials of an interrupted round form a separate round.
     """
     left = _without({(result.cell, result.trial) for result in done}, _rounds(cells, seed))
     return list(_number_rounds(left, begun_rounds(cells, done)))
 
 
 def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
-    """Yield the trials in order: the two sides of a cell together if they follow each other in a round."""
+    """Yield the trials in order, one by one; the two sides of a cell are yielded together if they are neighbours in
+    a round."""
     waiting: list[PlannedTrial] = []
     for planned in todo:
         if waiting and not _are_sides(waiting[0], planned):
@@ -53,7 +54,7 @@ def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells by table, in the order of the first cell of each table."""
+    """Return the cells by table; the tables are in the order of their first cells."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.group, []).append(cell)
@@ -61,7 +62,7 @@ def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str, int]:
-    """Return the number of the first new round of each table."""
+    """Return the number of the next round of each table: one more than the highest number in `done`."""
     group = {cell.id: cell.group for cell in cells}
     first: dict[str, int] = Counter()
     for result in done:
@@ -71,7 +72,7 @@ def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str
 
 
 def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
-    """Yield every round as planned."""
+    """Yield all planned rounds, including trials that are done."""
     draw, order = random.Random(seed), 0
     for trial in range(max((cell.schedule.trials for cell in cells), default=0)):
         for table in tables(cells).values():
@@ -84,7 +85,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order; the two sides of a cell stay next to each other."""
+    """Return the cells in random order; the two sides of a cell stay neighbours."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)
@@ -101,7 +102,7 @@ def _without(done: set[tuple[str, int]], rounds: Iterable[list[PlannedTrial]]) -
 
 
 def _number_rounds(rounds: Iterable[list[PlannedTrial]], first: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Give each round its number within its table, starting at the first new number."""
+    """Assign each round its number within its table, starting with `first`, and yield the trials."""
     following = Counter(first)
     for of_round in filter(None, rounds):
         group = of_round[0].cell.group

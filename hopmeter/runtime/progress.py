@@ -1,4 +1,4 @@
-"""Show the progress of a run on stderr, only between trials, because hopmeter writes nothing during a measurement."""
+"""Shows the progress of a run on stderr, only between trials, because hopmeter writes nothing during a measurement."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from hopmeter.system import humanize
 from hopmeter.system.terminal import Console
 
 START_S = 0.25
-"""The assumed time to start and end the nodes of a trial, until it is measured."""
+"""The assumed time for starting and ending the nodes of a trial, until this time has been measured."""
 MEDIANS_S = 30.0
-"""After this time the medians so far are shown."""
+"""How long after the start of a run the current medians appear."""
 OTHER_LINES = 6
-"""The lines of the screen that the rows of the medians leave free."""
+"""How many lines of the screen the table of medians leaves free."""
 
 
 class _Bar(Progress):
-    """A progress bar, and what is shown above it."""
+    """A progress bar with an optional element above it."""
 
     above: RenderableType | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Yield what is above the bar, and the bar."""
+        """Yield the element above the bar, if there is one, then the bar."""
         if self.above is not None:
             yield self.above
         yield from super().get_renderables()
 
 
 class RunBar:
-    """A progress bar, and lines that stay on the screen. Without a terminal it prints one line before the run, and one
-    after it."""
+    """A progress bar, and notes that stay on the screen. Without a terminal, it prints one line before the run and
+    one after."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
-        """`columns` are those between the bar and the time that is left."""
+        """`columns` are shown between the bar and the remaining time."""
         self._console = console
         shown = (TextColumn("{task.description}"), BarColumn(), *columns, TextColumn("{task.fields[left]}"))
         self._bar = _Bar(*shown, console=console, auto_refresh=False, transient=True)
         self._task = self._bar.add_task("", total=total, left="")
 
     def __enter__(self) -> Self:
-        """Print the estimate duration once if the output is not a terminal."""
+        """Start the bar; if the output is not a terminal, print the estimated duration once."""
         self._print_line(self.estimate)
         self._bar.start()
         return self
@@ -61,12 +61,12 @@ class RunBar:
 
     @property
     def estimate(self) -> str:
-        """Return how long the run will take; empty if there is nothing to say."""
+        """Return the estimated duration of the run as text, or an empty string if there is nothing to show."""
         return ""
 
     @property
     def outcome(self) -> str:
-        """Return what the run achieved; empty if there is nothing to say."""
+        """Return what the run achieved as text, or an empty string if there is nothing to show."""
         return ""
 
     def note(self, text: str) -> None:
@@ -85,26 +85,26 @@ class RunBar:
 
 
 class Budget(Protocol):
-    """A budget, the time that is left of it, and the questions that it decides."""
+    """A budget, its remaining time, and the questions that it decides."""
 
     budget_s: float
 
     @property
     def left_s(self) -> float:
-        """Return how much of the budget is left."""
+        """Return the seconds of the budget that are left."""
 
     @property
     def status(self) -> str:
-        """Return what is being decided: `7 of 105 pairs open, 22 s left`."""
+        """Return which questions are still open: `7 of 105 pairs open, 22 s left`."""
 
     @property
     def medians(self) -> list[Median]:
-        """Return the medians so far of the cells that are compared."""
+        """Return the current medians of the compared cells."""
 
 
 class BudgetProgress(RunBar):
-    """A progress bar that fills with the used time of the budget. After half a minute, a terminal shows the medians so
-    far above it."""
+    """A progress bar that fills as the budget is used. After half a minute, a terminal also shows the current
+    medians above the bar."""
 
     def __init__(self, console: Console, budget: Budget) -> None:
         super().__init__(console, budget.budget_s)
@@ -112,16 +112,16 @@ class BudgetProgress(RunBar):
 
     @property
     def estimate(self) -> str:
-        """Return the budget that is left."""
+        """Return how much of the budget is left, as text."""
         return f"at most {humanize.time(self._budget.left_s)}"
 
     @property
     def outcome(self) -> str:
-        """Return what is decided."""
+        """Return which questions are decided, as text."""
         return self._budget.status
 
     def begin(self, planned: PlannedTrial) -> None:
-        """Note that a trial begins."""
+        """Show that a trial begins."""
         used_s = self._budget.budget_s - self._budget.left_s
         if used_s >= MEDIANS_S and self._console.is_terminal:
             self._bar.above = interim_table(self._budget.medians, max(self._console.height - OTHER_LINES, 1))
@@ -129,7 +129,8 @@ class BudgetProgress(RunBar):
 
 
 class RunProgress(RunBar):
-    """A progress bar with the remaining time, estimated from the schedule and the overhead of the trials so far."""
+    """A progress bar with the remaining time, estimated from the schedules and from the overhead of the trials so
+    far."""
 
     def __init__(self, console: Console, todo: Sequence[PlannedTrial]) -> None:
         super().__init__(console, len(todo), MofNCompleteColumn())
@@ -138,17 +139,17 @@ class RunProgress(RunBar):
 
     @property
     def estimate(self) -> str:
-        """Return how many trials there are and how long they will take."""
+        """Return the number of trials and their estimated duration, as text."""
         trials = f"{len(self._left)} trial{'' if len(self._left) == 1 else 's'}"
         return f"{trials}, about {humanize.time(self._left_s())}" if self._left else ""
 
     def begin(self, planned: PlannedTrial) -> None:
-        """Note that a trial begins."""
+        """Show that a trial begins."""
         self._show(planned, f"about {humanize.time(self._left_s())} left")
         self._began = time.monotonic()
 
     def end(self, together: Sequence[PlannedTrial]) -> None:
-        """Note that one trial or both sides of a cell ended, successfully or not."""
+        """Record that one trial or both sides of a cell ended, successfully or not."""
         took_s = time.monotonic() - self._began - sum(scheduled_s(planned.cell) for planned in together)
         for planned in together:
             self._done += 1

@@ -1,4 +1,4 @@
-"""The metadata in `run.json`: the request, the programs and the machine."""
+"""The metadata in `run.json`: the requested run, the programs and the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopmeter.plan.rules import adapters
 
 
 def about(plan: Plan, capabilities: Capabilities, command: Sequence[str]) -> dict[str, Any]:
-    """Return all metadata; this runs short probes of the machine."""
+    """Return the metadata of a run; this probes the machine for a short time."""
     nodes = _nodes(plan, capabilities)
     return {
         "scenario_name": plan.name,
@@ -53,8 +53,8 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """Describe the machine as `hopmeter doctor` does. A run continues even if `doctor` cannot read the properties of
-    this machine."""
+    """Describe the machine as `hopmeter doctor` does. If a probe fails, its value contains the error, and the run
+    continues."""
     from hopmeter.machine import advice, description, noise
 
     described: dict[str, Any] = {}
@@ -69,8 +69,7 @@ def _machine(no_idle_states: bool) -> dict[str, Any]:
 
 def _json_or_error(look: Callable[[], Any]) -> Any:
     try:
-        # The values are converted to JSON and back, so that a value that JSON cannot represent does not reach the run
-        # folder.
+        # Convert to JSON and back, so that a value that JSON cannot represent fails here and not in the run folder.
         return json.loads(json.dumps(look()))
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError) as failed:
         return {"unknown": f"{type(failed).__name__}: {failed}"}

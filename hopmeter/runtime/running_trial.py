@@ -26,17 +26,17 @@ from hopmeter.store.samples import is_whole
 from hopmeter.system.scratch_dir import new_run_id
 
 CUT_S = 8.0
-"""How long the nodes of a trial that is cut short may take to write their samples, beyond a call that is under way."""
+"""How long the nodes of an interrupted trial may take to write their samples, in addition to a call in progress."""
 
 
 class RunningTrial:
-    """The steps of one trial. Each may raise TrialFailedError; `close` ends the processes in any case.
+    """The steps of one trial. Each step may raise TrialFailedError; `close` ends the processes in any case.
 
     The steps in order: `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
     """
 
     def __init__(self, work: Work, hosts: Mapping[str, Host], turns: Turns | None = None) -> None:
-        """Prepare a trial on its hosts. With `turns`, messages are due only in the turns of its side."""
+        """Prepare a trial on its hosts. With `turns`, messages are due only in the turns of the trial's side."""
         self.work, run = work, new_run_id()
         turn_s = turns.length_s if turns else None
         self.result = TrialResult(
@@ -53,11 +53,11 @@ class RunningTrial:
         self._brokers: dict[str, Broker] = {}
         self._is_cut = False
         self.backgrounds: list[Background] = []
-        """The loads beside its nodes, which also run beside those of the other side of a duet."""
+        """The background loads of the hosts; both sides of a duet share them."""
 
     def collect(self) -> list[Path]:
-        """Return the files of samples; each host has those of its endpoints. Of a trial that failed there are none, or
-        if it was cut short those that there are."""
+        """Return the sample files of all hosts. A failed trial has none; an interrupted trial has the complete ones
+        that exist."""
         if self._is_cut:
             return list(self._collect_cut())
         if not self.result.good:
@@ -80,7 +80,8 @@ class RunningTrial:
             part.request(step, since_ns)
 
     def start_broker(self) -> None:
-        """Start the broker of each transport that has one, on the first host, unless one runs already."""
+        """Start the broker of each transport that has one, on the first host, unless the user named a running
+        broker."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
             if given := self.work.brokers.get(carrier.transport):
@@ -105,12 +106,12 @@ class RunningTrial:
             self._nodes.append(node)
 
     def watch(self) -> None:
-        """Detect stops from now on. Start the nodes of all trials first."""
+        """Detect stopped processes from now on. Start the nodes of all trials first."""
         for part in self._parts.values():
             part.watch()
 
     def connect(self, alarm: Alarm) -> None:
-        """Let the nodes connect, and prove every link."""
+        """Let the nodes connect, and prove that every link works."""
         cell = self.work.cell
         self._control = control = Control(self._nodes, alarm, list(self._brokers.values()))
         self._ends.callback(control.close)
@@ -124,7 +125,7 @@ class RunningTrial:
             part.note_usage()
 
     def go(self, start_ns: int) -> None:
-        """Start the schedule at a time on CLOCK_MONOTONIC."""
+        """Begin the measured window, and schedule its start at a time on CLOCK_MONOTONIC."""
         for name, part in self._parts.items():
             part.begin(cores_used(self.work, name), samples_cpu=self.work.cpu is not None)
         self.result.start_ns = start_ns
@@ -133,7 +134,7 @@ class RunningTrial:
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
-        """Wait for the end of the schedule, and note what the processes used."""
+        """Wait for the end of the schedule, and record what the processes used."""
         with self._keeping_samples():
             self._await_end()
             self._note_used()
@@ -152,7 +153,7 @@ class RunningTrial:
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
-        """If the block is cut short and the trial shall be kept, let the nodes write the samples that they have."""
+        """If the block is interrupted and samples are to be kept, let the nodes write the samples that they have."""
         try:
             yield
         except (TrialFailedError, InterruptedRunError) as cause:
@@ -167,7 +168,7 @@ class RunningTrial:
             raise
 
     def _await_end(self) -> None:
-        """Wait for the end of the schedule. Sends no message meanwhile, and only watches for exits of nodes."""
+        """Wait for the end of the schedule. Meanwhile only watch for exits of nodes, and send no message."""
         cell, samples = self.work.cell, self.work.cpu is not None
         calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
@@ -182,7 +183,7 @@ class RunningTrial:
             part.sample_cpu()
 
     def _note_background(self) -> None:
-        """Note what the load has achieved; of several hosts, the least."""
+        """Record what the background load achieved; if there are several hosts, record the lowest value."""
         achieved = [each.reading() for each in self.backgrounds]
         self.result.background_cpu_percent = _least(each.cpu_percent for each in achieved)
         self.result.background_memory_gb_s = _least(each.memory_gb_s for each in achieved)
@@ -193,23 +194,23 @@ class RunningTrial:
             yield row | host | ({"carrier": key} if self.work.cell.workload else {})
 
     def end(self) -> None:
-        """Let the nodes exit. The trial is good then."""
+        """Let the nodes exit, and mark the trial as good."""
         with self._keeping_samples():
             self._control.say({"say": "end"})
             self._control.wait_for_exits(self.work.cell.schedule.timeout_s)
         self.result.good = True
 
     def fail(self, failed: TrialFailedError) -> None:
-        """Note why the trial failed, and end its processes."""
+        """Record why the trial failed, and end its processes."""
         self.result.reason, self.result.remedy = failed.reason, failed.remedy
         self.close()
 
     def close(self) -> None:
-        """End the processes that are left."""
+        """End the processes that still run."""
         self._ends.close()
 
     def remove_files(self) -> None:
-        """Remove all files of the trial, its raw samples included."""
+        """Remove all files of the trial, including its raw samples."""
         for part in self._parts.values():
             part.remove_files()
 
@@ -217,7 +218,7 @@ class RunningTrial:
 def _starts(
     work: Work, places: Mapping[str, TrialContext], brokers: Mapping[str, Broker]
 ) -> Iterator[tuple[str, Start]]:
-    """Yield the host of each node, and how to start it."""
+    """Yield the host of each node and the values with which to start the node."""
     nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
     specs = node_specs(work.cell, next(iter(places.values())), places)
     for hosted, (language, spec) in zip(nodes, specs, strict=True):
@@ -240,7 +241,8 @@ def _starts(
 
 
 def prove(cell: Cell, control: Control) -> None:
-    """Let sources send probes until every branch of every flow has reported the same probe."""
+    """Let the sources send probes until every branch of every flow has reported the same probe; then wait until they
+    stop. Raises TrialFailedError if that takes too long."""
     shape = topology(cell)
     missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -264,15 +266,15 @@ def prove(cell: Cell, control: Control) -> None:
 
 
 def _sequential_calls(flow: Flow) -> int:
-    """Return how many calls each message of a flow makes one after the other. Calls that are under way at once are
-    followed by one that ends the flow."""
+    """Return how many calls each message of a flow makes one after another. If calls overlap, one more call ends the
+    flow."""
     if not flow.is_call:
         return 0
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)
 
 
 def _note_observations(result: TrialResult, used: Mapping[str, Usage]) -> None:
-    """Add to the row of a process how long it was stopped during the measurement, and its share of the memory."""
+    """Add to the row of each process how long it was stopped during the measurement, and its proportional set size."""
     for node in result.nodes:
         pid, seen = node.get("pid") or 0, used[node.get("host", "")]
         if stopped_s := seen.stopped_s.get(pid):

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C and SIGTERM at points where no operation is incomplete."""
+"""Handles Ctrl-C and SIGTERM only at points where no operation is incomplete."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """Inside the `with` block the first signal is only recorded; a second Ctrl-C interrupts immediately.
+    """Inside the `with` block, the first signal is only recorded; a second Ctrl-C interrupts immediately.
 
-    Python handles signals in the main thread only, so in another thread signals stay as they are.
+    Python handles signals only in the main thread, so in another thread this class changes nothing.
     """
 
     def __init__(self) -> None:
         self.rung = False
         self._before: dict[signal.Signals, Any] = {}
         self.ear, self._bell = socket.socketpair()
-        """`ear` becomes readable when a signal arrives, so that a selector wakes up."""
+        """`ear` becomes readable when a signal arrives, which wakes a selector."""
 
     def __enter__(self) -> Self:
         for end in (self.ear, self._bell):

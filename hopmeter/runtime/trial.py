@@ -1,4 +1,4 @@
-"""Execute a trial, or the two trials of a duet: start new nodes, measure, and end the nodes in any case."""
+"""Executes a trial, or the two trials of a duet: starts new nodes, measures, and ends the nodes in any case."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hopmeter.system.scratch_dir import ScratchDir
 
 Step = Callable[[RunningTrial], None]
 TELLING_NS = 2_000_000
-"""How long it may take to tell one host when the schedule starts."""
+"""How long sending `go` to one host may take."""
 
 
 @dataclass
 class Outcome:
-    """The result of a trial, and its raw samples as long as its folder exists."""
+    """The result of a trial, and its raw samples while its folder exists."""
 
     result: TrialResult
     raw_files: list[Path]
@@ -35,9 +35,9 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | None = None) -> Iterator[Outcome]:
-    """Execute a trial; its raw samples exist inside the `with` block. Raises only if the whole run must end.
+    """Execute a trial; its raw samples exist inside the `with` block. Raises only errors that must end the whole run.
 
-    With `turns`, messages are due only in the turns of its side, although no other side runs.
+    With `turns`, messages are due only in the turns of one side, although no other side runs.
     """
     with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
@@ -47,7 +47,7 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
     """Execute the trials of several sides at once; their messages are due in alternating turns of `turn_s`.
 
-    Each side has an outcome of its own: if one fails, the others go on. Otherwise as `execute_trial`.
+    Each side has its own outcome: if one side fails, the others continue. Otherwise works like `execute_trial`.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
     with _execute(works, turns, ground, alarm) as outcomes:
@@ -92,13 +92,13 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
 
 
 def lead_ns(hosts: Sequence[Host]) -> int:
-    """Return how long before the schedule starts the hosts are told: as long as the slowest needs, and more for each
-    further one, because they are told one after the other."""
+    """Return how long before the schedule starts `go` is sent: as long as the slowest host needs, plus some time for
+    each further host, because the hosts receive `go` one after another."""
     return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 
 def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Sequence[Host]) -> Sequence[RunningTrial]:
-    """Start the load beside the nodes of all trials, if there is one; return the trials that have not failed."""
+    """Start the background load of all trials, if the scenario has one; return the trials that have not failed."""
     work = trials[0].work
     if work.load is None:
         return trials
@@ -124,7 +124,7 @@ def _note_alive(hosts: Sequence[Host]) -> None:
 
 
 def _take_step(trials: Sequence[RunningTrial], step: Step) -> list[RunningTrial]:
-    """Take one step of each trial, and return the trials that have not failed."""
+    """Execute one step of each trial, and return the trials that have not failed."""
     left = []
     for trial in trials:
         try:

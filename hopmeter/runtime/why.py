@@ -1,4 +1,4 @@
-"""The trials that show why messages are slow: one trial for each cell, after all other trials, and in no ranking."""
+"""The trials that show why messages are slow: one for each cell, after all other trials; rankings do not use them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hopmeter.store.run_folder import RunFolder
 from hopmeter.store.why_folder import WhyFolder
 
 MOST_MESSAGES = 100_000
-"""A thousand slow messages are enough; more readings would take more memory."""
+"""So many messages contain a thousand slow ones, which is enough; more readings would need more memory."""
 
 
 def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:
-    """Return a trial for each cell that has a good trial; none if the scenario does not request reasons, or if these
-    trials are done."""
+    """Return a trial for each cell that has a good trial; none if the scenario does not request `why`, or for cells
+    whose `why` trial is done."""
     if not plan.scenario.why:
         return []
     done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}

@@ -1,4 +1,4 @@
-"""The work of one trial: its cell and its nodes, and the environment in which they run."""
+"""The work of one trial: its cell, its nodes, and the environment in which they run."""
 
 from __future__ import annotations
 
@@ -30,73 +30,73 @@ class Work:
     seed: int
     manifest: Manifest
     ready: Mapping[int, Readiness]
-    """The program of each node, by its number."""
+    """The program of each node, by node number."""
     logs: Path
     others: Mapping[str, Manifest] = field(default_factory=dict)
-    """The manifests of further transports, by transport."""
+    """The manifests of the cell's other transports, by transport."""
     cpu: Path | None = None
-    """The file for CPU samples, if the trial takes any."""
+    """The file for CPU samples; None if the trial takes no CPU samples."""
     pictures: Mapping[str, Decoded] = field(default_factory=dict)
     """The frames of image and video files, by payload."""
     recordings: Mapping[str, Path] = field(default_factory=dict)
-    """The file of each flow that replays a recording."""
+    """The replay file of each flow that replays a recording, by flow."""
     round: int | None = None
     why: bool = False
-    """Whether the nodes read their threads' counters at each message."""
+    """Whether the nodes read the counters of their threads at each message."""
     keeps_cut: bool = False
-    """Whether the samples of a trial that is cut short are kept."""
+    """Whether to keep the samples of an interrupted trial."""
     brokers: Mapping[str, str] = field(default_factory=dict)
-    """The address of a broker that runs already, by transport; none is started then."""
+    """The addresses of running brokers, by transport; hopmeter starts no broker for these transports."""
     load: Load | None = None
-    """The load of the machine beside the nodes."""
+    """The background load; None if there is none."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
-    """The other hosts by name."""
+    """The hosts other than this machine, by name."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """The address of each host that has one."""
+    """The addresses of hosts, by host name."""
 
     @property
     def name(self) -> str:
-        """Return the file name of this trial, without extension."""
+        """Return the file name for this trial, without an extension."""
         return f"{self.cell.id}-{self.trial}"
 
     @cached_property
     def host_names(self) -> list[str]:
-        """Return the hosts of its nodes, each once; the empty name is this machine."""
+        """Return the hosts of the nodes, each once; the empty name is this machine."""
         return list(dict.fromkeys(hosted[0].host for hosted in topology(self.cell).nodes))
 
     @property
     def broker_host(self) -> str:
-        """Return the host of the brokers: that of the first node."""
+        """Return the host that runs the brokers: that of the first node."""
         return self.host_names[0]
 
     def address(self, host: str) -> str:
-        """Return the address by which the other hosts reach a host."""
+        """Return the address by which other hosts reach a host."""
         return self.addresses.get(host, LOOPBACK)
 
     @property
     def lead_ns(self) -> int:
-        """Return the time from `go` to the start of the schedule."""
+        """Return the nanoseconds from `go` to the start of the schedule."""
         return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
     def manifest_of(self, carrier: Carrier) -> Manifest:
-        """Return the manifest of a transport, with the environment that its settings choose."""
+        """Return the manifest of a transport, for the installation that its settings choose."""
         return (self.others.get(carrier.transport) or self.manifest).for_settings(carrier.settings)
 
     @property
     def manifests(self) -> list[Manifest]:
-        """Return the manifest of each transport, in the order of the carriers."""
+        """Return the manifest for each carrier, in the order of the carriers."""
         return [self.manifest_of(each) for each in carriers(self.cell)]
 
 
 def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:
-    """Return the program of each node of a cell without a codec, by its number. `ready` has them by transport and
-    language."""
+    """Return the program of each node of a cell without a codec, by node number. `ready` has the programs by
+    transport and language."""
     ends = [hosted[0] for hosted in topology(cell).nodes]
     return {number: ready[end.carrier.transport, end.language] for number, end in enumerate(ends)}
 
 
 def make_trial_context(work: Work, host: str, part: TrialHost, run: str, turns: Turns | None) -> TrialContext:
-    """Describe the environment of a trial on one host."""
+    """Return the environment of a trial on one host."""
     address = work.address(host)
     own = [replace(site, bind=address, advertised=address) for site in part.sites]
     sites, first = {carrier.key: site for carrier, site in zip(carriers(work.cell), own, strict=True)}, own[0]
@@ -106,13 +106,13 @@ def make_trial_context(work: Work, host: str, part: TrialHost, run: str, turns: 
 
 
 def broker_log(work: Work, number: int) -> Path:
-    """Return the log of the broker of a transport."""
+    """Return the log file for a transport's broker."""
     return work.logs / (f"{work.name}-broker{number}.log" if number else f"{work.name}-broker.log")
 
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
-    """Return a core that follows those of the endpoints, if they are pinned; the same one for a workload and for its
-    flows alone."""
+    """Return the core for a broker, which follows the cores of the endpoints; None if the endpoints are not pinned.
+    A workload and its flows alone get the same core."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
@@ -127,6 +127,6 @@ def cores_used(work: Work, host: str) -> set[int]:
 
 
 def cores_of_nodes(work: Work) -> set[int]:
-    """Return the cores to which endpoints may be pinned."""
+    """Return all cores to which endpoints may be pinned."""
     participants = work.cell.workload.participants if work.cell.workload else ()
     return {*work.cell.nodes.core_list, *(core for each in participants for core in each.core_list)}

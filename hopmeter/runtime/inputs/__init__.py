@@ -1,1 +1,1 @@
-"""Files that a run makes from the user's before its first trial, and removes at its end."""
+"""Files that a run makes from the user's files before its first trial, and removes when it ends."""

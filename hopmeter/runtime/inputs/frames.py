@@ -1,4 +1,4 @@
-"""Decode the image and video files of payloads before the first trial, and remove the frames after the last."""
+"""Decodes the image and video files of payloads before the first trial, and removes the frames after the last trial."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hopmeter.plan.flows import flows
 from hopmeter.runtime.inputs.run_files import make_files
 
 Pictures = dict[str, Decoded]
-"""Frames by payload."""
+"""The decoded frames, by payload."""
 
 
 def decode_payloads(plan: Plan) -> AbstractContextManager[Pictures]:
-    """Decode the frames that the cells send; they exist inside the `with` block, in a folder of this run.
+    """Decode the frames that the cells send; the frames exist inside the `with` block, in a folder of this run.
 
-    Raises PictureError if a file cannot be decoded, and InterruptedRunError.
+    Raises PictureError if a file cannot be decoded, and InterruptedRunError on a signal.
     """
     return make_files(_frame_counts(plan), _decode)
 
@@ -31,7 +31,7 @@ def _decode(payload: str, most: int | None, into: Path, check: Callable[[], None
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """Return, for each payload, how many frames are sent before they repeat; None if the number is unknown."""
+    """Return, for each payload, how many of its frames a trial sends at most; None if the number is unknown."""
     needed: dict[str, int | None] = {}
     for flow in (flow for cell in plan.runnable for flow in flows(cell)):
         if parse_source(flow.payload):

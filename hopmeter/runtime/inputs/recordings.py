@@ -1,4 +1,4 @@
-"""Write the recordings that flows replay before the first trial, and remove them after the last."""
+"""Writes the recordings that flows replay before the first trial, and removes them after the last trial."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hopmeter.recordings.replay_file import ReplayFile, write_replay
 from hopmeter.runtime.inputs.run_files import make_files
 
 Recordings = dict[str, ReplayFile]
-"""The file of each flow that replays a recording."""
+"""The replay file of each flow that replays a recording, by flow."""
 
 
 def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
     """Write the messages that flows replay; the files exist inside the `with` block, in a folder of this run.
 
-    Raises RecordingError if a recording cannot be replayed, and InterruptedRunError.
+    Raises RecordingError if a recording cannot be replayed, and InterruptedRunError on a signal.
     """
     replays = _replays(plan)
     excerpts = read_replays(replays)
@@ -31,6 +31,6 @@ def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
 
 
 def _replays(plan: Plan) -> dict[str, Replay]:
-    """Return the recordings to replay, by flow; all cells of a plan have the same flows."""
+    """Return the recording that each flow replays, by flow; all cells of a plan have the same flows."""
     workload = next((cell.workload for cell in plan.runnable if cell.workload), None)
     return {flow.name: flow.replay for flow in workload.flows if flow.replay} if workload else {}

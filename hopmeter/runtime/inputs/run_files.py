@@ -16,11 +16,11 @@ File = TypeVar("File")
 
 
 class RunFile(Protocol):
-    """A file, and what the result says about it."""
+    """A file that a run has made, and the facts about it in the result."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return what the result says about it; `path` is the user's file."""
+        """Return the facts about this file for the result; `path` is the user's file."""
 
 
 @contextmanager
@@ -29,8 +29,8 @@ def make_files(
 ) -> Iterator[dict[str, File]]:
     """Make a file for each key; the files exist inside the `with` block, in a folder of this run.
 
-    `make` gets the key, what is needed, the path of its file, and a function to call often: it raises
-    InterruptedRunError on Ctrl-C.
+    `make` gets the key, its value in `needed`, the path of the new file, and a function that it must call often: this
+    function raises InterruptedRunError after Ctrl-C.
     """
     if not needed:
         yield {}
@@ -45,12 +45,13 @@ def make_files(
 
 
 def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
-    """Describe the files for `run.json`."""
+    """Return the facts about the files for `run.json`."""
     return {key: dict(one.facts) for key, one in files.items()}
 
 
 def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
-    """Raise UsageError if a continued run would send messages that differ from the earlier ones."""
+    """Raise UsageError if a file has changed since the run began: the continued run would send other messages than
+    before."""
     for key, found in facts(files).items():
         if found != before.get(key):
             what = f"{kind}{key} has different content than when this run began"

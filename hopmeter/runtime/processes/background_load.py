@@ -1,4 +1,4 @@
-"""The process that loads the machine beside the nodes of a trial."""
+"""The process that loads the machine while the nodes of a trial run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.system.processes import end_with_launcher, kill_group
 
 PATIENCE_S = 20.0
-"""How long the process may take to answer. It has to map its memory before it begins."""
+"""How long the process may take to answer; before its first answer, it must map its memory."""
 GONE = "look at the log; without `background` the trial is measured without a load"
 
 
 @dataclass(frozen=True)
 class Achieved:
-    """What the load has achieved between `begin` and now; None for what was not requested."""
+    """The load that was achieved since `begin`; None for a kind of load that was not requested."""
 
     cpu_percent: float | None
-    """How busy it kept each of its cores."""
+    """How busy the load kept each of its cores, in percent."""
     memory_gb_s: float | None
 
 
@@ -34,7 +34,7 @@ class BackgroundLoad:
     """A process that loads the machine until `close`, or until the launcher ends."""
 
     def __init__(self, load: Load, log: Path) -> None:
-        """Start the load, and return when it runs. Raises TrialFailedError if it does not start."""
+        """Start the load, and return once it runs. Raises TrialFailedError if the load does not start."""
         self._load, self._log = load, log
         words = [",".join(map(str, load.cores)), str(load.cpu_percent / 100), str(load.memory_gb_s * 1e9)]
         with log.open("wb") as errors:
@@ -54,14 +54,14 @@ class BackgroundLoad:
             raise
 
     def await_start(self) -> None:
-        """Do nothing: it runs already."""
+        """Do nothing: the load already runs."""
 
     def begin(self) -> None:
         """Begin the measured window."""
         self._say("begin")
 
     def reading(self) -> Achieved:
-        """Return what the load has achieved since `begin`. Raises TrialFailedError if it has ended."""
+        """Return what the load has achieved since `begin`. Raises TrialFailedError if its process has ended."""
         self._say("read")
         said = self._hear()
         cpu_percent, memory_gb_s = (float(said[name]) for name in ("cpu_percent", "memory_gb_s"))

@@ -1,4 +1,4 @@
-"""Start, prove, watch and stop the brokers that some transports need."""
+"""Starts, watches and stops the brokers that some transports need, and checks that they are ready."""
 
 from __future__ import annotations
 
@@ -28,31 +28,32 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 20.0
 LOOK_S = 0.02
 GRACE_S = 8.0
-"""How long a broker may take to end after a request: only the broker can release its shared memory, and a busy machine
-is slow."""
+"""How long a broker may take to end after SIGTERM: only the broker itself can release its shared memory, and a busy
+machine is slow."""
 TRIES = 3
-"""How often to repeat the start, because another process may take the free port first."""
+"""How many times a broker is started at most, because another process may take the free port first."""
 TAIL_CHARACTERS = 400
 
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """The folder, settings and log of a broker."""
+    """The environment of a broker: its folder, settings, log, core and address."""
 
     run: str
     directory: Path
-    """A private folder; the broker's files go here."""
+    """A private folder for the broker's files."""
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None
     host: str = LOOPBACK
     """The address on which the broker listens."""
     anonymous: bool = False
-    """Whether programs without its password may use the broker: programs that are not nodes of hopmeter."""
+    """Whether the broker also accepts programs without its password, that is, programs that are not nodes of
+    hopmeter."""
 
 
 class BrokerProcess:
-    """A broker that runs inside the `with` block. The broker always ends with the launcher."""
+    """A broker that runs inside the `with` block. The broker ends at the latest when the launcher ends."""
 
     def __init__(self, told: BrokerTable, ground: BrokerContext) -> None:
         self.title = told.title
@@ -149,7 +150,7 @@ class BrokerProcess:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has ended or is stopped, because then no message arrives."""
+        """Raise TrialFailedError if the broker has ended or is stopped, because messages can no longer arrive then."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -177,7 +178,7 @@ class BrokerProcess:
         return reading(self.pid)
 
     def version(self) -> str:
-        """Return the broker's own version in one line, or its title if it reports none."""
+        """Return the version that the broker reports, as one line, or its title if it reports none."""
         if not self._told.version:
             return self.title
         command = [self._told.program or self._told.version[0], *self._told.version[1:]]
@@ -185,11 +186,11 @@ class BrokerProcess:
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
     def close(self) -> None:
-        """Ask the broker to end, so that it can release its resources, then kill it and its children."""
-        # This does not use Popen, which would reap the process; until it is reaped, its process id and its group stay
-        # reserved.
+        """Request the broker to end, so that it can release its resources, then kill it and its children."""
+        # Popen's methods are not used here, because they would reap the process. Until the process is reaped, its
+        # process id and its process group stay reserved.
         os.kill(self.pid, signal.SIGTERM)
-        os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not receive SIGTERM
+        os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not handle SIGTERM
         self._wait()
         kill_group(self.pid)
         self._process.wait()
@@ -207,7 +208,7 @@ class BrokerProcess:
 
 
 def _group() -> str:
-    """Return the user's group by name, which some brokers use in the names of shared objects, or by number."""
+    """Return the name of the user's group, which some brokers use in the names of shared objects, or its number."""
     try:
         return grp.getgrgid(os.getgid()).gr_name
     except KeyError:
@@ -215,7 +216,8 @@ def _group() -> str:
 
 
 def _hash(secret: str) -> str:
-    """Return a password in mosquitto's form `$7$`: PBKDF2 with SHA-512. Few rounds suffice for 128 random bits."""
+    """Return a password hash in mosquitto's format `$7$`: PBKDF2 with SHA-512. Few iterations suffice for 128 random
+    bits."""
     salt, rounds = os.urandom(12), 101
     made = hashlib.pbkdf2_hmac("sha512", secret.encode(), salt, rounds)
     return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(made).decode()}"

@@ -23,58 +23,58 @@ LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
 WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
 STARTING = ("bound", "ready", "quiet")
-"""The messages after which a node has opened more files. It sends none of them during the measurement."""
+"""The messages before which a node may open files. It sends none of them during the measurement."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """How to start a node."""
+    """What is needed to start a node."""
 
     name: str
-    """The name of the node in messages: `node 1 (zeromq python, sink)`."""
+    """The node's name in messages to the user: `node 1 (zeromq python, sink)`."""
     language: str
     command: Sequence[str]
     spec: dict[str, Any]
     spec_file: Path
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables in addition to those of every node."""
+    """Environment variables in addition to those that every node gets."""
     participant: str = ""
-    """The name of its participant in a workload."""
+    """The name of the node's participant in a workload."""
     carrier: str = ""
-    """Its transport with the settings that are not the defaults."""
+    """The node's transport, with the settings that differ from their defaults."""
     codecs: tuple[str, ...] = ()
-    """The codecs whose objects it carries."""
+    """The codecs whose objects the node carries."""
 
 
 class Node(ABC):
-    """A started node, on this machine or on another host. `close` always ends it."""
+    """A started node, on this machine or another host. `close` ends the node in any case."""
 
     has_news = False
-    """Whether it has messages that no descriptor announces."""
+    """Whether the node has unread messages that no descriptor reports."""
 
     def __init__(self, start: Start) -> None:
         self.name, self.language, self.log = start.name, start.language, start.log
         self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.host = ""
-        """The name of its host; empty for this machine in a run without other hosts."""
+        """The name of the node's host; empty if the run uses only this machine."""
         self.said: dict[str, dict[str, Any]] = {}
-        """The last message of each kind that the node sent."""
+        """The latest message of each kind that the node has sent."""
 
     @property
     @abstractmethod
     def sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that become readable when the node reports or ends; several nodes may share one."""
+        """Return the descriptors that become readable when the node reports or ends; nodes may share descriptors."""
 
     @property
     @abstractmethod
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that announce nothing more about this node."""
+        """Return the descriptors that report nothing more about this node."""
 
     @abstractmethod
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the node; to a node that has ended, send nothing, because its exit is noticed elsewhere."""
+        """Send a message to the node. If the node has ended, send nothing: other methods report its end."""
 
     @abstractmethod
     def read_messages(self) -> Iterator[dict[str, Any]]:
@@ -86,7 +86,7 @@ class Node(ABC):
 
     @abstractmethod
     def ending(self) -> str:
-        """Describe how a process ended: its exit code or its signal."""
+        """Describe how the node's process ended: its exit code or its signal."""
 
     @abstractmethod
     def exit_code(self) -> int | None:
@@ -94,14 +94,15 @@ class Node(ABC):
 
     @abstractmethod
     def tail(self) -> str:
-        """Return the end of the log in one line; empty if there is none."""
+        """Return the end of the log in one line, or an empty string if the log is empty."""
 
     @abstractmethod
     def close(self) -> None:
         """End the process and its children, and reap it."""
 
     def check_message(self, message: Any) -> dict[str, Any]:
-        """Return a message of the node, and note it. Raises TrialFailedError if no node sends such a message."""
+        """Return a message of the node, and store it in `said`. Raises TrialFailedError if no node sends such a
+        message."""
         word = message.get("say") if isinstance(message, dict) else None
         if not isinstance(word, str) or word not in WORDS:
             raise self.garbage(json.dumps(message).encode())
@@ -109,7 +110,7 @@ class Node(ABC):
         return dict(message)
 
     def garbage(self, line: bytes) -> TrialFailedError:
-        """Return the error for something that is no message."""
+        """Return the error for a line that is not a message of a node."""
         shown = line[:60].decode(errors="replace")
         return TrialFailedError(
             "E-NODE-GARBAGE",
@@ -122,7 +123,7 @@ class Node(ABC):
 class LocalNode(Node):
     """A node on this machine: a child process with a socket pair.
 
-    It calls `note_open_files` with its process id after each step of its start, and before it is killed.
+    Calls `note_open_files` with its process id after each step of its start, and before it is killed.
     """
 
     def __init__(self, start: Start, note_open_files: Callable[[int], None]) -> None:
@@ -160,23 +161,23 @@ class LocalNode(Node):
             pass_fds=[fd],
             cwd=start.spec_file.parent,
             env={**environment(), **start.environment},
-            # The node has its own process group: Ctrl-C reaches only the launcher, and the children of the node end
+            # The node gets its own process group: Ctrl-C reaches only the launcher, and the children of the node end
             # with the node.
             start_new_session=True,
-            # With these signals ignored, a broken pipe or a limit on file sizes is an error that a node can report, and
-            # no signal that kills the node.
+            # Python ignores SIGPIPE and SIGXFSZ, and the node inherits this: a broken pipe or a file-size limit is then
+            # an error that the node can report, not a signal that kills the node.
             restore_signals=False,
         )
 
     @property
     def sources(self) -> tuple[Any, ...]:
-        """Return the control channel, and the descriptor of the process."""
+        """Return the control channel and the process descriptor."""
         return self.control, self.exit_watch
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return those that would stay readable forever and wake a selector. Until the end of the process was seen, its
-        descriptor has to announce it."""
+        """Return the descriptors that would stay readable forever and wake a selector. The process descriptor is
+        among them only after `has_ended` has seen the end of the process."""
         over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
@@ -226,7 +227,7 @@ class LocalNode(Node):
         return self._is_over
 
     def ending(self) -> str:
-        """Describe how a process ended: its exit code or its signal."""
+        """Describe how the node's process ended: its exit code or its signal."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if seen is None:
             return "is still running"
@@ -235,12 +236,12 @@ class LocalNode(Node):
         return f"was killed by {_signal_name(seen.si_status)}"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None."""
+        """Return the exit code, or None if the process was killed or still runs."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
 
     def tail(self) -> str:
-        """Return the end of the log in one line; empty if there is none."""
+        """Return the end of the log in one line, or an empty string if the log is empty."""
         try:
             return tail_of(self.log.read_text(encoding="utf-8", errors="replace"))
         except OSError:
@@ -248,7 +249,7 @@ class LocalNode(Node):
 
     def close(self) -> None:
         """End the process and its children, and reap it."""
-        # The process is not reaped yet, so its process id and its group are still reserved.
+        # The process is not reaped yet, so its process id and its process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)
         self._process.wait()
@@ -260,7 +261,7 @@ class LocalNode(Node):
 
 
 def tail_of(log: str) -> str:
-    """Return the last lines of a log in one line."""
+    """Return the last lines of a log as one line."""
     lines = [line.strip() for line in log.splitlines()]
     return " | ".join([line for line in lines if line][-TAIL_LINES:])[-TAIL_CHARACTERS:]
 

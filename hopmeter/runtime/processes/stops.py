@@ -1,4 +1,4 @@
-"""Detect whether a trial's processes were stopped (SIGSTOP), and for how long, as the kernel reports it."""
+"""Detects whether a trial's processes were stopped (SIGSTOP), and for how long, from the kernel's reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threading import Thread
 from hopmeter.system.processes import stat_fields
 
 STOPPED = ("T", "t")
-"""The states that /proc shows for a process that a signal or a debugger has stopped."""
+"""The states in /proc of a process that a signal or a debugger has stopped."""
 
 
 def is_stopped(pid: int) -> bool:
@@ -23,25 +23,26 @@ def is_stopped(pid: int) -> bool:
 
 @dataclass
 class Stop:
-    """One period in which a process was stopped, on CLOCK_MONOTONIC; without an end, the period still continues."""
+    """A period in which a process was stopped, on CLOCK_MONOTONIC; `ended_ns` is None while the period continues."""
 
     began_ns: int
     ended_ns: int | None = None
 
     def length_ns(self, since_ns: int) -> int:
-        """Return the part of the period after a point in time."""
+        """Return how many nanoseconds of the period come after `since_ns`."""
         return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
 
 
 class StopWatch:
-    """One thread per process sleeps in the kernel until that process stops, continues or ends."""
+    """Records when processes stop and continue. One thread per process sleeps in the kernel until that process
+    changes state."""
 
     def __init__(self) -> None:
         self._stops: dict[int, list[Stop]] = {}
         self._threads: list[Thread] = []
 
     def watch(self, pids: Iterable[int]) -> None:
-        """Watch child processes of this process. Start the child processes first, because forking a process with
+        """Watch child processes of this process. Start all child processes first, because forking a process that has
         threads is unsafe."""
         self._stops = {pid: [] for pid in pids}
         self._threads = [Thread(target=_watch, args=each, daemon=True) for each in self._stops.items()]
@@ -49,7 +50,7 @@ class StopWatch:
             thread.start()
 
     def stopped_s(self, pid: int, since_ns: int) -> float:
-        """Return how long a process was stopped since a point in time."""
+        """Return how many seconds a process was stopped since a time."""
         return sum(stop.length_ns(since_ns) for stop in self._stops.get(pid, [])) / 1e9
 
     def close(self) -> None:
@@ -59,7 +60,7 @@ class StopWatch:
 
 
 def _watch(pid: int, stops: list[Stop]) -> None:
-    with suppress(ChildProcessError):  # it has ended
+    with suppress(ChildProcessError):  # the process has ended
         while (seen := os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED)) is not None:
             now_ns = time.monotonic_ns()
             if stops and stops[-1].ended_ns is None:

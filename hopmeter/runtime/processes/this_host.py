@@ -22,7 +22,7 @@ from hopmeter.system.processes import Reading, pss_bytes
 from hopmeter.system.scratch_dir import ScratchDir, remove_leftovers
 
 LEAD_NS = 15_000_000
-"""The time from `go` to the start of the schedule, long enough for every node to receive `go`."""
+"""The time from `go` to the start of the schedule, which is long enough for every node to receive `go`."""
 
 
 class LocalTrial:
@@ -48,18 +48,18 @@ class LocalTrial:
         self._pss_before: dict[int, int] = {}
 
     def _make_transport_context(self, number: int, manifest: Manifest) -> TransportContext:
-        """Make a folder for the files of a transport; its path is short, because sockets are in it."""
+        """Create the folder for a transport's files; its path is short, because it contains socket files."""
         ends = self.folder / (f"s{number}" if number else "s")
         ends.mkdir(mode=0o700)
         return TransportContext(ends, {"python": manifest.folder / "python"})
 
     @property
     def pids(self) -> list[int]:
-        """Return the ids of its processes so far."""
+        """Return the process ids of the brokers and nodes that were started so far."""
         return [each.pid for each in self.brokers] + [node.pid for node in self.nodes]
 
     def start_broker(self, order: BrokerOrder) -> BrokerProcess | None:
-        """Start the broker of a transport, if it has one."""
+        """Start a transport's broker; return None if the transport has no broker."""
         chosen = self._manifests[order.number].for_settings(order.settings)
         if chosen.broker is None:
             return None
@@ -78,22 +78,23 @@ class LocalTrial:
         return node
 
     def _note_open_files(self, pid: int) -> None:
-        """Note the files that a node has open, because a killed node leaves them behind."""
+        """Record the files that a node has open, because a killed node leaves them behind."""
         if self._open_files.note(pid):
             self._on_open_files()
 
     @property
     def open_files(self) -> set[OpenFile]:
-        """Return the files that its nodes have had open, as far as their manifests describe them."""
+        """Return the files that the nodes have had open and that match a pattern in their manifests."""
         return self._open_files.files
 
     def watch(self) -> None:
-        """Detect stops from now on. Start the nodes of all trials first: this starts threads."""
+        """Detect stopped processes from now on. Start the nodes of all trials first, because this method starts
+        threads."""
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Note what the brokers have used so far, and the memory of all processes: their endpoints are open now, and
-        some may be closed at the end."""
+        """Record what the brokers have used so far, and the memory of all processes: all endpoints are open now, and
+        some may be closed when the trial ends."""
         self._used_before = [each.reading() for each in self.brokers]
         self._pss_before = self._read_pss()
 
@@ -106,7 +107,7 @@ class LocalTrial:
         self._sampler = CpuSampler(self.nodes, self.brokers) if samples_cpu else None
 
     def sample_cpu(self) -> None:
-        """Take a sample of the CPU that each process uses."""
+        """Sample the CPU use of each process."""
         if self._sampler:
             self._sampler.sample()
 
@@ -114,7 +115,7 @@ class LocalTrial:
         """Do nothing: this machine takes each step at once."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return what the processes used since a time."""
+        """Return what the processes have used since a time."""
         steal = self._steal.share()
         brokers = []
         for broker, before in zip(self.brokers, self._used_before, strict=True):
@@ -125,26 +126,26 @@ class LocalTrial:
         return Usage(steal, stopped, pss, brokers)
 
     def cpu_rows(self) -> list[dict[str, Any]]:
-        """Return the samples of the CPU."""
+        """Return the CPU samples; empty if CPU sampling is off."""
         return self._sampler.rows() if self._sampler else []
 
     def collect(self) -> list[Path]:
-        """Return the files of raw samples, by endpoint."""
+        """Return the raw sample files, in the order of their endpoints."""
         return sorted(self.folder.glob("*.raw"), key=lambda path: int(path.stem))
 
     def close(self) -> None:
-        """End the processes that are left."""
+        """End the processes that still run."""
         self._ends.close()
 
     def remove_files(self) -> None:
-        """Remove all files of the trial, its raw samples included."""
+        """Remove all files of the trial, including its raw samples."""
         remove_leftovers(self.leftovers, self._run)
         remove_unused(self.open_files)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class ThisHost:
-    """This machine; the folders of its trials are in a private folder."""
+    """This machine as a host; the folders of its trials are in a private scratch folder."""
 
     lead_ns = LEAD_NS
 
@@ -154,29 +155,29 @@ class ThisHost:
         self._background: BackgroundLoad | None = None
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
-        """Make the folders of a trial."""
+        """Prepare a trial and its folders."""
         self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive))
         return self._trials[-1]
 
     def start_background(self, load: Load, log: Path) -> BackgroundLoad:
-        """Load this machine."""
+        """Start a background load on this machine."""
         self._background = BackgroundLoad(load, log)
         return self._background
 
     def note_alive(self) -> None:
-        """Note what the next command must remove if this process is killed."""
+        """Record what the next command must remove if this process is killed."""
         background = [self._background.pid] if self._background else []
         pids = [*background, *(pid for trial in self._trials for pid in trial.pids)]
         leftovers = [path for trial in self._trials for path in trial.leftovers]
         self._ground.keep(pids, leftovers, {file for trial in self._trials for file in trial.open_files})
 
     def forget(self) -> None:
-        """Note that nothing of the trials so far is left."""
+        """Record that the trials so far have left nothing to remove."""
         self._trials, self._background = [], None
         self._ground.keep((), ())
 
 
 def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
-    """Return the resources of a broker; they count like the resources of a node."""
+    """Return a broker's row; its resources count like those of a node."""
     facts = {"broker": broker.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}
